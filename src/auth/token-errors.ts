@@ -3,13 +3,16 @@
  * the error that a check throws. A description never quotes a secret, and contains no character that RFC 6749 forbids.
  */
 
-/** Error codes (RFC 6749 section 5.2, RFC 7009 section 2.2.1) with the status each has unless HTTP has a better one. */
+/**
+ * Error codes (RFC 6749 section 5.2, RFC 7009 section 2.2.1) with the status of each, unless a more specific one of
+ * HTTP applies.
+ */
 export const TOKEN_ERRORS = {
   invalid_request: {
     status: 400,
     meaning:
       'a parameter is missing or sent twice, credentials come in two places, the body is broken; ' +
-      '405, 408, 413, 415 where HTTP has the better status',
+      '405, 408, 413 or 415 where that status is more specific',
   },
   invalid_client: { status: 401, meaning: 'client authentication failed, or is missing; the client may be disabled' },
   unsupported_grant_type: { status: 400, meaning: '`grant_type` must be `client_credentials`' },

@@ -1,7 +1,7 @@
 /**
- * Revocation of a token by its client (RFC 7009). An unknown or expired token, or one of another client, is answered like a
- * revoked one, and nothing changes. The answer is sent when the revocation is stored and effective on this node; streams of
- * the token are closed on every node when its directory contains the revocation.
+ * Revocation of a token by its client (RFC 7009). An unknown or expired token, or one of another client, is answered
+ * like a revoked one, and nothing changes. The answer is sent when the revocation is stored and effective on this node;
+ * streams of the token are closed on every node when its directory contains the revocation.
  */
 import type { Clock } from '../base/clock.ts'
 import { TOKEN_CHARACTERS_MAX } from '../http/bearer.ts'
@@ -43,5 +43,6 @@ export async function revokeOwnToken(
     })
   if (outcome === 'too-many') throw unavailable('too many revoked tokens of this client have not expired', 60)
   await context.refreshDirectory()
-  if (!directory.isRevoked(reading.token)) throw unavailable('the revocation is stored and not yet in force here')
+  if (!directory.isRevoked(reading.token))
+    throw unavailable('the revocation is stored but not yet effective on this node')
 }

@@ -171,7 +171,8 @@ function readForms(scope: FastifyInstance): void {
 function refuseManyParameters(found: Iterable<unknown>): void {
   let count = 0
   for (const _ of found) {
-    if (++count > PARAMETERS_MAX) throw new TokenError('invalid_request', `more than ${PARAMETERS_MAX} parameters`)
+    if (++count > PARAMETERS_MAX)
+      throw new TokenError('invalid_request', `the request has more than ${PARAMETERS_MAX} parameters`)
   }
 }
 

@@ -1,7 +1,7 @@
 /** The metrics of sequencers: commits, clock skew, rejected books and missed executions, by market. */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 
-/** Counted at every commit of a market. */
+/** Updated at every commit of a market. */
 export interface CommitTotals {
   commits: number
   clockSkewMilliseconds: number

@@ -87,7 +87,7 @@ async function callAndKeep(
   { credentials, url }: AdminOptions,
 ): Promise<object> {
   if (credentials === undefined) {
-    if (url !== undefined) throw new Error('--url is written to a file: give --credentials FILE too')
+    if (url !== undefined) throw new Error('--url is stored with the credentials: it needs --credentials FILE')
     return (await callOperator(api, call)) as object
   }
   const urls = serviceUrls(config, url)

@@ -47,7 +47,7 @@ interface Examination {
 
 const FIRST_STATEMENT_MILLISECONDS_MAX = 30_000
 
-/** A wall clock that is steered moves by less than this while we look. */
+/** A clock that is slewed, not stepped, moves by less than this against the monotonic clock during the checks. */
 const STEP_MILLISECONDS_MAX = 100
 
 /** The checks of readiness that are about the store. */

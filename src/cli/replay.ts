@@ -63,7 +63,7 @@ function settingsOf({ speed, from, loop, markets }: ReplayOptions, reader: Recor
 function secondsOf(from: string, { firstMilliseconds, lastMilliseconds }: RecordingReader): number {
   const isSeconds = /^[0-9]{1,9}(\.[0-9]{1,3})?$/.test(from)
   const milliseconds = isSeconds ? Number(from) * 1_000 : Date.parse(from) - firstMilliseconds
-  if (Number.isNaN(milliseconds)) throw new Error(`--from is ${from}, not a time and not a number of seconds`)
+  if (Number.isNaN(milliseconds)) throw new Error(`--from is ${from}, neither a time nor a number of seconds`)
   if (milliseconds >= 0 && milliseconds <= lastMilliseconds - firstMilliseconds) return Math.round(milliseconds) / 1_000
   const [first, last] = [firstMilliseconds, lastMilliseconds].map((time) => new Date(time).toISOString())
   throw new Error(`--from is ${from}, but the recording contains ${first} to ${last}`)

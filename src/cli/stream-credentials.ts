@@ -20,7 +20,9 @@ export interface StreamCredentials {
 export interface CredentialsOptions {
   /** `--credentials`; absent = the environment, else the demo's file. */
   readonly credentials?: string
-  /** `--url`: base address of the service, `http(s)` or `ws(s)`; the token endpoint and the stream are derived from it. */
+  /**
+   * `--url`: base address of the service, `http(s)` or `ws(s)`; the token endpoint and the stream are derived from it.
+   */
   readonly url?: string
 }
 
@@ -43,9 +45,12 @@ export async function loadCredentials(
   const clientId = variables.TIDEGATE_CLIENT_ID
   const clientSecret = variables.TIDEGATE_CLIENT_SECRET
   if (options.credentials === undefined && (clientId || clientSecret)) {
-    if (!clientId || !clientSecret) throw new Error('TIDEGATE_CLIENT_ID and TIDEGATE_CLIENT_SECRET belong together')
+    if (!clientId || !clientSecret)
+      throw new Error('TIDEGATE_CLIENT_ID and TIDEGATE_CLIENT_SECRET must be set together')
     if (options.url === undefined) {
-      throw new Error('TIDEGATE_CLIENT_ID is set, so --url must say where the service is, like http://127.0.0.1:8080')
+      throw new Error(
+        'TIDEGATE_CLIENT_ID is set, so --url is required: the address of the service, such as http://127.0.0.1:8080',
+      )
     }
     return { clientId, clientSecret, markets: [], ...addressesBelow(options.url) }
   }
@@ -75,7 +80,7 @@ async function readCredentialsFile(
   const needed = ['client_id', 'client_secret', ...(needsAddresses ? ['auth_url', 'ws_url'] : [])]
   for (const member of needed) {
     if (typeof record[member] === 'string' && record[member] !== '') continue
-    const hint = member.endsWith('_url') ? ': --url says where the service is' : ''
+    const hint = member.endsWith('_url') ? ': --url gives the address of the service' : ''
     throw new Error(`${path} has no ${member}${hint}`)
   }
   const markets = record.markets

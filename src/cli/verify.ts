@@ -1,7 +1,7 @@
 /**
- * `tidegate verify`: connects to a service as a customer, subscribes every channel of the markets, and checks every message
- * with `stream-checker`. It uses only the public API; exit code 1 means that a rule was violated, and the report lists the
- * rules, the number of violations, and the first ones.
+ * `tidegate verify`: connects to a service as a customer, subscribes every channel of the markets, and checks every
+ * message with `stream-checker`. It uses only the public API; exit code 1 means that a rule was violated, and the
+ * report lists the rules, the number of violations, and the first ones.
  */
 import type { Command } from 'commander'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
@@ -85,7 +85,7 @@ async function verify(
 ): Promise<void> {
   const credentials = await loadCredentials(options, environment.variables)
   const markets = given.length > 0 ? [...new Set(given)] : credentials.markets
-  if (markets.length === 0) throw new Error('which markets? Name at least one, like: tidegate verify BTCUSD')
+  if (markets.length === 0) throw new Error('name at least one market, such as: tidegate verify BTCUSD')
   const { clock, stdout, stderr } = environment
   const interval = options.heartbeatSeconds
   const checker = new StreamChecker(interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 })

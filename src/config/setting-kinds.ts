@@ -172,7 +172,8 @@ export function list(common: {
       const problems = entries.flatMap((entry, index): Problem[] => {
         const path = Array.isArray(raw) ? `[${index}]` : ''
         const shown = shownValue(entry)
-        if (typeof entry !== 'string' || !fits(entry)) return [{ path, message: `is ${shown}, not one of ${accepts}` }]
+        if (typeof entry !== 'string' || !fits(entry))
+          return [{ path, message: `is ${shown}; accepted are ${accepts}` }]
         if (seen.has(entry)) return [{ path, message: `${shown} is named twice` }]
         seen.add(entry)
         return []

@@ -1,6 +1,7 @@
 /**
- * Derives the outcome of a payment from the executor's answer. Only a success (2xx) with an explicit status is a result.
- * Any other success means that the executor has accepted the payment; any other answer leaves the outcome unknown.
+ * Derives the outcome of a payment from the executor's answer. Only a success (2xx) with an explicit status is a
+ * result. Any other success means that the executor has accepted the payment; any other answer leaves the outcome
+ * unknown.
  */
 import { membersOf, parseJson } from '../base/json-value.ts'
 import type { WebhookReply } from './webhook-request.ts'
@@ -31,11 +32,11 @@ export function outcomeOf(reply: WebhookReply): WebhookOutcome {
     }
     case 'SETTLED':
       if (typeof reference === 'string' && isReference(reference)) return { kind: 'settled', reference }
-      return { kind: 'accepted', detail: 'SETTLED without a reference of 1 to 200 characters' }
+      return { kind: 'accepted', detail: 'answered SETTLED without a reference of 1 to 200 characters' }
     case 'ACCEPTED':
       return { kind: 'accepted', detail: 'ACCEPTED' }
     default:
-      return { kind: 'accepted', detail: `status ${httpStatus} without a known answer` }
+      return { kind: 'accepted', detail: `answered with status ${httpStatus} and no known result` }
   }
 }
 

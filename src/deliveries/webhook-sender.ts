@@ -1,8 +1,8 @@
 /**
- * Sends due deliveries to the executor's webhook, at most PARALLEL_MAX at a time. Each is claimed with a new attempt, sent
- * outside of any transaction, and its outcome is recorded if the attempt is still current. When the process stops between,
- * the outcome is unknown: the request is sent again with the same id and the same bytes, until the executor answers or the
- * delivery is left to the operator.
+ * Sends due deliveries to the executor's webhook, at most PARALLEL_MAX at a time. Each is claimed with a new attempt,
+ * sent outside of any transaction, and its outcome is recorded if the attempt is still current. When the process stops
+ * between, the outcome is unknown: the request is sent again with the same id and the same bytes, until the executor
+ * answers or the delivery is left to the operator.
  */
 import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -46,7 +46,9 @@ export interface WebhookSenderOptions {
 
 /** Concurrent requests. */
 const PARALLEL_MAX = 8
-/** Notifications announce new deliveries; polling finds those that are due again, and those whose notification was lost. */
+/**
+ * Notifications announce new deliveries; polling finds those that are due again, and those whose notification was lost.
+ */
 const POLL_MILLISECONDS = 5_000
 /** Backoff before a request is retried. */
 const REPEAT_SECONDS = { first: 5, longest: 900 }
@@ -165,7 +167,7 @@ export class WebhookSender {
     } catch (error) {
       const isUsed = error instanceof StatementFailed && error.constraint === 'deliveries_reference'
       if (!isUsed) throw error
-      return await record({ kind: 'unknown', detail: 'SETTLED with the reference of another delivery' })
+      return await record({ kind: 'unknown', detail: 'answered SETTLED with the reference of another delivery' })
     }
   }
 

@@ -83,7 +83,7 @@ export async function recordOutcome<Tables>(
     case 'settled': {
       const { reference } = outcome
       if (await isUsed(transaction, reference)) {
-        const detail = 'SETTLED with the reference of another delivery'
+        const detail = 'answered SETTLED with the reference of another delivery'
         return await recordUnknown(transaction, row, detail, repeatSeconds)
       }
       await audit('delivery.settle', { reference })

@@ -1,8 +1,8 @@
 /**
- * Protects a listener against web pages. A page whose domain is made to resolve to this machine (DNS rebinding) sends that
- * domain in `Host`, and a page of another origin sends its origin in `Origin`; both are rejected before any other check. An
- * IP address in `Host` cannot be rebound and is accepted, as probes send it. A request without `Host` (HTTP/1.0) or
- * `Origin` does not come from a web page and is accepted.
+ * Protects a listener against web pages. A page whose domain is made to resolve to this machine (DNS rebinding) sends
+ * that domain in `Host`, and a page of another origin sends its origin in `Origin`; both are rejected before any other
+ * check. An IP address in `Host` cannot be rebound and is accepted, as probes send it. A request without `Host`
+ * (HTTP/1.0) or `Origin` does not come from a web page and is accepted.
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
@@ -12,14 +12,15 @@ import { Problem } from './problem.ts'
 export type HostCheck = (request: IncomingMessage) => Problem | undefined
 
 /**
- * @param allowed names that are accepted besides IP addresses and `localhost`; called for each request, as it may change
+ * @param allowed names that are accepted besides IP addresses and `localhost`; called for each request, as it may
+ * change
  * @param setting the name of the setting that contains them, for the problem's detail
  */
 export function createHostCheck(allowed: () => readonly string[], setting: string): HostCheck {
   return (request) => {
     const { host } = request.headers
     if (host !== undefined && !isAccepted(hostNameOf(host), allowed())) {
-      return new Problem('misdirected_request', `Host: neither an IP address nor a name in ${setting}`)
+      return new Problem('misdirected_request', `Host: must be an IP address, localhost or a name in ${setting}`)
     }
     if (request.headers.origin === undefined || isSameOrigin(request)) return undefined
     return new Problem('foreign_origin', 'Origin: pages of other origins may not call this listener')

@@ -30,7 +30,7 @@ const ACCEPT_LOG_MILLISECONDS = 60_000
 const HEAD_MILLISECONDS_MAX = 10_000
 /** Longer than the 60 s of load balancers, so that the balancer closes idle connections. */
 const KEEP_ALIVE_MILLISECONDS = 72_000
-/** A connection without any traffic for this long is closed. */
+/** A connection without any traffic for this long during a request or its answer is closed. */
 const STALLED_MILLISECONDS = 60_000
 const CHECKING_MILLISECONDS = 1_000
 

@@ -1,8 +1,8 @@
 /**
- * The HTTP server of both listeners: fastify with problem documents as errors, strict JSON bodies, request ids, limits of
- * size and time, 405 with Allow, one metric sample and one log line per request (a limited number of lines for rejected
- * ones). It guarantees that every error is a problem document that names field and rule, and that neither a URL's query
- * nor a header reaches the log. It imports no product module: `translate` maps their errors.
+ * The HTTP server of both listeners: fastify with problem documents as errors, strict JSON bodies, request ids, limits
+ * of size and time, 405 with Allow, one metric sample and one log line per request (a limited number of lines for
+ * rejected ones). It guarantees that every error is a problem document that names field and rule, and that neither a
+ * URL's query nor a header reaches the log. It imports no product module: `translate` maps their errors.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { SecureContextOptions } from 'node:tls'
@@ -171,7 +171,7 @@ export function problemOf(
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new Problem('body_too_large', `body: must not be over ${routeOptions.bodyLimit} bytes`)
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new Problem('unsupported_media_type', 'Content-Type: is not supported by this resource')
+      return new Problem('unsupported_media_type', 'Content-Type: is not supported by this operation')
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new Problem('invalid_request', 'Content-Length: does not match the body')
     case 'ECONNRESET':
@@ -219,7 +219,9 @@ function readQueries(app: FastifyInstance): void {
   })
 }
 
-/** Only JSON in UTF-8, without Content-Encoding: the size of a decompressed body has no bound. An empty body is no body. */
+/**
+ * Only JSON in UTF-8, without Content-Encoding: the size of a decompressed body has no bound. An empty body is no body.
+ */
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('bodyText', '')

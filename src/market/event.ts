@@ -58,7 +58,7 @@ export type TakerSide = 'buy' | 'sell'
 export interface Execution {
   readonly price: number
   readonly amount: Scaled
-  /** The source's identifier of the trade, unique within the market; absent when the source gives none. */
+  /** The source's identifier of the trade, unique among its trades in the market; absent when it gives none. */
   readonly id?: string
   /** Side of the taker; absent when the source does not report it. */
   readonly side?: TakerSide

@@ -142,8 +142,8 @@ interface Attempt extends DataLockOptions {
 
 /**
  * Gives the file at `path` the content of the draft, unless it is held. A dead holder is replaced only under a claim on
- * exactly that holder, which is a lock file of its own, acquired by this same function. Under the claim the lock file either
- * still names the dead holder, and no other process may change it, or was replaced before.
+ * exactly that holder, which is a lock file of its own, acquired by this same function. Under the claim the lock file
+ * either still names the dead holder, and no other process may change it, or was replaced before.
  */
 async function take(attempt: Attempt, path: string): Promise<void> {
   const { folder, draft, log, takeOver = false } = attempt
@@ -169,7 +169,7 @@ async function take(attempt: Attempt, path: string): Promise<void> {
       await rm(claim, { force: true })
     }
   }
-  throw new Error(`the lock of ${folder} changed hands ${ROUNDS_MAX} times while it was being taken`)
+  throw new Error(`the lock of ${folder} changed its holder ${ROUNDS_MAX} times while it was being taken`)
 }
 
 /** Removes the socket file of a dead process, which the kernel does not remove. */
@@ -252,7 +252,9 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Name and start of a process from `/proc` (proc(5)); `ended` for a zombie; undefined when there is no such process. */
+/**
+ * Name and start of a process from `/proc` (proc(5)); `ended` for a zombie; undefined when there is no such process.
+ */
 async function processStart(pid: number): Promise<string | undefined> {
   const stat = await readIfPresent(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * The clock of the store, which all nodes share: the deletion of rows by age is decided by it, never by a node's own clock.
- * It compares that clock with the one of this node, and logs a warning when they differ by more than a second.
+ * The clock of the store, which all nodes share: the deletion of rows by age is decided by it, never by a node's own
+ * clock. It compares that clock with the one of this node, and logs a warning when they differ by more than a second.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -24,8 +24,8 @@ export async function readStoreTime(tables: Queryable): Promise<number> {
 }
 
 /**
- * Milliseconds that this node's clock is ahead of the store's; negative when it is behind. The store reads its clock at an
- * unknown time between request and answer; the result is 0 when that can explain the difference.
+ * Milliseconds that this node's clock is ahead of the store's; negative when it is behind. The store reads its clock at
+ * an unknown time between request and answer; the result is 0 when that can explain the difference.
  */
 export async function readClockDifference(db: Db, clock: Clock): Promise<number> {
   const before = clock.wallInstant().milliseconds
@@ -43,7 +43,7 @@ export class StoreClockWatch {
   #running: Promise<void>
   #stopped = false
 
-  /** Compares for the first time at once. */
+  /** The first comparison begins at once. */
   constructor(options: { readonly db: Db; readonly clock: Clock; readonly log: Log }) {
     this.#options = options
     this.#running = this.#compare()

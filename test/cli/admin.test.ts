@@ -244,7 +244,7 @@ describe('client create --credentials', () => {
     vi.stubEnv('TIDEGATE_HTTP_PORT', '0')
     await expect(create('unplaced')).rejects.toThrow('http.port is 0, so --url is required')
     await expect(admin('client', 'create', 'keeper', 'x', '--scope', STREAM, '--url', 'http://x')).rejects.toThrow(
-      '--url is written to a file',
+      '--url is stored with the credentials',
     )
   })
 })

@@ -122,7 +122,7 @@ describe('replay', () => {
     ])
     expect(other!.stderr).toMatch(/demo-client\.json is not a recording\n$/)
     expect(late!.stderr).toMatch(/^tidegate: --from is 60, but the recording contains .*Z to .*Z\n$/)
-    expect(odd!.stderr).toBe('tidegate: --from is yesterday, not a time and not a number of seconds\n')
+    expect(odd!.stderr).toBe('tidegate: --from is yesterday, neither a time nor a number of seconds\n')
     expect([other!.code, late!.code, odd!.code]).toEqual([1, 1, 1])
   })
 })

@@ -186,7 +186,7 @@ No violations.
 
   it('asks for markets when none are named', async () => {
     const run = verify(['--credentials', await startService()])
-    expect((await run.ended).error).toContain('which markets?')
+    expect((await run.ended).error).toContain('name at least one market')
     expect(service.tokenRequests).toHaveLength(0)
   })
 

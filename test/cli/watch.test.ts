@@ -381,12 +381,12 @@ describe('the credentials of watch', () => {
   })
 
   it.each([
-    { title: 'only half of them', variables: { TIDEGATE_CLIENT_ID: 'a' }, args: [], error: 'belong together' },
+    { title: 'only half of them', variables: { TIDEGATE_CLIENT_ID: 'a' }, args: [], error: 'must be set together' },
     {
       title: 'no address',
       variables: { TIDEGATE_CLIENT_ID: 'a', TIDEGATE_CLIENT_SECRET: 'b' },
       args: [],
-      error: '--url must say',
+      error: '--url is required',
     },
     {
       title: 'no file',

@@ -94,7 +94,7 @@ describe('settings of rules', () => {
     expect(read({ 'conversion.par_assets': '[USD, USDC]' })['conversion.par_assets']).toEqual(['USD', 'USDC'])
     expect(read({ 'conversion.par_assets': '[]' })['conversion.par_assets']).toEqual([])
     expect(load({ 'conversion.par_assets': '[usd]' })).toEqual([
-      'conversion.par_assets[0] is "usd", not one of symbols of assets',
+      'conversion.par_assets[0] is "usd"; accepted are symbols of assets',
     ])
   })
 })

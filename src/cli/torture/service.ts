@@ -1,8 +1,8 @@
 /**
  * The conformance server's listener on 127.0.0.1: token endpoint, `GET /v2/markets` and the stream, for one invented
- * client. Handshakes pass the product's own checks; a scenario can make the next attempts fail, revoke tokens and access,
- * or leave everything unanswered. It records every attempt with its time. Secrets and tokens are random, valid in this
- * process only, and never logged.
+ * client. Handshakes pass the product's own checks; a scenario can make the next attempts fail, revoke tokens and
+ * access, or leave everything unanswered. It records every attempt with its time. Secrets and tokens are random, valid
+ * in this process only, and never logged.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -213,7 +213,8 @@ export class TortureService {
     const identity = await authenticate(request, this.#context)
     let problem = identity instanceof Problem ? identity : refuseAdmission(identity, this.#context)
     if (path === '/') problem ??= new Problem('upgrade_required', 'the stream is a WebSocket')
-    else if (path !== '/v2/markets') problem = new Problem('not_found', 'this server has a stream and /v2/markets')
+    else if (path !== '/v2/markets')
+      problem = new Problem('not_found', 'this server has only the stream at / and /v2/markets')
     if (problem !== undefined) {
       response.writeHead(problem.status, { 'content-type': PROBLEM_MEDIA_TYPE, ...problem.extras.headers })
       response.end(JSON.stringify(problemDocument(problem, newId())))

@@ -1,6 +1,7 @@
 /**
- * Extended keys of BIP 32: validates the extended public key of an account that the operator configures, and derives the
- * public keys below it. Private keys are recognised by their content, not by their prefix. No error quotes the given text.
+ * Extended keys of BIP 32: validates the extended public key of an account that the operator configures, and derives
+ * the public keys below it. Private keys are recognised by their content, not by their prefix. No error quotes the
+ * given text.
  */
 import { HDKey } from '@scure/bip32'
 import { base58CheckBytes } from './encodings.ts'
@@ -16,7 +17,9 @@ const SERIALISED_BYTES = 78
 /** The offset of the key; a private key begins with a zero byte, a public key never does. */
 const KEY_OFFSET = 45
 
-/** Accepted version bytes of BIP 32 and SLIP-132. Those of address types that the service does not derive are left out. */
+/**
+ * Accepted version bytes of BIP 32 and SLIP-132. Those of address types that the service does not derive are left out.
+ */
 const VERSIONS = { xpub: 0x0488b21e, zpub: 0x04b24746, Ltub: 0x019da462, dgub: 0x02facafd } as const
 
 interface AccountForm {
@@ -60,7 +63,10 @@ export function extendedKeyFault(family: WatchedFamily, text: string): string | 
 const PRIVATE =
   'is a private key, which must never be configured: use the extended public key, and treat this private key as compromised'
 
-/** The public keys (compressed, 33 bytes) of the account's addresses, by index. `text` must have passed `extendedKeyFault`. */
+/**
+ * The public keys (compressed, 33 bytes) of the account's addresses, by index. `text` must have passed
+ * `extendedKeyFault`.
+ */
 export function watchedKeys(text: string): (index: number) => Uint8Array {
   const account = publicKeyOf(text)
   if (account === undefined) throw new Error('this extended key cannot be read')
@@ -77,7 +83,7 @@ function keysBelow(account: HDKey): (index: number) => Uint8Array {
   const chain = account.deriveChild(EXTERNAL_CHAIN)
   return (index) => {
     const { publicKey } = chain.deriveChild(index)
-    if (publicKey === null) throw new Error('a derived key without its public part')
+    if (publicKey === null) throw new Error('a derived key has no public part')
     return publicKey
   }
 }

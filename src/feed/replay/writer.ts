@@ -261,7 +261,7 @@ export function createRecordingWriter(
   return new RecordingWriter(file, bytes.length, callbacks)
 }
 
-/** Usually one write; after a partial write, the rest is written again, which then fails with the reason. */
+/** Usually one write. After a partial one, as on a full disk, the rest is written next, which fails with the reason. */
 async function writeWhole(file: WrittenFile, bytes: Buffer, position: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done)

@@ -1,6 +1,6 @@
 /**
- * Conversion at a market price: the levels of one side of the book, less the amounts that recent conversions have taken of
- * them, are used from the best one until the source amount is used up. Exact integer arithmetic; the part that the
+ * Conversion at a market price: the levels of one side of the book, less the amounts that recent conversions have taken
+ * from them, are used from the best one until the source amount is used up. Exact integer arithmetic; the part that the
  * decimals of the destination asset cannot represent stays with the desk.
  */
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
@@ -21,7 +21,10 @@ export interface WalkedLevel extends PricingLevel {
   readonly taken: bigint
 }
 
-/** The levels that were used. Base amounts are in units of 10^-BASE_SCALE, quote amounts in 10^-(BASE_SCALE + price decimals). */
+/**
+ * The levels that were used. Base amounts are in units of 10^-BASE_SCALE, quote amounts in 10^-(BASE_SCALE + price
+ * decimals).
+ */
 export interface Walk {
   readonly levels: readonly WalkedLevel[]
   readonly base: bigint
@@ -49,7 +52,8 @@ export function sideOf({ market, source }: MarketTerms): BookSide {
 
 /**
  * Walks the levels of one side, the best first: `bids` until `amount` of the base asset is sold, `asks` until `amount`
- * of the quote asset is spent or buys no further unit of the base asset. `takenBefore` is taken off the best levels first.
+ * of the quote asset is spent or buys no further unit of the base asset. `takenBefore` is taken off the best levels
+ * first.
  */
 export function walkLevels(levels: Iterable<PricingLevel>, side: BookSide, amount: bigint, takenBefore: bigint): Walk {
   const walked: WalkedLevel[] = []
@@ -92,7 +96,9 @@ export function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base'
   return `${digits.slice(0, -PRICE_DIGITS)}.${digits.slice(-PRICE_DIGITS)}`.replace(/\.?0+$/, '')
 }
 
-/** The price of the whole amount, or why there is none. `takenBefore` is in units of 10^-BASE_SCALE of the base asset. */
+/**
+ * The price of the whole amount, or why there is none. `takenBefore` is in units of 10^-BASE_SCALE of the base asset.
+ */
 export function marketPrice(
   terms: MarketTerms,
   amount: MinorUnits,
