@@ -104,6 +104,8 @@ export interface UpdateMessage extends Counted {
   readonly executions: readonly PublishedExecution[]
   /** Why executions before those of this message were lost to the publisher. */
   readonly missed: string | undefined
+  /** The state of the instrument, where it changed. */
+  readonly instrument: PublishedInstrument | undefined
   /** Instead of levels, which are then empty. */
   readonly orders: readonly PublishedOrderChange[] | undefined
 }
@@ -199,8 +201,14 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
   if (prev >= seq) throw new Broken('stream.prev', 'is not below stream.seq')
   const counted = { market, timeMilliseconds, epoch, seq, prev }
   switch (type) {
-    case 'UPDATE':
-      return { type, ...counted, ...updateContent(payload, timeMilliseconds) }
+    case 'UPDATE': {
+      const { instrument } = payload
+      const changed =
+        instrument === undefined
+          ? undefined
+          : instrumentOf(object(instrument, 'payload.instrument'), 'payload.instrument')
+      return { type, ...counted, instrument: changed, ...updateContent(payload, timeMilliseconds) }
+    }
     case 'INSTRUMENT':
       return { type, ...counted, instrument: instrumentOf(payload, 'payload') }
     default:
@@ -321,7 +329,6 @@ function instrumentOf(entry: JsonObject, path: string): PublishedInstrument {
   if (reason.length > REASON_CHARACTERS_MAX) {
     throw new Broken(`${path}.reason`, `is longer than ${REASON_CHARACTERS_MAX} characters`)
   }
-  if (state === 'OPEN' && reason !== '') throw new Broken(`${path}.reason`, 'is not empty while the state is OPEN')
   if (typeof simulated !== 'boolean') throw new Broken(`${path}.simulated`, 'is neither true nor false')
   return {
     priceDecimals: whole(entry.price_decimals, 0, `${path}.price_decimals`, DECIMALS_MAX),

@@ -224,14 +224,15 @@ export class PublicationReader {
   #takeCounted(message: CountedMessage): PublicationStep {
     const { epoch, seq, prev } = message
     if (this.#isForbidden) {
-      const isReal = message.type === 'INSTRUMENT' && !message.instrument.simulated
-      return isReal ? this.#need('waiting', 'the market is not simulated any more') : this.#step('waiting')
+      return message.instrument?.simulated === false
+        ? this.#need('waiting', 'the market is not simulated any more')
+        : this.#step('waiting')
     }
     if (epoch !== this.#epoch) return this.#takeOtherEpoch(epoch, seq)
     const isNew = seq > this.#seq
-    if (message.type === 'INSTRUMENT' && isNew) {
-      const { instrument } = message
-      checkDecimals(instrument, this.#options.market, 'payload')
+    const { instrument } = message
+    if (instrument !== undefined && isNew) {
+      checkDecimals(instrument, this.#options.market, message.type === 'UPDATE' ? 'payload.instrument' : 'payload')
       if (instrument.simulated && !this.#options.allowsSimulated) return this.#forbid()
     }
     // Everything that can be wrong with the message is found before anything of it counts.
@@ -279,7 +280,7 @@ export class PublicationReader {
       this.#events.push({ type: 'missed', reason: message.missed || 'the publisher missed executions' })
     }
     this.#seq = seq
-    if (type === 'INSTRUMENT') this.#instrument = instrumentOf(message.instrument)
+    if (message.instrument !== undefined) this.#instrument = instrumentOf(message.instrument)
     if (provable.length > 0) this.#hasExecutions = true
     if (type !== 'UPDATE') return
     if (wasLive && this.isLive) {
