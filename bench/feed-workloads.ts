@@ -1,12 +1,13 @@
 /**
  * The input of the feed benchmark for each connector: the recorded book and trade frames of its venue, in order. The
  * recordings are next to the repository; a venue without a recording is omitted, and Coinbase, whose frames are
- * renumbered here in any case, gets generated frames instead.
+ * renumbered here in any case, gets generated frames instead. Of Bybit there is only a synthetic recording.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BINANCE } from '../src/feed/binance/protocol.ts'
+import { BYBIT } from '../src/feed/bybit/protocol.ts'
 import { COINBASE } from '../src/feed/coinbase/protocol.ts'
 import { KRAKEN } from '../src/feed/kraken/protocol.ts'
 import { OKX } from '../src/feed/okx/protocol.ts'
@@ -16,6 +17,7 @@ import { capturesMissing } from '../test/support/captures.ts'
 import { Random } from '../test/support/random.ts'
 import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../test/support/recordings.ts'
 import { BINANCE_CAPTURES, binanceRecordings } from '../test/support/venues/binance.ts'
+import { bybitRecordings } from '../test/support/venues/bybit.ts'
 import { NUMBER_MARK } from '../test/support/venues/client.ts'
 import { COINBASE_CAPTURES, coinbaseBook, coinbaseRecordings } from '../test/support/venues/coinbase.ts'
 import { OKX_CAPTURES, okxRecordings } from '../test/support/venues/okx.ts'
@@ -48,6 +50,7 @@ export const WORKLOADS: Readonly<Partial<Record<VenueName, () => Promise<Workloa
   coinbase: async () => (capturesMissing(...COINBASE_CAPTURES) ? madeCoinbase() : coinbase()),
   binance: async () => (capturesMissing(...BINANCE_CAPTURES) ? undefined : await binance()),
   okx: async () => (capturesMissing(...OKX_CAPTURES) ? undefined : okx()),
+  bybit: async () => bybit(),
 }
 
 function kraken(): Workload {
@@ -181,6 +184,22 @@ function okx(): Workload {
     listings: recordings.map(({ instId, tickSz, lotSz }) => listing(instId, decimalsOf(tickSz), decimalsOf(lotSz))),
     depths: new Map(recordings.map(({ instId }) => [instId, 400])),
     createProtocol: () => OKX.createProtocol({ restUrl: '' }),
+    inRound: (text) => text,
+  }
+}
+
+/** The synthetic recording. Each round begins with a snapshot, so the update ids may begin again. */
+function bybit(): Workload {
+  const recordings = bybitRecordings()
+  return {
+    venue: 'bybit',
+    origin: 'made',
+    frames: inOrder(recordings),
+    listings: recordings.map(({ symbol, tickSize, basePrecision }) =>
+      listing(symbol, decimalsOf(tickSize), decimalsOf(basePrecision)),
+    ),
+    depths: new Map(recordings.map(({ symbol }) => [symbol, 50])),
+    createProtocol: () => BYBIT.createProtocol({ restUrl: '' }),
     inRound: (text) => text,
   }
 }

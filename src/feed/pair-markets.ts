@@ -91,14 +91,14 @@ export class PairMarkets {
       for (const trade of trades) {
         const price = parseDecimal(trade.price, market.priceDecimals)
         const amount = parseDecimal(trade.amount, market.amountDecimals)
-        const { executedAtMilliseconds } = trade
+        const { executedAtMilliseconds, id = String(trade.lastId), side } = trade
         if (typeof price === 'number' && price > 0 && typeof amount !== 'string' && amount > 0) {
-          executions.push({ price, amount, executedAtMilliseconds })
+          executions.push({ price, amount, id, ...(side === undefined ? {} : { side }), executedAtMilliseconds })
           continue
         }
         if (executions.length > 0 && !this.#isStopped) listener({ type: 'update', changes: [], executions })
         executions = []
-        const reason = `trade ${trade.firstId} of ${trade.amount} at ${trade.price} does not fit into ${market.symbol}`
+        const reason = `trade ${id} of ${trade.amount} at ${trade.price} does not fit into ${market.symbol}`
         if (!this.#isStopped) listener({ type: 'missed', reason })
       }
       if (executions.length > 0 && !this.#isStopped) listener({ type: 'update', changes: [], executions })

@@ -19,7 +19,8 @@ import { VenueRequests } from './venue-http.ts'
 import { VenueListings } from './venue-listings.ts'
 import { forgetPair, pairMetrics, type VenueMetrics, venueMetrics } from './venue-metrics.ts'
 import { VenuePair } from './venue-pair.ts'
-import { VenueTradeFill } from './venue-trade-fill.ts'
+import { VenueTradeBridge } from './venue-trade-bridge.ts'
+import { VenueTradeFill, type VenueTradeFillOptions } from './venue-trade-fill.ts'
 import { VenueTrades } from './venue-trades.ts'
 
 export interface VenueSourceOptions<Data> {
@@ -53,7 +54,7 @@ export class VenueSource<Data> implements Source {
   readonly #connection: VenueConnection
   readonly #listings: VenueListings
   readonly #requests: VenueRequests
-  readonly #tradeFill: VenueTradeFill
+  readonly #tradeFill: VenueTradeFill | VenueTradeBridge
   /** The status of the venue while it is not open. */
   #status: string | undefined
 
@@ -156,6 +157,7 @@ export class VenueSource<Data> implements Source {
     symbols: readonly string[],
     depth: number,
   ): void {
+    if (action === 'subscribe' && channel === 'trades') for (const symbol of symbols) this.#interruptTrades(symbol)
     const requests = this.#options.protocol.requests(action, channel, symbols, depth)
     for (const request of requests) this.#connection.send(request)
   }
@@ -204,6 +206,12 @@ export class VenueSource<Data> implements Source {
     this.#log.warn({ symbol: pair?.symbol, reason: message.reason }, 'venue message unreadable')
     if (pair === undefined) this.#connection.restart(message.reason)
     else if (message.kind === 'unreadable-book') pair.fail(message.reason)
+    else this.#interruptTrades(pair.symbol)
+  }
+
+  /** Trades without numbers may be missing before the next one. */
+  #interruptTrades(symbol: string): void {
+    if (this.#tradeFill instanceof VenueTradeBridge) this.#tradeFill.interrupt(symbol)
   }
 
   /** A venue clock ahead of the local one counts as no lag. */
@@ -226,9 +234,9 @@ export class VenueSource<Data> implements Source {
     for (const market of this.#markets) market.onInstrument?.()
   }
 
-  #createTradeFill(): VenueTradeFill {
+  #createTradeFill(): VenueTradeFill | VenueTradeBridge {
     const { protocol, clock, random } = this.#options
-    return new VenueTradeFill({
+    const options: VenueTradeFillOptions = {
       clock,
       random,
       log: this.#log,
@@ -238,7 +246,8 @@ export class VenueSource<Data> implements Source {
         // The trades of a pair that is not subscribed are ignored.
         this.#pairs.get(symbol)?.subscribedListing === undefined ? undefined : this.#trades.get(symbol)?.position,
       pass: (symbol, trades, isRepeat) => this.#pairs.get(symbol)?.trade(trades, isRepeat),
-    })
+    }
+    return protocol.hasUnnumberedTrades === true ? new VenueTradeBridge(options) : new VenueTradeFill(options)
   }
 
   /** Passes the listings to the pairs, and subscribes those that can be subscribed now. */
@@ -291,7 +300,8 @@ export class VenueSource<Data> implements Source {
   #createPair(symbol: string, hasTrades: boolean): VenuePair<Data> {
     const { venue, protocol, clock, random } = this.#options
     const { fetchSnapshot } = protocol
-    const trades = this.#trades.get(symbol) ?? new VenueTrades(symbol, protocol.repeatsLastTrade)
+    const trades =
+      this.#trades.get(symbol) ?? new VenueTrades(symbol, protocol.repeatsLastTrade, protocol.hasUnnumberedTrades)
     this.#trades.set(symbol, trades)
     const pair = new VenuePair<Data>({
       venue,

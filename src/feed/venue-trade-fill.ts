@@ -57,18 +57,21 @@ interface Filling {
  * limits below, and no venue delivers them in time.
  */
 const GAP_TRADES_MAX = 20_000
-/** Held trades of one pair; a liquid pair has a hundred per second. */
-const HELD_MAX = 10_000
-/** Held and fetched trades of all pairs of the source: about 20 MB. */
-const TRADES_MAX = 100_000
+/** Limits of every fetch of missing trades. */
+export const FILL_LIMITS = {
+  /** Held trades of one pair; a liquid pair has a hundred per second. */
+  heldMax: 10_000,
+  /** Held and fetched trades of all pairs of the source: about 20 MB. */
+  tradesMax: 100_000,
+  /** Measured from the detection of a gap. The slowest venue needs this long for all pages of the largest gap. */
+  millisecondsMax: 30_000,
+  /** The HTTP API of a venue may be later than its stream, so a page without progress is requested again. */
+  failuresMax: 4,
+  /** Trades per call of `pass`: each call becomes one message to every subscriber. */
+  batchTradesMax: 100,
+} as const
 /** The smallest pages have 100 trades. */
 const PAGES_MAX = 200
-/** Measured from the detection of a gap. The slowest venue needs this long for all pages of the largest gap. */
-const FILL_MILLISECONDS_MAX = 30_000
-/** The HTTP API of a venue may be later than its stream, so a page without progress is requested again. */
-const FAILURES_MAX = 4
-/** Trades per call of `pass`: each call becomes one message to every subscriber. */
-const BATCH_TRADES_MAX = 100
 
 export class VenueTradeFill {
   readonly #options: VenueTradeFillOptions
@@ -130,9 +133,9 @@ export class VenueTradeFill {
     const { clock, log } = this.#options
     const filling: Filling = {
       fetching: new AbortController(),
-      deadlineMilliseconds: clock.monotonicMilliseconds() + FILL_MILLISECONDS_MAX,
-      limit: clock.schedule(FILL_MILLISECONDS_MAX, () =>
-        this.#giveUp(symbol, filling, `not within ${FILL_MILLISECONDS_MAX / 1000} s`),
+      deadlineMilliseconds: clock.monotonicMilliseconds() + FILL_LIMITS.millisecondsMax,
+      limit: clock.schedule(FILL_LIMITS.millisecondsMax, () =>
+        this.#giveUp(symbol, filling, `not within ${FILL_LIMITS.millisecondsMax / 1000} s`),
       ),
       whole: gap,
       gap,
@@ -158,7 +161,7 @@ export class VenueTradeFill {
     this.#find(filling, late)
     if (later.length > 0) this.#keep(filling, { trades: later, isRepeat: arrival.isRepeat })
     if (isClosed(filling.gap)) this.#finish(symbol, filling)
-    else if (filling.heldCount > HELD_MAX || this.#count > TRADES_MAX) {
+    else if (filling.heldCount > FILL_LIMITS.heldMax || this.#count > FILL_LIMITS.tradesMax) {
       this.#giveUp(symbol, filling, 'too many trades wait for them')
     }
   }
@@ -183,7 +186,7 @@ export class VenueTradeFill {
       }
       const hasProgress = this.#find(filling, fetched.value)
       if (isClosed(filling.gap)) this.#finish(symbol, filling)
-      else if (this.#count > TRADES_MAX) this.#giveUp(symbol, filling, 'too many trades wait for them')
+      else if (this.#count > FILL_LIMITS.tradesMax) this.#giveUp(symbol, filling, 'too many trades wait for them')
       else if (hasProgress) {
         filling.failures = 0
         this.#fetch(symbol, filling)
@@ -197,7 +200,7 @@ export class VenueTradeFill {
     filling.failures += 1
     const delayMilliseconds = Math.max(delayMillisecondsMin, retryMilliseconds(filling.failures, random))
     const leftMilliseconds = filling.deadlineMilliseconds - clock.monotonicMilliseconds()
-    if (filling.failures >= FAILURES_MAX || delayMilliseconds >= leftMilliseconds) {
+    if (filling.failures >= FILL_LIMITS.failuresMax || delayMilliseconds >= leftMilliseconds) {
       this.#giveUp(symbol, filling, problem)
       return
     }
@@ -238,8 +241,8 @@ export class VenueTradeFill {
     const { pass } = this.#options
     this.#end(symbol)
     const found = [...filling.found.values()].sort(byFirstId)
-    for (let begin = 0; begin < found.length; begin += BATCH_TRADES_MAX) {
-      pass(symbol, found.slice(begin, begin + BATCH_TRADES_MAX), true)
+    for (let begin = 0; begin < found.length; begin += FILL_LIMITS.batchTradesMax) {
+      pass(symbol, found.slice(begin, begin + FILL_LIMITS.batchTradesMax), true)
     }
     const [first, ...others] = filling.held
     if (first === undefined) return

@@ -18,6 +18,7 @@ export type TradeStep =
 export class VenueTrades {
   readonly #symbol: string
   readonly #repeatsLastTrade: boolean
+  readonly #isUnnumbered: boolean
   /** The highest settled number: passed on, missed, or before the first subscription. */
   #lastId: number | undefined
   /** The highest number received as a trade, and the latest time of any trade. */
@@ -26,10 +27,14 @@ export class VenueTrades {
   /** The last trade that was accepted. */
   #lastTrade: VenueTrade | undefined
 
-  /** @param repeatsLastTrade the first trades are repetitions, even when they are not marked as such */
-  constructor(symbol: string, repeatsLastTrade = false) {
+  /**
+   * @param repeatsLastTrade the first trades are repetitions, even when they are not marked as such
+   * @param isUnnumbered the numbers were assigned on arrival: a gap in them stands for any count of missing trades
+   */
+  constructor(symbol: string, repeatsLastTrade = false, isUnnumbered = false) {
     this.#symbol = symbol
     this.#repeatsLastTrade = repeatsLastTrade
+    this.#isUnnumbered = isUnnumbered
   }
 
   /**
@@ -85,6 +90,10 @@ export class VenueTrades {
 
   #missed(firstId: number, lastId: number): TradeStep {
     const count = lastId - firstId + 1
+    if (this.#isUnnumbered) {
+      const reason = `trades of ${this.#symbol} may be missing: the venue's latest trades do not reach the last one known`
+      return { kind: 'missed', count, reason }
+    }
     const which =
       count === 1 ? `trade ${firstId} of ${this.#symbol} is` : `trades ${firstId} to ${lastId} of ${this.#symbol} are`
     return { kind: 'missed', count, reason: `${which} missing` }

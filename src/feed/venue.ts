@@ -5,7 +5,7 @@
  * becomes integers at the precision of the venue and is never rounded.
  */
 import type { Scaled } from '../base/decimal.ts'
-import type { InstrumentState, LevelChange, Side } from '../market/event.ts'
+import type { InstrumentState, LevelChange, Side, TakerSide } from '../market/event.ts'
 
 /** A price and an amount as the venue sent them, as text. */
 export interface VenueLevel {
@@ -44,9 +44,16 @@ export interface Listing {
 
 /** One trade, or several that the venue reports as one. */
 export interface VenueTrade {
-  /** Numbers of the first and the last trade that this one represents, usually equal. Safe integers. */
+  /**
+   * Numbers of the first and the last trade that this one represents, usually equal. Safe integers. 0 where the venue
+   * has no consecutive numbers (`hasUnnumberedTrades`).
+   */
   readonly firstId: number
   readonly lastId: number
+  /** The venue's identifier, unique within the pair; absent where it is `lastId`. */
+  readonly id?: string
+  /** Side of the taker; absent where the venue does not report it. */
+  readonly side?: TakerSide
   readonly price: string
   readonly amount: string
   /** The venue's time of the trade, milliseconds since the epoch. */
@@ -215,6 +222,12 @@ export interface VenueProtocol<Data> {
    * ignored. Called again for the remaining gap.
    */
   readonly fetchTrades: (symbol: string, gap: TradeGap, signal: AbortSignal) => Promise<Fetched<readonly VenueTrade[]>>
+  /**
+   * The trades have identifiers, but no consecutive numbers: nothing on the connection proves that none is missing.
+   * After each subscription `fetchTrades` is called once for a pair with earlier trades, and returns the latest trades
+   * of the pair without a gap, oldest first. A list without a trade that is already known means that some are missing.
+   */
+  readonly hasUnnumberedTrades?: true
   /** Token bucket for the HTTP requests of one source. */
   readonly httpRate: { readonly burst: number; readonly perSecond: number }
   /**

@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { BINANCE } from './binance/protocol.ts'
+import { BYBIT } from './bybit/protocol.ts'
 import { COINBASE } from './coinbase/protocol.ts'
 import { KRAKEN } from './kraken/protocol.ts'
 import { OKX } from './okx/protocol.ts'
@@ -20,6 +21,7 @@ export const VENUES = {
   okx: venue(OKX),
   binance: venue(BINANCE),
   coinbase: venue(COINBASE),
+  bybit: venue(BYBIT),
 } as const satisfies Readonly<Record<string, Venue>>
 
 export type VenueName = keyof typeof VENUES

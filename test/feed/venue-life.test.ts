@@ -12,6 +12,7 @@ import { VENUES, type VenueName } from '../../src/feed/venues.ts'
 import { Random } from '../support/random.ts'
 import { krakenBtcUsd } from '../support/recordings.ts'
 import { binanceRecordings, startBinanceServer } from '../support/venues/binance.ts'
+import { bybitRecordings, startBybitServer } from '../support/venues/bybit.ts'
 import { coinbaseRecordings, startCoinbaseServer } from '../support/venues/coinbase.ts'
 import type { FrameFault } from '../support/venues/faults.ts'
 import { FedMarket } from '../support/venues/fed-market.ts'
@@ -40,6 +41,8 @@ interface Stage {
   readonly others: readonly string[]
   /** Whether the frames of a connection share their numbers: one that is missing costs every market its book. */
   readonly numbersConnection?: true
+  /** Whether trades have no consecutive numbers: one that is missing between two others cannot be noticed. */
+  readonly hasUnnumberedTrades?: true
   /** Whether the list of pairs is had by HTTP. */
   readonly usesHttp?: true
   readonly start: (options: PlaybackOptions) => Promise<VenueServer>
@@ -82,6 +85,16 @@ const STAGES: readonly Stage[] = [
     usesHttp: true,
     start: (options) => startBinanceServer({ ...options, recordings: binanceRecordings(), trades: MADE_TRADES }),
   },
+  {
+    name: 'bybit',
+    bookChannel: 'orderbook.50',
+    tradeChannel: 'publicTrade',
+    symbol: 'BTCUSDT',
+    others: ['SOLEUR'],
+    hasUnnumberedTrades: true,
+    usesHttp: true,
+    start: (options) => startBybitServer({ ...options, recordings: bybitRecordings() }),
+  },
 ]
 
 const HTTP_FAULTS: [string, HttpAnswer][] = [
@@ -93,6 +106,8 @@ const HTTP_FAULTS: [string, HttpAnswer][] = [
 ]
 
 describe.each(STAGES)('$name', (stage) => {
+  const isTradeLossSilent = stage.numbersConnection === true || stage.hasUnnumberedTrades === true
+
   describe('at a venue that fails', () => {
     const clock = new VirtualClock()
     const history = new VenueHistory(DEPTH)
@@ -191,7 +206,8 @@ describe.each(STAGES)('$name', (stage) => {
       expect(others.map((market) => market.reasons.length)).toEqual(otherLosses)
     })
 
-    it.each(['dropped', 'reordered'] as const)('a trade that is %s is fetched', async (kind) => {
+    const lostTrades = stage.hasUnnumberedTrades === true ? [] : (['dropped', 'reordered'] as const)
+    it.each(lostTrades)('a trade that is %s is fetched', async (kind) => {
       await hit.until('an execution', () => hit.verifier.executions > 0)
       const missed = [...hit.missed]
       const { executions } = hit.verifier
@@ -200,7 +216,7 @@ describe.each(STAGES)('$name', (stage) => {
     })
 
     // Where a lost frame begins a new connection, which repeats the last trades, none are asked for.
-    it.each(stage.numbersConnection === true ? [] : HTTP_FAULTS)(
+    it.each(isTradeLossSilent ? [] : HTTP_FAULTS)(
       'a request for trades that is answered %s is made again',
       async (_, answer) => {
         await hit.until('an execution', () => hit.verifier.executions > 0)
@@ -214,6 +230,14 @@ describe.each(STAGES)('$name', (stage) => {
       },
     )
 
+    it.runIf(stage.hasUnnumberedTrades === true)('trades that cannot be read are fetched', async () => {
+      await hit.until('an execution', () => hit.verifier.executions > 0)
+      const missed = [...hit.missed]
+      const { executions } = hit.verifier
+      await hitFrame('corrupted', stage.tradeChannel, () => hit.verifier.executions > executions + 3)
+      expect(hit.missed).toEqual(missed)
+    })
+
     it('a trade that comes twice is executed once', async () => {
       const missed = [...hit.missed]
       const { executions } = hit.verifier
@@ -226,14 +250,14 @@ describe.each(STAGES)('$name', (stage) => {
       const missed = [...hit.missed]
       await survive(() => {
         server.disconnectAll()
-        server.tracks.get(stage.symbol)?.playUnseen(100)
+        server.tracks.get(stage.symbol)?.playUnseen(stage.hasUnnumberedTrades === true ? 40 : 100)
       })
       const { executions } = hit.verifier
       await hit.until('executions after it', () => hit.verifier.executions > executions + 1)
       expect(hit.missed).toEqual(missed)
     })
 
-    it.skipIf(stage.numbersConnection === true)('trades that cannot be had are said to be missing', async () => {
+    it.skipIf(isTradeLossSilent)('trades that cannot be had are said to be missing', async () => {
       await hit.until('an execution', () => hit.verifier.executions > 0)
       const missed = hit.missed.length
       server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '31' } })

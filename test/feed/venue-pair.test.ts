@@ -451,8 +451,8 @@ describe('trades', () => {
         type: 'update',
         changes: [],
         executions: [
-          { price: 150, amount: 25_000_000, executedAtMilliseconds: 2 },
-          { price: 10_000, amount: 1_000_000, executedAtMilliseconds: 3 },
+          { price: 150, amount: 25_000_000, id: '2', executedAtMilliseconds: 2 },
+          { price: 10_000, amount: 1_000_000, id: '3', executedAtMilliseconds: 3 },
         ],
       },
     ])

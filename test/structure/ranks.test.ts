@@ -73,6 +73,8 @@ const PURE = [
   'src/feed/binance/book.ts',
   'src/feed/binance/message.ts',
   'src/feed/binance/unfit-levels.ts',
+  'src/feed/bybit/book.ts',
+  'src/feed/bybit/message.ts',
   'src/feed/coinbase/answer.ts',
   'src/feed/coinbase/book.ts',
   'src/feed/coinbase/conversation.ts',

@@ -5,81 +5,10 @@
  */
 import { crc32 } from 'node:zlib'
 import { formatDecimal } from '../../src/base/decimal.ts'
-import { ASK, BID, type MarketEvent } from '../../src/market/event.ts'
+import { BEGIN, captureText, type Level, type Line, MadeBook, type Step } from './generated-book.ts'
+import { bybitCapture } from './generated-captures.ts'
 import { acknowledgementText } from './kraken-script.ts'
-import { MarketNoise } from './market-noise.ts'
 import { Random } from './random.ts'
-
-/** Price to amount of one side, in units; best first when listed. */
-type Side = ReadonlyMap<number, number>
-type Level = readonly [price: number, amount: number]
-
-/** The changes of one step to the shown levels: amount 0 for a removed one. */
-interface Step {
-  readonly bids: readonly Level[]
-  readonly asks: readonly Level[]
-}
-
-/** The default start: 2023-11-14T22:13:20Z, in milliseconds since the epoch. */
-const BEGIN = 1_700_000_000_000
-
-/** A simulated book of which an exchange shows the best levels. */
-class MadeBook {
-  readonly #noise: MarketNoise
-  readonly #shown: number
-  readonly #scale: number
-  readonly #full: [Map<number, number>, Map<number, number>] = [new Map(), new Map()]
-  #view: readonly [readonly Level[], readonly Level[]] = [[], []]
-
-  /** @param scale of amounts, so that they have decimals */
-  constructor(random: Random, levels: number, shown: number, scale: number) {
-    this.#noise = new MarketNoise(random, { levels, changesMax: 5 })
-    this.#shown = shown
-    this.#scale = scale
-    this.#take(this.#noise.snapshot())
-    this.#view = this.#best()
-  }
-
-  get levels(): Step {
-    return { bids: this.#view[BID], asks: this.#view[ASK] }
-  }
-
-  /**
-   * The next step that changes the shown levels. @param saysFallen whether levels that left the shown depth are listed
-   */
-  step(saysFallen: boolean): Step {
-    for (;;) {
-      this.#take(this.#noise.update())
-      const before = this.#view
-      this.#view = this.#best()
-      const [bids, asks] = ([BID, ASK] as const).map((side) => {
-        const [old, now] = [new Map(before[side]), new Map(this.#view[side])]
-        const gone = [...old.keys()].filter((price) => !now.has(price) && (saysFallen || !this.#full[side].has(price)))
-        const set = [...now].filter(([price, amount]) => old.get(price) !== amount)
-        return [...gone.map((price): Level => [price, 0]), ...set]
-      }) as [Level[], Level[]]
-      if (bids.length + asks.length > 0) return { bids, asks }
-    }
-  }
-
-  /** The mid price, where trades happen. */
-  get middle(): number {
-    return this.#view[ASK][0]?.[0] ?? 0
-  }
-
-  #take(event: MarketEvent): void {
-    if (event.type !== 'snapshot' && event.type !== 'update') return
-    for (const { side, price, amount } of event.type === 'snapshot' ? event.levels : event.changes) {
-      if (amount === 0) this.#full[side].delete(price)
-      else this.#full[side].set(price, Number(amount) * this.#scale)
-    }
-  }
-
-  #best(): [Level[], Level[]] {
-    const sorted = (side: Side, sign: number) => [...side].sort(([a], [b]) => sign * (a - b)).slice(0, this.#shown)
-    return [sorted(this.#full[BID], -1), sorted(this.#full[ASK], 1)]
-  }
-}
 
 /** All files, by their paths below the folder of recordings; those that end in `.gz` must be compressed. */
 export function makeRecordings(): ReadonlyMap<string, string> {
@@ -90,6 +19,7 @@ export function makeRecordings(): ReadonlyMap<string, string> {
     ['captures/OKX.ws.1.0.gz', okxCapture()],
     ...binanceCaptures(),
     ...coinbaseCaptures(),
+    ['captures/BYBIT.ws.0.gz', bybitCapture()],
   ])
 }
 
@@ -137,16 +67,6 @@ function krakenCapture(symbol: string, decimals: number, depth: number, count: n
 function krakenFloats(): string {
   const [init, ...updates] = krakenMessages('BTC/USD', 1, 10, 510, [0]).map((text) => JSON.parse(text) as object)
   return JSON.stringify({ init, updates })
-}
-
-interface Line {
-  readonly milliseconds: number
-  readonly text: string
-}
-
-function captureText(lines: readonly Line[]): string {
-  const sorted = lines.toSorted((left, right) => left.milliseconds - right.milliseconds)
-  return sorted.map(({ milliseconds, text }) => `${(milliseconds / 1000).toFixed(6)}: ${text}\n`).join('')
 }
 
 const OKX_INSTRUMENTS = [

@@ -435,7 +435,12 @@ describe('trades', () => {
       `/0/public/Trades?pair=BTCUSD&since=${BigInt(time + 5) * 1_000_000n - 1n}&count=1000`,
     )
     expect(executions(listener)).toEqual(
-      [3, 4, 5, 6, 7].map((id) => ({ price: 10_000 + 10 * id, amount: 1, executedAtMilliseconds: time + id })),
+      [3, 4, 5, 6, 7].map((id) => ({
+        price: 10_000 + 10 * id,
+        amount: 1,
+        id: String(id),
+        executedAtMilliseconds: time + id,
+      })),
     )
     const missed = listener.events.flatMap((event) => (event.type === 'missed' ? [event.reason] : []))
     expect(missed).toEqual([])
