@@ -65,7 +65,7 @@ async function readCustomersPage(
   request: PageRequest,
 ): Promise<TextPage> {
   const all = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
-  // A text that is not one of our ids, compared byte by byte, matches nothing.
+  // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
   const isId = isUuid(customerId) && customerId === customerId.toLowerCase()
   const owned = all.where(isId ? isOwnedBy(customerId) : sql<boolean>`false`)
   const identities = identity_id === undefined ? undefined : [identity_id]

@@ -6,7 +6,7 @@ import { textChoice } from '../http/text-choice.ts'
 import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from './metadata.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
 
-/** Members of an account, at most. */
+/** Largest number of members of an account. */
 const MEMBERS_MAX = 100
 
 const strict = { additionalProperties: false }

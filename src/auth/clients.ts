@@ -37,7 +37,7 @@ export interface SecretDocument {
   readonly created_at: string
 }
 
-/** The only document that contains a secret. */
+/** The document of a new secret. No other one has its value, except the answer that creates a client. */
 export interface NewSecret {
   readonly secret_id: string
   readonly client_id: string

@@ -195,7 +195,7 @@ export async function keepSigningKeys(
   return work
 }
 
-/** Keys that sign or verify, in the order in which they sign, locked until the transaction ends. */
+/** Keys that sign or verify, in the order in which they sign. No other transaction changes keys until this one ends. */
 async function lockUsableKeys(transaction: Transaction<AuthTables>): Promise<KeyRow[]> {
   await transaction.selectFrom('authority').select('single').forUpdate().executeTakeFirstOrThrow()
   const query = transaction.selectFrom('signing_keys').select(COLUMNS).where('private_jwk', 'is not', null)

@@ -73,7 +73,7 @@ export function feedKeyOf(variable: string): string | undefined {
 export function withFeedMember(known: Feeds, { name, member }: FeedMember, value: unknown): Feeds | string {
   const feed = known.get(name)
   if (feed === undefined)
-    return `names no feed (${unknownFeedText(name, known)}); a new one is added in feeds, with its kind`
+    return `names no feed (${unknownFeedText(name, known)}); add a new feed to feeds, with its kind`
   const reading = ADDRESSES[member].read(value)
   if ('problems' in reading) return reading.problems[0]?.message ?? ''
   const addresses = { ...feed.addresses, [member === 'url' ? 'url' : 'restUrl']: reading.value }

@@ -73,8 +73,9 @@ export async function allocateAddress(
 }
 
 /**
- * One statement selects, marks and counts (`skip locked`), so concurrent requests do not wait for each other. It reads at most one
- * free row more than the customer has received since the last import, and than the reserve has.
+ * One statement selects, marks and counts (`skip locked`), so concurrent requests do not wait for each other. Of the free
+ * rows it reads one more than the smaller of the reserve and the number that the customer has received since the last
+ * import.
  */
 async function takeFromPool(
   transaction: Transaction<DepositInstructionTables>,

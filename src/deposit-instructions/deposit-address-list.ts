@@ -128,7 +128,7 @@ function columnFilters(filters: DepositAddressFilters): readonly ColumnFilter[] 
   ]
   return given.flatMap(([column, type, values]) => {
     if (values === undefined) return []
-    // A text that is not one of our ids, compared byte by byte, matches nothing.
+    // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
     const possible = type === 'text' ? values : values.filter((value) => isUuid(value) && value === value.toLowerCase())
     return [{ column, type, values: [...new Set(possible)], namesOne: column === 'id' || column === 'ref_id' }]
   })

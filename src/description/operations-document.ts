@@ -29,7 +29,7 @@ export const TOKEN_SCHEME = 'token'
 
 export async function describeOperations(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
-    // A name that the package of the page at /docs does not look for: it would serve its own documents.
+    // Not the default, `swagger`: the package of the page at /docs would find it and serve documents of its own.
     decorator: 'describedOperations' as 'swagger',
     convertConstToEnum: false,
     openapi: {

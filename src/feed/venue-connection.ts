@@ -224,7 +224,7 @@ export class VenueConnection {
       return
     }
     let next = limitMilliseconds - silent
-    // The limit becomes shorter with the first message.
+    // Before the first message the limit may be longer than afterwards: the check must come in time for the shorter one.
     if (!this.#hasReceived) next = Math.min(next, silenceMilliseconds)
     if (keepAlive !== undefined) {
       if (now - Math.max(this.#receiptMilliseconds, this.#keepAliveMilliseconds) >= keepAlive.milliseconds) {

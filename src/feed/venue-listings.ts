@@ -78,7 +78,7 @@ export class VenueListings {
     this.#fetching = undefined
   }
 
-  /** Another symbol is used now. */
+  /** Asks for the listing of a symbol that markets use from now on. */
   ask(symbol: string): void {
     if (!this.#isOpen) return
     if ('fetch' in this.#options.listings) {

@@ -10,7 +10,7 @@ import type { ChannelType } from '../contract/channels.ts'
 import type { MarketStream } from './market-stream.ts'
 import type { CaughtUp, ChannelParams, ChannelState, MarketSubscription, Subscriber } from './subscription.ts'
 
-/** Subscriptions visited between two looks at the clock. */
+/** Subscriptions visited between two reads of the clock. */
 const CLOCK_STRIDE = 16
 
 /** Why the session has to be closed: executions that it is owed cannot be sent any more. */

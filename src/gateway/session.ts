@@ -168,8 +168,8 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   /**
-   * Answers up to `countMax` waiting messages, and starts none after `untilMilliseconds` of the monotonic clock. True
-   * when more can be answered at once.
+   * Answers up to `countMax` waiting messages: the first one in any case, further ones until `untilMilliseconds` of the
+   * monotonic clock. True when more can be answered at once.
    */
   answerRequests(countMax: number, untilMilliseconds: number): boolean {
     for (let count = 0; count < countMax && this.#canAnswer; count++) {

@@ -59,7 +59,7 @@ export function handshakeUnavailable(detail: string): Problem {
 
 /**
  * Memory of all handshakes whose tokens are being checked; further ones are answered with 503. A check takes less than a
- * millisecond, so a large number is pending only while the keys of an outside issuer cannot be fetched.
+ * millisecond, so a large number is pending only while the keys of an external issuer cannot be fetched.
  */
 const PENDING_BYTES_MAX = 67_108_864
 /** Memory of one besides its headers: the socket, the request, and what the peer sends meanwhile. */

@@ -27,7 +27,7 @@ export interface MarketWritersOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
-  /** Called once for each feed, the simulator and the player of recordings, if a market names it. */
+  /** Called for each feed, the simulator and the player of recordings when a market begins to use it. */
   readonly createSource: CreateSource
 }
 

@@ -1,10 +1,11 @@
 /**
- * The recorder of a service: it listens to the bus like a replica, and writes what is published to hourly files, each of
- * which can be read alone. It opens a new file at each hour and when the markets change, and removes files that are older
- * than `recording.keep_hours`.
+ * The recorder of a service: it listens to the bus like a replica, and writes what is published to hourly files, each
+ * of which can be read alone. It opens a new file at each hour and when the markets change, and removes files that are
+ * older than `recording.keep_hours`.
  *
- * It never holds up the stream: a file that cannot be written ends the recording until a later attempt succeeds, at a
- * bounded rate, and the next file names the time that is missing. It never changes or removes a file that it did not name.
+ * It never delays the stream. A file that cannot be written interrupts the recording until another file can be opened,
+ * which is attempted at a bounded rate; that file names the time that is missing. It never changes or removes a file
+ * that it did not name.
  */
 import { unlink } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -130,8 +131,8 @@ export class ServiceRecorder {
   }
 
   /**
-   * Records other markets from now on, in a new file. To be called when the sequencers of removed markets have stopped, and
-   * those of added markets have not started.
+   * Records other markets from now on, in a new file. To be called when the sequencers of removed markets have stopped,
+   * and those of added markets have not started.
    */
   change(markets: readonly ConfiguredMarket[]): void {
     if (this.#isStopped || isDeepStrictEqual(markets, this.#markets)) return

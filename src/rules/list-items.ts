@@ -6,7 +6,9 @@ import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText }
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { DESTINATION_FORMS, SOURCE_FORMS } from './model.ts'
 
-/** A jsonb column whose object has one member, the name of its form. */
+/**
+ * The text of a jsonb column whose object has one member, which is named after its form and has that form's members.
+ */
 function formText(column: 'source' | 'destination', forms: Readonly<Record<string, readonly string[]>>) {
   const cases = Object.entries(forms).map(([form, names]): RawBuilder<unknown> => {
     const members = objectText(names.map((name) => [name, jsonbText(column, [form, name])]))

@@ -206,7 +206,7 @@ function matchingRules(
 ) {
   let query = tables.selectFrom('rules').select(COLUMNS).where(isOwnedBy(customerId))
   if (profile_id !== undefined) {
-    // A text that is not one of our ids, compared byte by byte, matches nothing.
+    // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
     const isPossible = isUuid(profile_id) && profile_id === profile_id.toLowerCase()
     query = isPossible ? query.where(isEqual('profile_id', profile_id, 'uuid')) : query.where(sql<boolean>`false`)
   }

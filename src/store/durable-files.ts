@@ -1,9 +1,10 @@
 /**
- * The file system of the embedded store, with a working `fsync`. PGlite runs PostgreSQL on Emscripten's NODEFS, where `fsync`
- * succeeds without doing anything. This class syncs files and folders; a folder whose names have changed is synced with the
- * next sync of any file, because PostgreSQL leaves that to the file system. After the first failure that aborts PostgreSQL it
- * rejects every change, because PGlite ignores the abort and would continue with an inconsistent memory. It uses parts of
- * PGlite that are not public, so the version of PGlite is pinned, and `init` throws when one of them is missing.
+ * The file system of the embedded store, with a working `fsync`. PGlite runs PostgreSQL on Emscripten's NODEFS, where
+ * `fsync` succeeds without doing anything. This class syncs files and folders; a folder whose names have changed is
+ * synced with the next sync of any file, because PostgreSQL leaves that to the file system. After the first failure
+ * that aborts PostgreSQL it rejects every change, because PGlite ignores the abort and would continue with an
+ * inconsistent memory. It uses parts of PGlite that are not public, so the version of PGlite is pinned, and `init`
+ * throws when one of them is missing.
  */
 import { fsyncSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,9 +14,9 @@ import { syncPath } from './folder-sync.ts'
 import { FLUSH_TEXT } from './group-commit.ts'
 
 /**
- * PGlite's own parameters without `-F`, which switches syncs off. Emscripten has no `fdatasync`, so the log uses `fsync`.
- * 16 MB of shared buffers instead of 128: all of them are resident from the start, and other pages are in the system's
- * cache. `max_wal_size` limits the log that a checkpoint keeps for reuse; it starts no checkpoint in PGlite.
+ * PGlite's own parameters without `-F`, which switches syncs off. Emscripten has no `fdatasync`, so the log uses
+ * `fsync`. 16 MB of shared buffers instead of 128: all of them are resident from the start, and other pages are in the
+ * system's cache. `max_wal_size` limits the log that a checkpoint keeps for reuse; it starts no checkpoint in PGlite.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -67,7 +68,7 @@ interface EmscriptenModule {
 type EmscriptenOptions = Awaited<ReturnType<NodeFS['init']>>['emscriptenOpts']
 
 export class DurableFiles extends NodeFS {
-  /** Syncs of the log since the start: the self-test sees by them whether a commit reaches the disk. */
+  /** Syncs of the log since the start, by which the self-test verifies that a commit reaches the disk. */
   logSyncs = 0
   /** Names of the segments of the log that were opened since the last checkpoint: new files, and old ones renamed. */
   readonly #newLogSegments = new Set<string>()

@@ -14,7 +14,7 @@ const LOG_SEGMENTS_MAX = 16
 /** A checkpoint also after few writes, so that a start after a crash is quick. */
 const CHECKPOINT_MILLISECONDS = 3_600_000
 
-/** As of PostgreSQL's own autovacuum, with a larger floor: small tables are read quickly in any state. */
+/** As in PostgreSQL's own autovacuum, with a larger minimum: small tables are read quickly in any state. */
 const DUE_TABLES = `
   select quote_ident(schemaname) || '.' || quote_ident(relname) as name,
     n_dead_tup > 1000 + 0.2 * n_live_tup as is_vacuum_due

@@ -1,9 +1,9 @@
 /**
- * The thread of the embedded store: PGlite (PostgreSQL in WebAssembly) on one folder. It answers one statement at a time
- * with converted rows, so that the main thread neither runs queries nor parses rows. Transactions and callers are handled by
- * `caller-connection`. A commit is synced to the disk before its answer, unless the request defers the sync to a later
- * flush. An error that is not PostgreSQL's own (a failed sync, WebAssembly out of memory, a broken folder) ends the
- * thread before any answer, because its memory may be inconsistent; the folder recovers on the next start.
+ * The thread of the embedded store: PGlite (PostgreSQL in WebAssembly) on one folder. It answers one statement at a
+ * time with converted rows, so that the main thread neither runs queries nor parses rows. Transactions and callers are
+ * handled by `caller-connection`. A commit is synced to the disk before its answer, unless the request defers the sync
+ * to a later flush. An error that is not PostgreSQL's own (a failed sync, WebAssembly out of memory, a broken folder)
+ * ends the thread before any answer, because its memory may be inconsistent; the folder recovers on the next start.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
@@ -98,7 +98,7 @@ async function execute(text: string, request: WorkerRequest): Promise<WorkerAnsw
       await database.exec(`set synchronous_commit = ${request.isFlushDeferred ? 'off' : 'on'}`)
       isFlushDeferred = request.isFlushDeferred
     }
-    // Without parameters the simple protocol, as PostgreSQL's driver does: it takes several statements in one text.
+    // Without parameters the simple protocol is used, as by PostgreSQL's driver: it takes several statements in one text.
     const raw: RawResult | undefined =
       parameters.length === 0
         ? ((await database.exec(text, ROWS_AS_TEXT)).at(-1) as RawResult | undefined)

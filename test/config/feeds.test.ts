@@ -124,7 +124,7 @@ describe('feeds', () => {
     const environment = { TIDEGATE_FEEDS_BINANCE_US_URL: 'ws://variable.test' }
     expect(shown({ flags })['binance-us']).toEqual(US)
     expect(problems({ environment })).toEqual([
-      'feeds.binance-us.url names no feed (did you mean binance?); a new one is added in feeds, with its kind (from TIDEGATE_FEEDS_BINANCE_US_URL)',
+      'feeds.binance-us.url names no feed (did you mean binance?); add a new feed to feeds, with its kind (from TIDEGATE_FEEDS_BINANCE_US_URL)',
     ])
     expect(shown({ flags, environment })['binance-us']).toEqual(US)
   })
@@ -138,7 +138,7 @@ describe('feeds', () => {
     expect(problems({ flags })).toEqual([
       expect.stringMatching(/^feeds\.okx\.urk is an unknown key/),
       'feeds.kraken.url is "http://a.test", not an address starting with wss:// or ws:// (from --feeds.kraken.url)',
-      'feeds.binanse.rest_url names no feed (did you mean binance?); a new one is added in feeds, with its kind (from --feeds.binanse.rest_url)',
+      'feeds.binanse.rest_url names no feed (did you mean binance?); add a new feed to feeds, with its kind (from --feeds.binanse.rest_url)',
     ])
   })
 })

@@ -60,7 +60,7 @@ function readTrade(entry: unknown): VenueTrade | undefined {
   const [price, amount, seconds, , , , id] = entry as unknown[]
   if (typeof price !== 'string' || typeof amount !== 'string') return undefined
   if (typeof seconds !== 'number' || !Number.isSafeInteger(id)) return undefined
-  // The stream has microseconds, of which the milliseconds are truncated; these are truncated in the same way.
+  // The stream has microseconds, which are truncated to milliseconds; these times are truncated in the same way.
   const executedAtMilliseconds = Math.floor(Math.round(seconds * 1e6) / 1e3)
   if (!Number.isSafeInteger(executedAtMilliseconds)) return undefined
   return { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }

@@ -1,7 +1,7 @@
 /**
  * The protocol of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket) for spot pairs:
  * its requests and limits. Futures, swaps and options are not listed. Frames are parsed by `message`, books are kept by
- * `book`, and `rest` fetches the rest. It holds no state.
+ * `book`, and `rest` requests what the channels do not send. It holds no state.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { OkxBook } from './book.ts'

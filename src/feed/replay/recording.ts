@@ -59,7 +59,7 @@ export interface RecordedEntry {
   readonly lostSinceMilliseconds?: number
 }
 
-/** The parts of an entry that a replay does not need, and an exact answer about the past does. */
+/** The parts of an entry that a replay does not need, but an exact answer about the past does. */
 export type EntryFacts = Pick<RecordedEntry, 'commit' | 'withdrawn' | 'lostSinceMilliseconds'>
 
 /**
