@@ -22,6 +22,7 @@ const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
 /** Threads of the program, which start from a file of their own: path in dist without its extension, and source. */
 const THREADS = {
   'program/embedded-worker': 'src/store/embedded-worker.ts',
+  'program/past-book-thread': 'src/feed/replay/past-book-thread.ts',
   'program/watchdog-thread': 'src/app/watchdog-thread.ts',
 }
 /** A package that reads files of its own folder, and an optional dependency of `pg`. */

@@ -34,6 +34,7 @@ import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
+import type { Markets } from '../markets/market-changes.ts'
 import type { SourceState } from '../markets/market-writers.ts'
 import type { Converter } from '../orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../orchestrations/operator-routes.ts'
@@ -84,6 +85,7 @@ export interface OperatorModulesOptions extends Configured {
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
   readonly hub: Hub
+  readonly markets?: Pick<Markets, 'recorder'>
   sourcesOf(symbol: string): readonly SourceState[]
   /** The result of the last comparison of balances with postings. */
   ledgerState(): LedgerState
@@ -122,7 +124,7 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
     (app) => registerAuthOperatorRoutes(app, options),
-    (app) => registerStreamOperatorRoutes(app, options),
+    (app) => registerStreamOperatorRoutes(app, { ...options, pastBooks: options.markets?.recorder?.pastBooks }),
     (app) => registerAccountOperatorRoutes(app, db, quotas),
     (app) => registerAddressOperatorRoutes(app, db),
     (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),

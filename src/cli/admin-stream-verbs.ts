@@ -44,7 +44,7 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'market',
-    description: 'markets, and their books now',
+    description: 'markets, and their books now or in the past',
     verbs: [
       {
         usage: 'list',
@@ -69,12 +69,20 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'book <symbol>',
-        description: 'shows the published book of a market',
+        description: 'shows the published book of a market, now or at a recorded time',
         example: 'market book BTCUSD --depth 10',
         method: 'GET',
         path: '/markets/:symbol/book',
-        options: [{ flags: '--depth <levels>', description: 'levels per side, 1 to 1000 (default: 100)' }],
-        query: ({ options }) => ({ depth: textOf(options.depth) }),
+        options: [
+          { flags: '--depth <levels>', description: 'levels per side, 1 to 1000 (default: 100)' },
+          { flags: '--at <time>', description: 'the book as it was published at a time that the node has recorded' },
+          { flags: '--executions <count>', description: 'with --at: the last executions before it, up to 1000' },
+        ],
+        query: ({ options }) => ({
+          depth: textOf(options.depth),
+          at: textOf(options.at),
+          executions: textOf(options.executions),
+        }),
       },
     ],
   },

@@ -18,11 +18,14 @@ import type { Page } from '../store/page.ts'
 import { pageInMemory } from '../store/page-memory.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
+import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
 import type { Session } from './session.ts'
 
 export interface StreamOperatorRoutesOptions {
   readonly db: Db
   readonly hub: Hub
+  /** The recordings of this node; undefined when it records nothing. */
+  readonly pastBooks?: PastBookReader | undefined
   /** The sources of a market. */
   sourcesOf(symbol: string): readonly ObservedSource[]
 }
@@ -39,7 +42,7 @@ const ConnectionQuery = Type.Object({
   client_id: Type.Optional(Type.String()),
   customer_id: Type.Optional(Type.String()),
 })
-const BookQuery = Type.Object({ depth: Type.Optional(Type.String()) })
+const BookQuery = Type.Object({ ...PastBookQuery.properties, depth: Type.Optional(Type.String()) })
 
 /** Registers the routes under the prefix of `app`. */
 export function registerStreamOperatorRoutes(app: FastifyInstance, options: StreamOperatorRoutesOptions): void {
@@ -106,15 +109,17 @@ function createCloser(db: Db): (session: Session) => Promise<ConnectionDocument>
   }
 }
 
-function registerMarketRoutes(app: FastifyInstance, { hub, sourcesOf }: StreamOperatorRoutesOptions): void {
+function registerMarketRoutes(app: FastifyInstance, { hub, sourcesOf, pastBooks }: StreamOperatorRoutesOptions): void {
   app.get('/markets', async (): Promise<{ items: MarketDocument[] }> => {
     return { items: [...hub.markets].map((market) => marketDocument(market, sourcesOf(market.symbol))) }
   })
   app.get<{ Params: { symbol: string }; Querystring: Static<typeof BookQuery> }>(
     '/markets/:symbol/book',
     { schema: { querystring: BookQuery } },
-    async ({ params, query }): Promise<BookDocument> => {
+    async ({ params, query }): Promise<object> => {
       const depth = readDepth(query.depth)
+      // A market that is no longer configured can still be in the recordings.
+      if (query.at !== undefined) return answerPastBook(pastBooks, params.symbol, depth, query)
       return bookDocument(marketOf(hub, params.symbol), depth)
     },
   )

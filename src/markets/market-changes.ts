@@ -14,7 +14,7 @@ export interface Markets {
   readonly writers: MarketWriters
   readonly replicas: MarketReplicas
   /** Records what is published; absent when `recording.dir` is empty. */
-  readonly recorder?: Pick<ServiceRecorder, 'change'> | undefined
+  readonly recorder?: Pick<ServiceRecorder, 'change' | 'pastBooks'> | undefined
 }
 
 export interface MarketChanges {

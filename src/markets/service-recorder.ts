@@ -15,6 +15,7 @@ import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import { programVersion } from '../base/version.ts'
 import type { Bus } from '../channel/bus.ts'
+import { PastBooks } from '../feed/replay/past-books.ts'
 import { RecordingError, type RecordingGap } from '../feed/replay/recording.ts'
 import { createRecordingFile, HOUR_MILLISECONDS, removeExpired } from '../feed/replay/recording-folder.ts'
 import { createRecordingWriter, type RecordingCounts, type RecordingWriter } from '../feed/replay/writer.ts'
@@ -95,6 +96,8 @@ interface OpenFile {
 type PendingGap = Omit<RecordingGap, 'toMilliseconds'> & Partial<Pick<RecordingGap, 'toMilliseconds'>>
 
 export class ServiceRecorder {
+  /** What was recorded until now. */
+  readonly pastBooks: PastBooks
   readonly #options: ServiceRecorderOptions
   readonly #recorder: CommitRecorder
   #markets: readonly ConfiguredMarket[]
@@ -110,6 +113,7 @@ export class ServiceRecorder {
   constructor(options: ServiceRecorderOptions) {
     this.#options = options
     this.#markets = options.markets
+    this.pastBooks = new PastBooks({ ...options, flush: () => this.flush() })
     this.#recorder = new CommitRecorder({
       ...options,
       markets: options.markets.map(({ definition }) => definition),

@@ -11,6 +11,7 @@ import { openRecording } from '../../src/feed/replay/reader.ts'
 import { RecordedState } from '../../src/feed/replay/recorded-state.ts'
 import type { RecordedEntry } from '../../src/feed/replay/recording.ts'
 import { createRecordingFile } from '../../src/feed/replay/recording-folder.ts'
+import { RecordingSteps } from '../../src/feed/replay/steps.ts'
 import type { ConfiguredMarket } from '../../src/markets/configured-market.ts'
 import { createRecordingMetrics, ServiceRecorder } from '../../src/markets/service-recorder.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -77,7 +78,10 @@ async function read(path: string) {
   const reader = await openRecording(path)
   try {
     const entries: RecordedEntry[] = []
-    for (const block of reader.blocks) entries.push(...(await reader.readBlock(block)))
+    const steps = new RecordingSteps(reader, Number.NEGATIVE_INFINITY)
+    for (let step = await steps.next(); step !== undefined; step = await steps.next()) {
+      if (step.kind === 'entries') entries.push(...step.entries)
+    }
     const { header, firstMilliseconds, lastMilliseconds, blocks } = reader
     return { header, entries, firstMilliseconds, lastMilliseconds, kinds: blocks.map(({ kind }) => kind) }
   } finally {

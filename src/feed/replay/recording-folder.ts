@@ -21,7 +21,7 @@ export interface FolderFile {
 }
 
 /** The recordings of a folder, the earliest first; none when it does not exist. */
-async function listRecordings(folder: string): Promise<FolderFile[]> {
+export async function listRecordings(folder: string): Promise<FolderFile[]> {
   let names: readonly string[]
   try {
     names = await readdir(folder)

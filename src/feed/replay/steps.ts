@@ -36,7 +36,9 @@ export class RecordingSteps {
       ({ kind, firstMilliseconds }) => kind === 'keyframe' && firstMilliseconds < fromMilliseconds,
     )
     this.#next = Math.max(0, keyframe)
-    this.#state = keyframe >= 0 ? 'searching' : 'following'
+    // The hourly files of a service begin with a keyframe, which has what was published before them.
+    const beginsWithState = keyframe >= 0 || reader.blocks[0]?.kind === 'keyframe'
+    this.#state = beginsWithState ? 'searching' : 'following'
     this.#ahead = this.#step()
   }
 
