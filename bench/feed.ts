@@ -148,6 +148,7 @@ function createPairs(
         protocol,
         trades: new VenueTrades(symbol),
         hasTrades: false,
+        isTrading: () => true,
         clock,
         random: Math.random,
         log,

@@ -40,6 +40,8 @@ export interface VenuePairOptions<Data> {
   readonly trades: VenueTrades
   /** Whether the trades are already subscribed, by the pair that this one replaces. */
   readonly hasTrades: boolean
+  /** Whether the venue reports the instrument as OPEN, or has not reported its state: only then is silence examined. */
+  readonly isTrading: () => boolean
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log

@@ -125,11 +125,8 @@ export class VenueSource<Data> implements Source {
     await this.#connection.stop()
   }
 
-  /** While the venue as a whole is not open, its open pairs count as halted. */
   instrument({ venueSymbol }: SourceMarket): Instrument | undefined {
-    const instrument = this.#instruments.get(venueSymbol)
-    if (instrument?.state !== 'OPEN' || this.#status === undefined) return instrument
-    return { state: 'HALTED', reason: this.#status }
+    return this.#instrumentOf(venueSymbol)
   }
 
   notices(source: SourceMarket): readonly string[] {
@@ -140,6 +137,13 @@ export class VenueSource<Data> implements Source {
 
   rebuild(source: SourceMarket, reason: string): void {
     this.#pairs.get(source.venueSymbol)?.rebuild(source, reason)
+  }
+
+  /** While the venue as a whole is not open, its open pairs count as halted. */
+  #instrumentOf(symbol: string): Instrument | undefined {
+    const instrument = this.#instruments.get(symbol)
+    if (instrument?.state !== 'OPEN' || this.#status === undefined) return instrument
+    return { state: 'HALTED', reason: this.#status }
   }
 
   #disconnect(reason: string): void {
@@ -310,6 +314,7 @@ export class VenueSource<Data> implements Source {
       protocol,
       trades,
       hasTrades,
+      isTrading: () => (this.#instrumentOf(symbol)?.state ?? 'OPEN') === 'OPEN',
       clock,
       random,
       log: this.#log,

@@ -17,6 +17,8 @@ import type { PairMetrics } from './venue-metrics.ts'
 
 export interface VenueWatchOptions {
   readonly symbol: string
+  /** Whether the instrument trades. The silence of one that does not is no evidence. */
+  readonly isTrading: () => boolean
   readonly clock: Clock
   /** A number in [0, 1), which spreads the reconciliations of pairs that became live together. */
   readonly random: () => number
@@ -139,9 +141,14 @@ export class VenueWatch {
   }
 
   #checkSilence(due: number): void {
-    const { clock, metrics, log, symbol, fail } = this.#options
+    const { clock, metrics, log, symbol, fail, isTrading } = this.#options
     const now = clock.monotonicMilliseconds()
     this.#check = undefined
+    if (!isTrading()) {
+      this.#silence = new PairSilence(now)
+      this.#plan()
+      return
+    }
     if (now - due > LATE_MILLISECONDS) {
       const later = now + LATE_MILLISECONDS
       this.#check = { due: later, timer: clock.schedule(LATE_MILLISECONDS, () => this.#checkSilence(later)) }

@@ -68,6 +68,7 @@ function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = fals
     },
     trades,
     hasTrades: false,
+    isTrading: () => true,
     clock,
     random: () => 1,
     log: createLog('silent'),
@@ -324,6 +325,20 @@ describe('a live book that is refreshed', () => {
     expect(sent).toEqual([...REFRESH, ...REFRESH])
     expect(listener.count('snapshot')).toBe(books)
     expect(listener.reasons()).toEqual([])
+  })
+
+  it('is not doubted while its instrument does not trade, and again when it does', () => {
+    let isTrading = false
+    const { sell, clock, sent, counted } = setUpUsual({ isTrading: () => isTrading })
+    clock.advance(1_000)
+    sell('1.1')
+    clock.advance(120_000)
+    expect([sent, counted.silences]).toEqual([[], []])
+    isTrading = true
+    clock.advance(1_000)
+    sell('1')
+    clock.advance(15_000)
+    expect(counted.silences).toEqual(['suspicious'])
   })
 
   it('is lost when the venue sends no snapshot', () => {
