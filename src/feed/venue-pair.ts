@@ -27,9 +27,9 @@ import { retryMilliseconds } from './venue-connection.ts'
 import type { PairMetrics } from './venue-metrics.ts'
 import { type SnapshotNeed, VenueSnapshot } from './venue-snapshot.ts'
 import type { VenueTrades } from './venue-trades.ts'
-import { VenueWatch } from './venue-watch.ts'
+import { VenueWatch, type VenueWatchOptions } from './venue-watch.ts'
 
-export interface VenuePairOptions<Data> {
+export interface VenuePairOptions<Data> extends Pick<VenueWatchOptions, 'isTrading'> {
   /** Name of the feed as in the settings: `kraken`. */
   readonly venue: string
   readonly symbol: string
@@ -40,8 +40,6 @@ export interface VenuePairOptions<Data> {
   readonly trades: VenueTrades
   /** Whether the trades are already subscribed, by the pair that this one replaces. */
   readonly hasTrades: boolean
-  /** Whether the venue reports the instrument as OPEN, or has not reported its state: only then is silence examined. */
-  readonly isTrading: () => boolean
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log

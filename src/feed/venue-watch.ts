@@ -17,7 +17,7 @@ import type { PairMetrics } from './venue-metrics.ts'
 
 export interface VenueWatchOptions {
   readonly symbol: string
-  /** Whether the instrument trades. The silence of one that does not is no evidence. */
+  /** Whether the instrument is OPEN, or its state is not known. The silence of one that does not trade is no evidence. */
   readonly isTrading: () => boolean
   readonly clock: Clock
   /** A number in [0, 1), which spreads the reconciliations of pairs that became live together. */
