@@ -1,0 +1,282 @@
+/**
+ * One market: its subscription at the engine, its book and state, and what of them is published. A book is published as
+ * trusted only while the engine's messages prove it: after a gap, a fault or a disconnection it is lost, and a new
+ * subscription brings it again. Trades are published also meanwhile.
+ */
+import { backoffMilliseconds } from '../publisher/runtime.mjs'
+import { Book } from './book.mjs'
+import { Entries, FeedFault } from './entries.mjs'
+import { TradeReader } from './trades.mjs'
+import { stateOf } from './trading-state.mjs'
+
+/** @import { Execution, Publisher, Snapshot } from '../publisher/publisher.mjs' */
+/** @import { Clock, Log, Timer } from '../publisher/runtime.mjs' */
+/** @import { Change, Entry } from './book.mjs' */
+/** @import { EntrySettings, Fields } from './entries.mjs' */
+/** @import { Fields as MessageFields } from './message.mjs' */
+/** @import { State, States } from './trading-state.mjs' */
+/** @import { TradeSettings, Trades } from './trades.mjs' */
+
+/** Without a full refresh for this long, the subscription is repeated. */
+const REFRESH_MILLISECONDS = 10_000
+const RETRY_MILLISECONDS_MAX = 30_000
+/** A book that is crossed in continuous trading for this long is requested again. */
+const CROSSED_MILLISECONDS = 5_000
+const CALM_MILLISECONDS = 60_000
+
+/**
+ * @typedef {object} MarketSettings
+ * @property {string} market Symbol at Tidegate.
+ * @property {string} symbol Symbol at the engine (55).
+ * @property {'incremental' | 'full'} refresh
+ * @property {boolean} securityStatus Whether the trading state is requested, and waited for.
+ * @property {{ tradingStatus: States, sessionPhase: States }} states
+ *
+ * @typedef {object} MarketMeans
+ * @property {Publisher} publisher
+ * @property {(type: string, fields: MessageFields) => void} request Sends a message to the engine.
+ * @property {Clock} clock
+ * @property {Log} log
+ *
+ * @typedef {{ time: string, prefix: string, requestId: string | undefined }} About The message that entries came in.
+ */
+
+export class Market {
+  #settings
+  #means
+  #book = new Book()
+  #entries
+  #trades
+  /** `waiting`: for a full refresh or the trading state. `crossed`: the book is applied, but not published. */
+  #phase = /** @type {'waiting' | 'trusted' | 'crossed'} */ ('waiting')
+  #isLoaded = false
+  /** @type {State | undefined} */
+  #state
+  #reason = ''
+  #requests = 0
+  #requestId = ''
+  #time = ''
+  #failures = 0
+  #failedMilliseconds = 0
+  /** @type {Timer | undefined} */
+  #timer
+
+  /** @param {MarketSettings & EntrySettings & TradeSettings} settings @param {MarketMeans} means */
+  constructor(settings, means) {
+    this.#settings = settings
+    this.#means = means
+    this.#entries = new Entries(settings, this.#book)
+    this.#trades = new TradeReader(settings)
+  }
+
+  /** The session began: starts an epoch and subscribes. @param {string} epoch */
+  begin(epoch) {
+    const { market, securityStatus } = this.#settings
+    this.#state = securityStatus ? undefined : 'OPEN'
+    this.#requestId = ''
+    this.lose('the session begins')
+    this.#means.publisher.begin(market, epoch)
+    this.subscribe()
+  }
+
+  /** The book is not trusted any more. @param {string} reason */
+  lose(reason) {
+    this.#timer?.cancel()
+    this.#phase = 'waiting'
+    this.#isLoaded = false
+    this.#means.publisher.lost(this.#settings.market, reason)
+  }
+
+  /** Trades may have been lost before this moment. @param {string} reason */
+  miss(reason) {
+    this.#means.log('warn', 'trades may be missing', { market: this.#settings.market, reason })
+    this.#means.publisher.missed(this.#settings.market, reason)
+  }
+
+  /** Requests a full refresh and what follows it; the subscription before it is cancelled. */
+  subscribe() {
+    const { securityStatus, market, symbol } = this.#settings
+    if (this.#requestId !== '') this.#requestData(this.#requestId, '2')
+    this.#requestId = `${market}-${++this.#requests}`
+    this.#isLoaded = false
+    this.#requestData(this.#requestId, '1')
+    if (securityStatus && this.#state === undefined) {
+      this.#means.request('e', [
+        [324, `${this.#requestId}-state`],
+        [55, symbol],
+        [263, '1'],
+      ])
+    }
+    this.#timer?.cancel()
+    this.#timer = this.#means.clock.schedule(REFRESH_MILLISECONDS, () => this.fault('the engine sends no book'))
+  }
+
+  /** The engine refuses the request of this identifier. @param {string | undefined} requestId @param {string} reason */
+  refused(requestId, reason) {
+    if (requestId === this.#requestId) this.fault(`the engine refuses the request: ${reason}`)
+  }
+
+  /** Whether the request of this identifier is the present one. @param {string | undefined} requestId */
+  isRequest(requestId) {
+    return requestId !== undefined && requestId === this.#requestId
+  }
+
+  /** A full refresh. @param {readonly Fields[]} entries @param {About} about */
+  replace(entries, about) {
+    if (about.requestId !== undefined && about.requestId !== this.#requestId) return
+    this.#time = about.time
+    const trades = this.#trades.read(entries, about)
+    // The trades of the first refresh, and of all refreshes beside incremental ones, are past ones, or repeated ones.
+    const isNews = this.#settings.refresh === 'full' && this.#isLoaded
+    this.#apply(() => this.#entries.replace(entries), isNews ? trades : { executions: [], missed: undefined }, true)
+  }
+
+  /** An incremental refresh. @param {readonly Fields[]} entries @param {About} about */
+  change(entries, about) {
+    this.#time = about.time
+    const isCurrent = this.#isLoaded && (about.requestId === undefined || about.requestId === this.#requestId)
+    const apply = isCurrent ? () => this.#entries.change(entries) : () => undefined
+    this.#apply(apply, this.#trades.read(entries, about), this.#isLoaded)
+  }
+
+  /**
+   * The engine reports the trading state.
+   * @param {{ tradingStatus: string | undefined, sessionPhase: string | undefined, text: string, time: string }} report
+   */
+  report({ tradingStatus, sessionPhase, text, time }) {
+    const state = stateOf(tradingStatus, sessionPhase, this.#settings.states)
+    if (state === undefined || !this.#settings.securityStatus) return
+    const reason = state === 'OPEN' ? '' : text
+    if (state === this.#state && reason === this.#reason) return
+    const isFirst = this.#state === undefined
+    this.#state = state
+    this.#reason = reason
+    this.#time = time
+    if (!isFirst) this.#means.publisher.instrument(this.#settings.market, { time, ...this.#instrument() })
+    this.#publish([])
+  }
+
+  /** @returns {Snapshot} */
+  snapshot() {
+    /** @type {(readonly [string, Entry])[]} */
+    const entries = [...this.#book.published()]
+    const members = { time: this.#time, instrument: this.#instrument() }
+    if (this.#settings.keyedBy === 'order') {
+      return { ...members, orders: entries.map(([key, entry]) => ({ order_id: key, ...entry })) }
+    }
+    const levels = entries.map(([, entry]) => entry)
+    return { ...members, bids: levelsOf(levels, 'buy'), asks: levelsOf(levels, 'sell') }
+  }
+
+  /** @param {() => void} apply @param {Trades} trades @param {boolean} isLoaded Whether the book is complete after it. */
+  #apply(apply, trades, isLoaded) {
+    let fault = ''
+    try {
+      apply()
+      this.#isLoaded = isLoaded
+    } catch (error) {
+      if (!(error instanceof FeedFault)) throw error
+      fault = error.message
+      // Before the trades: they are published without the book.
+      this.lose(fault)
+    }
+    this.#publish(trades.executions)
+    if (trades.missed !== undefined) this.miss(trades.missed)
+    if (fault !== '') this.fault(fault)
+  }
+
+  /** Publishes what has changed, together with these trades. @param {readonly Execution[]} executions */
+  #publish(executions) {
+    const { publisher } = this.#means
+    const { market } = this.#settings
+    const isUsable = this.#isLoaded && this.#state !== undefined
+    const isCrossed = isUsable && this.#state === 'OPEN' && this.#book.isCrossed
+    if (isCrossed && this.#phase !== 'crossed') this.#onCrossed()
+    if (!isUsable || isCrossed) {
+      if (executions.length > 0) publisher.update(market, { time: this.#time, executions })
+      return
+    }
+    const changes = this.#book.publish()
+    if (this.#phase === 'trusted') {
+      if (changes.length + executions.length === 0) return
+      return publisher.update(market, { time: this.#time, ...this.#changesOf(changes), executions })
+    }
+    if (executions.length > 0) publisher.update(market, { time: this.#time, executions })
+    this.#timer?.cancel()
+    this.#phase = 'trusted'
+    publisher.snapshot(market)
+  }
+
+  /** The engine may still be sending what uncrosses the book: it is requested again only if that does not come. */
+  #onCrossed() {
+    this.#timer?.cancel()
+    this.#phase = 'crossed'
+    this.#means.publisher.lost(this.#settings.market, 'the book is crossed')
+    this.#timer = this.#means.clock.schedule(CROSSED_MILLISECONDS, () => this.fault('the book is crossed'))
+  }
+
+  /** Subscribes again after a wait that grows with the failures. @param {string} reason */
+  fault(reason) {
+    const now = this.#means.clock.now()
+    if (now - this.#failedMilliseconds > CALM_MILLISECONDS) this.#failures = 0
+    this.#failedMilliseconds = now
+    const wait = backoffMilliseconds(this.#failures++, RETRY_MILLISECONDS_MAX)
+    const { market } = this.#settings
+    this.#means.log('warn', 'the book is lost', { market, reason, retry_milliseconds: Math.round(wait) })
+    this.lose(reason)
+    this.#timer = this.#means.clock.schedule(wait, () => this.subscribe())
+  }
+
+  /** @param {string} requestId @param {'1' | '2'} action Subscribe, or cancel. */
+  #requestData(requestId, action) {
+    const { symbol, depth, refresh, keyedBy } = this.#settings
+    this.#means.request('V', [
+      [262, requestId],
+      [263, action],
+      [264, String(depth)],
+      [265, refresh === 'full' ? '0' : '1'],
+      [266, keyedBy === 'order' ? 'N' : 'Y'],
+      [267, '3'],
+      [269, '0'],
+      [269, '1'],
+      [269, '2'],
+      [146, '1'],
+      [55, symbol],
+    ])
+  }
+
+  #instrument() {
+    const { priceDecimals, amountDecimals } = this.#settings
+    const state = /** @type {State} */ (this.#state)
+    return { price_decimals: priceDecimals, amount_decimals: amountDecimals, state, reason: this.#reason }
+  }
+
+  /** @param {readonly Change[]} changes */
+  #changesOf(changes) {
+    if (this.#settings.keyedBy === 'order') return { orders: changes.flatMap(orderChanges) }
+    const levels = changes.map(({ before, after }) => after ?? { .../** @type {Entry} */ (before), amount: '0' })
+    return { bids: levelsOf(levels, 'buy'), asks: levelsOf(levels, 'sell') }
+  }
+}
+
+/** @param {readonly Entry[]} entries @param {Entry['side']} wanted */
+function levelsOf(entries, wanted) {
+  return entries.filter(({ side }) => side === wanted).map(({ price, amount }) => ({ price, amount }))
+}
+
+/** @param {Change} change @returns {object[]} */
+function orderChanges({ key, before, after }) {
+  const removal = { type: 'order_delete', order_id: key }
+  if (after === undefined) return [removal]
+  const addition = { type: 'order_add', order_id: key, ...after }
+  if (before === undefined) return [addition]
+  if (before.side !== after.side) return [removal, addition]
+  return [
+    {
+      type: 'order_modify',
+      order_id: key,
+      amount: after.amount,
+      ...(before.price === after.price ? {} : { price: after.price }),
+    },
+  ]
+}

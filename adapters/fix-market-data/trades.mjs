@@ -1,0 +1,82 @@
+/**
+ * Trades of market data messages as executions: each one once, with an identifier that is unique within the market. It
+ * remembers the identifiers of past trades up to a limit, also across sessions, because engines repeat trades.
+ */
+import { canonicalDecimal } from './decimal.mjs'
+import { rfc3339Of } from './message.mjs'
+
+/** @import { Execution } from '../publisher/publisher.mjs' */
+/** @import { Fields } from './entries.mjs' */
+
+/** Of one market. A trade that is repeated after more than this number of others is published twice. */
+const REMEMBERED_MAX = 20_000
+const TRADE = '2'
+
+/**
+ * @typedef {{ priceDecimals: number, amountDecimals: number, tradeSideTag: number }} TradeSettings
+ * @typedef {object} Trades
+ * @property {Execution[]} executions In their order, without those that were seen before.
+ * @property {string | undefined} missed Why a trade could not be published.
+ */
+
+export class TradeReader {
+  #settings
+  /** @type {Set<string>} */
+  #seen = new Set()
+
+  /** @param {TradeSettings} settings */
+  constructor(settings) {
+    this.#settings = settings
+  }
+
+  /**
+   * Reads the trades among the entries of one message.
+   * @param {readonly Fields[]} entries
+   * @param {{ time: string, prefix: string }} message Its time, and a text that no other message has.
+   * @returns {Trades}
+   */
+  read(entries, { time, prefix }) {
+    /** @type {Trades} */
+    const trades = { executions: [], missed: undefined }
+    for (const [index, fields] of entries.entries()) {
+      if (fields.get(269) !== TRADE) continue
+      if ((fields.get(279) ?? '0') !== '0') {
+        trades.missed ??= 'the engine changed or deleted a trade that was published'
+        continue
+      }
+      const id = fields.get(1003) ?? fields.get(278) ?? `${prefix}-${index}`
+      if (this.#remember(id)) continue
+      const execution = this.#execution(id, fields, time)
+      if (execution === undefined)
+        trades.missed ??= 'the engine sent a trade without a usable price, amount or identifier'
+      else trades.executions.push(execution)
+    }
+    return trades
+  }
+
+  /** @param {string} id @param {Fields} fields @param {string} time @returns {Execution | undefined} */
+  #execution(id, fields, time) {
+    const { priceDecimals, amountDecimals, tradeSideTag } = this.#settings
+    const price = canonicalDecimal(fields.get(270), priceDecimals)
+    const amount = canonicalDecimal(fields.get(271), amountDecimals)
+    if (price === undefined || price === '0' || amount === undefined || amount === '0') return undefined
+    if (!/^[ -~]{1,64}$/.test(id)) return undefined
+    const side = { 1: 'buy', 2: 'sell' }[fields.get(tradeSideTag) ?? '']
+    const executedAt = rfc3339Of(`${fields.get(272)}-${fields.get(273)}`) ?? time
+    return {
+      id,
+      ...(side === undefined ? {} : { side: /** @type {'buy' | 'sell'} */ (side) }),
+      price,
+      amount,
+      executed_at: executedAt,
+    }
+  }
+
+  /** Returns whether the identifier was seen before. @param {string} id */
+  #remember(id) {
+    if (this.#seen.has(id)) return true
+    this.#seen.add(id)
+    if (this.#seen.size > REMEMBERED_MAX) this.#seen.delete(/** @type {string} */ (this.#seen.values().next().value))
+    return false
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The access token of a publisher: requested with the OAuth 2.0 client credentials grant, and reused until shortly before
+ * it expires. The secret and the token are in no error.
+ */
+
+/** @import { Clock } from './runtime.mjs' */
+
+const SCOPE = 'exchange:publish_marketdata'
+const REQUEST_MILLISECONDS_MAX = 10_000
+/** A token is not used for a handshake in its last minute. */
+const RESERVE_MILLISECONDS = 60_000
+
+export class TokenSource {
+  #credentials
+  #clock
+  /** @type {{ text: string, untilMilliseconds: number } | undefined} */
+  #token
+
+  /**
+   * @param {{ authUrl: string, clientId: string, clientSecret: string }} credentials
+   * @param {Clock} clock
+   */
+  constructor(credentials, clock) {
+    this.#credentials = credentials
+    this.#clock = clock
+  }
+
+  /**
+   * Returns a token, requesting one if there is none that is still usable.
+   * @returns {Promise<string>}
+   */
+  async get() {
+    if (this.#token !== undefined && this.#clock.now() < this.#token.untilMilliseconds) return this.#token.text
+    const { authUrl, clientId, clientSecret } = this.#credentials
+    const response = await fetch(`${authUrl}/oauth2/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+        scope: SCOPE,
+      }),
+      signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX),
+    })
+    const answer = /** @type {Record<string, unknown>} */ (await response.json())
+    if (!response.ok)
+      throw new Error(`no token: status ${response.status}, ${answer.error_description ?? answer.error}`)
+    if (typeof answer.access_token !== 'string') throw new Error('no token: the answer has no access_token')
+    const seconds = typeof answer.expires_in === 'number' ? answer.expires_in : 0
+    const untilMilliseconds = this.#clock.now() + seconds * 1_000 - RESERVE_MILLISECONDS
+    this.#token = { text: answer.access_token, untilMilliseconds }
+    return answer.access_token
+  }
+
+  /** Forgets the token: the server refused it. */
+  discard() {
+    this.#token = undefined
+  }
+}
