@@ -25,6 +25,16 @@ export function referencePages(): [path: string, text: string][] {
   ]
 }
 
+const UPSTREAM_MEMBERS = [
+  ['`url`', 'address of its WebSocket, required. A secret over `ws://` to another machine causes a warning'],
+  ['`token`, `token_file`', 'the token of the handshake, or the file that contains it, read for each connection'],
+  [
+    '`client_id`, with `client_secret` or `client_secret_file`',
+    'instead of a token: a client of another Tidegate, with the scope and the allow-list entry of streaming. Each connection requests a new token',
+  ],
+  ['`auth_url`', 'where tokens are requested, without `/oauth2/token`; default: the origin of `url`, with https'],
+]
+
 const FEED_MEMBERS = [
   [
     '`kind`',
@@ -100,6 +110,16 @@ markets:
 \`\`\`
 
 ${table(['member', 'meaning'], FEED_MEMBERS)}
+
+A feed of the kind \`tidegate\` is a [publisher](../feeding-your-own-book.md#pull), a matching engine or another Tidegate:
+
+\`\`\`yaml
+feeds:
+  engine: {kind: tidegate, url: "wss://engine.internal:9001/", token_file: /run/secrets/engine-token}
+  upstream: {kind: tidegate, url: "wss://other.example/", client_id: relay-1, client_secret_file: /run/secrets/relay-1}
+\`\`\`
+
+${table(['member', 'meaning'], UPSTREAM_MEMBERS)}
 
 Names have ${FEED_NAME_WORDS};
 \`module\`, \`replay\` and \`simulator\` are reserved, and no name ends in \`-rest\`. The feeds

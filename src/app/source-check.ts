@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
+import { lookUpUpstream } from '../feed/tidegate/upstream-lookup.ts'
 import type { Listing } from '../feed/venue.ts'
 import { VENUES, type Venue } from '../feed/venues.ts'
 import type { MarketDefinition } from '../market/event.ts'
@@ -83,7 +84,7 @@ function placedSources({ markets }: Config): PlacedSource[] {
 /** The venue refuses books beyond its limit per connection; the last of the configured markets would have none. */
 function booksWarnings(name: string, count: number, { feeds }: Config): readonly string[] {
   const kind = feeds.get(name)?.kind
-  const { booksMax } = kind === undefined ? {} : (VENUES[kind] as Venue)
+  const { booksMax } = kind === undefined || kind === 'tidegate' ? {} : (VENUES[kind] as Venue)
   if (booksMax === undefined || count <= booksMax) return []
   const remedy = `name another feed of the kind ${kind} for the others`
   return [`the venue takes ${booksMax} books on a connection, and markets name ${count} of ${name}; ${remedy}`]
@@ -100,7 +101,10 @@ async function ask(
   if (feed === undefined) return 'there is no such feed'
   // Failures are returned as warnings; log lines would mix with the output of the command.
   const parts = { name, clock, log: createLog('silent') }
-  const listings = await VENUES[feed.kind].readListings(feed.addresses, symbols, parts)
+  const listings =
+    feed.kind === 'tidegate'
+      ? await lookUpUpstream(feed.upstream, symbols, parts)
+      : await VENUES[feed.kind].readListings(feed.addresses, symbols, parts)
   if ('problem' in listings) return listings.problem
   return new Map(listings.value.map((listing) => [listing.symbol, listing]))
 }

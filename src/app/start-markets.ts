@@ -9,6 +9,7 @@ import type { MetricsRegistry } from '../base/metrics.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createSequencerMetrics } from '../channel/sequencer-metrics.ts'
+import { feedTransportProblems } from '../config/feeds.ts'
 import type { Config } from '../config/settings.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import type { Hub } from '../gateway/hub.ts'
@@ -47,6 +48,7 @@ const SOURCES_MILLISECONDS_MAX = 5_000
 export function createMarkets(parts: MarketParts, db: Db): Markets {
   const { config, clock, log, bus, metrics, lifecycle } = parts
   const { markets } = config
+  for (const problem of feedTransportProblems(config.feeds)) log.warn({}, problem)
   // First, so that it stops after the markets.
   const recorder = startRecording(parts)
   const replicas = new MarketReplicas({ markets, bus, executionsKept: config['stream.executions_kept'] })

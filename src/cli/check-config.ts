@@ -14,6 +14,7 @@ import { checkRecordingFolder } from '../app/start-recording.ts'
 import { checkTlsFiles } from '../app/tls-settings.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { isObject } from '../base/json-value.ts'
+import { feedTransportProblems } from '../config/feeds.ts'
 import type { ConfigResult } from '../config/load.ts'
 import type { Setting } from '../config/setting-kinds.ts'
 import { type Config, isLive, SETTING_KEYS, SETTINGS } from '../config/settings.ts'
@@ -71,7 +72,8 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   }
   const problems = checks.flatMap((check) => check.problems)
   const transport = transportProblem(config['store.url'])
-  const known = transport === undefined ? result.warnings : [...result.warnings, transport]
+  const plain = feedTransportProblems(config.feeds)
+  const known = [...result.warnings, ...(transport === undefined ? [] : [transport]), ...plain]
   // A pair's problem may be reported from the list of pairs and again from its book.
   const pegs = pegWarnings(config)
   const warnings = [...new Set([...known, ...pegs, ...checks.flatMap((check) => check.warnings), ...bookWarnings])]
@@ -108,11 +110,10 @@ function asText(result: ConfigResult): string {
       keys.map((key) => [key, textOf(shown(result, key)) || '(empty)', result.origins[key], liveMark(key)]),
     ),
   )
-  const feeds = [...result.config.feeds].map(([name, { kind, addresses }]) => [
+  const feeds = [...result.config.feeds].map(([name, feed]) => [
     `  ${name}`,
-    name === kind ? '' : kind,
-    addresses.url,
-    addresses.restUrl,
+    name === feed.kind ? '' : feed.kind,
+    ...('upstream' in feed ? [feed.upstream.url, ''] : [feed.addresses.url, feed.addresses.restUrl]),
   ])
   lines.push(`feeds (${result.origins.feeds})`, ...tableLines(feeds))
   const markets = result.config.markets.map(({ definition, sources }) => [

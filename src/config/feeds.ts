@@ -1,19 +1,21 @@
 /**
  * The `feeds` setting: connections to venues by name, so that several feeds of one kind can be used side by side. Kinds
  * and default addresses come from the venue table. A feed for each kind, with the name of the kind, exists by default.
+ * The kind `tidegate` is a publisher (`upstream-feed`), which has no default address and no `rest_url`.
  * Flags, variables and flat keys of a file address single members of the map: `feeds.NAME.url` and
  * `feeds.NAME.rest_url`.
  */
-import { isObject } from '../base/json-value.ts'
+import { isObject, type JsonObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
+import type { Upstream } from '../feed/tidegate/tidegate-source.ts'
 import type { VenueAddresses } from '../feed/venue.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../feed/venues.ts'
 import { given, type Problem, type Reading, type Setting, url } from './setting-kinds.ts'
+import { readUpstreamFeed, showUpstreamFeed, upstreamTransportProblem } from './upstream-feed.ts'
 
-interface Feed {
-  readonly kind: VenueName
-  readonly addresses: VenueAddresses
-}
+type Feed =
+  | { readonly kind: VenueName; readonly addresses: VenueAddresses }
+  | { readonly kind: 'tidegate'; readonly upstream: Upstream }
 
 /** By name. */
 export type Feeds = ReadonlyMap<string, Feed>
@@ -31,6 +33,7 @@ export const FEED_NAME_WORDS = '1 to 32 small letters, digits and hyphens, begin
 /** Names of other kinds of sources, present and future. */
 const RESERVED: readonly string[] = ['module', 'replay', 'simulator']
 const MEMBERS = ['kind', 'url', 'rest_url']
+const KINDS: readonly Feed['kind'][] = [...VENUE_NAMES, 'tidegate']
 const MEMBER_KEY = /^feeds\.([^.]+)\.(url|rest_url)$/
 const MEMBER_VARIABLE = /^TIDEGATE_FEEDS_(.+?)_(REST_URL|URL)$/
 
@@ -76,8 +79,20 @@ export function withFeedMember(known: Feeds, { name, member }: FeedMember, value
     return `names no feed (${unknownFeedText(name, known)}); add a new feed to feeds, with its kind`
   const reading = ADDRESSES[member].read(value)
   if ('problems' in reading) return reading.problems[0]?.message ?? ''
+  if (feed.kind === 'tidegate') {
+    if (member === 'rest_url') return `is not a member of a feed of the kind ${feed.kind}`
+    return new Map([...known, [name, { ...feed, upstream: { ...feed.upstream, url: reading.value } }]])
+  }
   const addresses = { ...feed.addresses, [member === 'url' ? 'url' : 'restUrl']: reading.value }
   return new Map([...known, [name, { ...feed, addresses }]])
+}
+
+/** The feeds that send a secret over a connection which others can read, each with its remedy. */
+export function feedTransportProblems(known: Feeds): readonly string[] {
+  return [...known].flatMap(([name, feed]) => {
+    const problem = feed.kind === 'tidegate' ? upstreamTransportProblem(name, feed.upstream) : undefined
+    return problem === undefined ? [] : [problem]
+  })
 }
 
 /** A hint at the existing feeds for an unknown name. */
@@ -127,18 +142,31 @@ function readFeed(name: string, entry: unknown, path: string, problems: Problem[
     note('', 'is not an object')
     return undefined
   }
+  const { kind: named = FEEDS_DEFAULT.has(name) ? name : undefined } = entry
+  const kind = KINDS.find((one) => one === named)
+  if (kind === undefined) {
+    note('.kind', `${given(named)}, not one of ${KINDS.join(', ')}`)
+    return undefined
+  }
+  if (FEEDS_DEFAULT.has(name) && kind !== name) note('.kind', `is ${kind}, but the feed ${name} is of the kind ${name}`)
+  if (kind === 'tidegate') {
+    const upstream = readUpstreamFeed(entry, path, problems)
+    return upstream === undefined ? undefined : { kind, upstream }
+  }
+  return readVenueFeed(kind, name, entry, note)
+}
+
+function readVenueFeed(
+  kind: VenueName,
+  name: string,
+  entry: JsonObject,
+  note: (member: string, message: string) => void,
+): Feed {
   for (const member of Object.keys(entry)) {
     if (MEMBERS.includes(member)) continue
     const meant = nearest(member, MEMBERS)
     note(`.${member}`, meant === undefined ? 'is unknown' : `is unknown; did you mean ${meant}?`)
   }
-  const { kind: named = FEEDS_DEFAULT.has(name) ? name : undefined } = entry
-  const kind = VENUE_NAMES.find((one) => one === named)
-  if (kind === undefined) {
-    note('.kind', `${given(named)}, not one of ${VENUE_NAMES.join(', ')}`)
-    return undefined
-  }
-  if (FEEDS_DEFAULT.has(name) && kind !== name) note('.kind', `is ${kind}, but the feed ${name} is of the kind ${name}`)
   const addresses = defaultAddressesOf(kind)
   const read = (member: 'url' | 'rest_url', initial: string): string => {
     const value = entry[member]
@@ -158,6 +186,8 @@ function readFeed(name: string, entry: unknown, path: string, problems: Problem[
   return { kind, addresses: { url: read('url', addresses.url), restUrl: read('rest_url', addresses.restUrl) } }
 }
 
-function showFeed({ kind, addresses: { url: address, restUrl } }: Feed): unknown {
-  return { kind, url: address, rest_url: restUrl }
+function showFeed(feed: Feed): unknown {
+  if (feed.kind === 'tidegate') return showUpstreamFeed(feed.upstream)
+  const { kind, addresses } = feed
+  return { kind, url: addresses.url, rest_url: addresses.restUrl }
 }

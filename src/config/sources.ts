@@ -14,13 +14,16 @@ const MAX_AGE_MILLISECONDS_MAX = 86_400_000
 /** Most sources of one market. */
 export const SOURCES_MAX = 8
 
+/** Symbols that a publisher may use. */
+const PUBLISHED_SYMBOLS = { symbolPattern: /^[\x21-\x7e]{1,64}$/, symbolExample: 'BTCUSD' }
+
 /** The problem of a source with the configured feeds, if there is one. */
 export function feedProblem(source: MarketSource, feeds: Feeds): string | undefined {
   if (!isVenueSource(source)) return undefined
   const feed = feeds.get(source.feed)
   if (feed === undefined)
     return `names the feed ${source.feed}, which is not configured (${unknownFeedText(source.feed, feeds)})`
-  const { symbolPattern, symbolExample } = VENUES[feed.kind]
+  const { symbolPattern, symbolExample } = feed.kind === 'tidegate' ? PUBLISHED_SYMBOLS : VENUES[feed.kind]
   if (symbolPattern.test(source.symbol)) return undefined
   return `${given(sourceText(source))}, not like ${source.feed}:${symbolExample}`
 }

@@ -16,10 +16,18 @@ import type { MetricsRegistry } from '../base/metrics.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import { type VenueMetrics, venueMetrics } from './venue-metrics.ts'
 
+/** What a handshake needs besides the address. */
+export interface Handshake {
+  readonly subprotocol: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export interface VenueConnectionOptions {
   /** Name of the feed as in the settings: `kraken`. The label `venue` of the metrics. */
   readonly venue: string
   readonly url: string
+  /** Called before each attempt, for credentials that expire. A rejection ends the attempt with its message. */
+  readonly prepareHandshake?: (signal: AbortSignal) => Promise<Handshake>
   /**
    * After this long without a message or a protocol ping the connection is closed; the first message may take longer.
    */
@@ -68,6 +76,8 @@ export class VenueConnection {
   /** Sockets that have not emitted `close` yet, including the current one. */
   readonly #sockets = new Set<WebSocket>()
   #socket: WebSocket | undefined
+  /** Ends the preparation of a handshake. */
+  readonly #stopping = new AbortController()
   #timer: Timer | undefined
   readonly #rate: TokenBucket | undefined
   #queue: string[] = []
@@ -125,6 +135,7 @@ export class VenueConnection {
   /** Ends the connection and all attempts. Resolves when every socket is closed. */
   stop(): Promise<void> {
     this.#isStopped = true
+    this.#stopping.abort()
     this.#timer?.cancel()
     this.#clearQueue()
     // A new source of the same feed may have registered its age already.
@@ -166,13 +177,28 @@ export class VenueConnection {
   }
 
   #connect(): void {
+    const { prepareHandshake } = this.#options
+    this.#openedMilliseconds = undefined
+    if (prepareHandshake === undefined) {
+      this.#open([], {})
+      return
+    }
+    prepareHandshake(this.#stopping.signal).then(
+      ({ subprotocol, headers }) => {
+        if (!this.#isStopped) this.#open([subprotocol], headers)
+      },
+      (error: unknown) => this.#down(undefined, error instanceof Error ? error.message : String(error)),
+    )
+  }
+
+  #open(subprotocols: string[], headers: Readonly<Record<string, string>>): void {
     const { venue, url, clock } = this.#options
     // Without compression, the limit of the frame is also the limit of the memory it needs.
-    const socket = new WebSocket(url, { maxPayload: FRAME_BYTES_MAX, perMessageDeflate: false, followRedirects: false })
+    const limits = { maxPayload: FRAME_BYTES_MAX, perMessageDeflate: false, followRedirects: false }
+    const socket = new WebSocket(url, subprotocols, { ...limits, headers })
     let failure = ''
     this.#socket = socket
     this.#sockets.add(socket)
-    this.#openedMilliseconds = undefined
     this.#receiptMilliseconds = clock.monotonicMilliseconds()
     this.#hasReceived = false
     this.#checkDueMilliseconds = this.#receiptMilliseconds
@@ -243,7 +269,8 @@ export class VenueConnection {
     this.#timer = clock.schedule(delayMilliseconds, () => this.#watchSilence(socket))
   }
 
-  #down(socket: WebSocket, reason: string): void {
+  /** @param socket undefined for an attempt that ended before it had one */
+  #down(socket: WebSocket | undefined, reason: string): void {
     if (socket !== this.#socket || this.#isStopped) return
     const { venue, clock, log, onDown } = this.#options
     const opened = this.#openedMilliseconds
@@ -253,7 +280,7 @@ export class VenueConnection {
     this.#socket = undefined
     this.#timer?.cancel()
     this.#clearQueue()
-    socket.terminate()
+    socket?.terminate()
     log.warn({ venue, reason, retryMilliseconds: delayMilliseconds }, 'venue connection down')
     this.#timer = clock.schedule(delayMilliseconds, () => {
       this.#metrics.reconnects.inc({ venue })

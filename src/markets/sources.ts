@@ -5,6 +5,7 @@
 import { createReplay } from '../feed/replay/replay.ts'
 import { createSimulator, type SimulatedTrade } from '../feed/simulator/simulator.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
+import { TidegateSource, type Upstream } from '../feed/tidegate/tidegate-source.ts'
 import type { VenueAddresses } from '../feed/venue.ts'
 import { VENUES, type VenueName, type VenueSourceParts } from '../feed/venues.ts'
 
@@ -19,7 +20,12 @@ export interface SourceSettings extends FeedSettings {
 
 export interface FeedSettings {
   /** By name. */
-  readonly feeds: ReadonlyMap<string, { readonly kind: VenueName; readonly addresses: VenueAddresses }>
+  readonly feeds: ReadonlyMap<
+    string,
+    | { readonly kind: VenueName; readonly addresses: VenueAddresses }
+    | { readonly kind: 'tidegate'; readonly upstream: Upstream }
+  >
+  readonly 'simulator.allowed': boolean
 }
 
 export interface SourceParts extends Omit<VenueSourceParts, 'name' | 'markets'> {
@@ -59,8 +65,11 @@ export function createSources({ config, onTrade, ...shared }: SourceParts): Crea
  * The feed must be configured, which `loadConfig` and `reload` check for every market.
  * @throws {Error} when it is not
  */
-export function createFeedSource({ feeds }: FeedSettings, parts: VenueSourceParts): Source {
-  const feed = feeds.get(parts.name)
+export function createFeedSource(config: FeedSettings, parts: VenueSourceParts): Source {
+  const feed = config.feeds.get(parts.name)
   if (feed === undefined) throw new Error(`there is no feed ${parts.name}`)
+  if (feed.kind === 'tidegate') {
+    return new TidegateSource({ ...parts, ...feed.upstream, allowsSimulated: config['simulator.allowed'] })
+  }
   return VENUES[feed.kind].createSource(feed.addresses, parts)
 }

@@ -2,14 +2,7 @@
 import type { VendorRow } from './import-rules.ts'
 import type { Exception } from './source-tree.ts'
 
-const NEXT = 'the sources tidegate, module and ingest import it with their next commits'
-
-export const EXCEPTIONS: readonly Exception[] = [
-  { rule: 'unused-file', subject: 'src/feed/publication/publication-reader.ts', reason: NEXT },
-  { rule: 'unused-export', subject: 'src/feed/publication/publication-reader.ts#PublicationReader', reason: NEXT },
-  { rule: 'unused-export', subject: 'src/feed/publication/message.ts#readPublication', reason: NEXT },
-  { rule: 'unused-export', subject: 'src/feed/publication/message.ts#parsePublication', reason: NEXT },
-]
+export const EXCEPTIONS: readonly Exception[] = []
 
 export const VENDOR_ROWS: readonly VendorRow[] = [
   {

@@ -11,7 +11,7 @@ export const MARKETS_SETTINGS = {
   }),
   feeds: feeds({
     meaning:
-      'connections to venues by name, for sources named NAME:SYMBOL; a feed with the name of each kind exists by default',
+      'connections to venues and publishers by name, for sources named NAME:SYMBOL; a feed with the name of each venue exists by default',
   }),
   'simulator.allowed': toggle({
     initial: false,

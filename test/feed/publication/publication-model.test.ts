@@ -4,11 +4,10 @@
  * without `missed`.
  */
 import { expect, test } from 'vitest'
-import { formatDecimal } from '../../../src/base/decimal.ts'
 import { parsePublication } from '../../../src/feed/publication/message.ts'
 import { PublicationReader, type PublicationStep } from '../../../src/feed/publication/publication-reader.ts'
-import { BID, type MarketDefinition, type MarketEvent } from '../../../src/market/event.ts'
-import { NaiveBook } from '../../support/naive-book.ts'
+import type { MarketDefinition } from '../../../src/market/event.ts'
+import { PublicationFollower } from '../../support/publication-follower.ts'
 import { PublishingEngine, type WireMessage } from '../../support/publishing-engine.ts'
 import { Random } from '../../support/random.ts'
 
@@ -27,64 +26,11 @@ const MARKET: MarketDefinition = {
   depth: 0,
 }
 
-/** Follows the events as a sequencer and a subscriber of executions would. */
-class Follower {
-  readonly book = new NaiveBook()
-  isLive = false
-  /** The number of the last execution; undefined after a gap that was reported. */
-  #last: number | undefined
-  #highest = 0
-  missed = 0
-  executions = 0
-
-  apply(events: readonly MarketEvent[]): void {
-    for (const event of events) {
-      if (event.type === 'lost') this.isLive = false
-      if (event.type === 'missed') {
-        this.missed++
-        this.#last = undefined
-      }
-      if (event.type === 'snapshot') {
-        this.book.replace(event.levels)
-        this.isLive = true
-      }
-      if (event.type === 'update') {
-        if (this.isLive) this.book.apply(event.changes)
-        for (const { id } of event.executions) this.#execute(Number(id?.slice(1)))
-      }
-    }
-  }
-
-  /** The first SNAPSHOT: executions after this one must not be skipped. */
-  start(tradeNumber: number): void {
-    if (this.executions === 0) this.#last = tradeNumber
-  }
-
-  #execute(number: number): void {
-    this.executions++
-    if (number <= this.#highest) throw new Error(`execution ${number} followed ${this.#highest}`)
-    if (this.#last !== undefined && number !== this.#last + 1) throw new Error(`${number} followed ${this.#last}`)
-    this.#last = number
-    this.#highest = number
-  }
-
-  levels(): ReadonlyMap<string, string> {
-    return new Map(
-      this.book
-        .levels(0)
-        .map(({ side, price, amount }) => [
-          `${side === BID ? 'bids' : 'asks'} ${formatDecimal(price, 3).slice(0, -1)}`,
-          formatDecimal(amount, 9).slice(0, -1),
-        ]),
-    )
-  }
-}
-
 class World {
   readonly random: Random
   readonly engine: PublishingEngine
   readonly reader = new PublicationReader({ market: MARKET, allowsSimulated: false })
-  readonly follower = new Follower()
+  readonly follower = new PublicationFollower(MARKET)
   readonly past: WireMessage[] = []
   isRequested = false
   isConnected = true

@@ -1,0 +1,114 @@
+/**
+ * One market that is fed by a publication: its reader and its listener. It delivers the events of the reader in order,
+ * also where a listener requests a new book while it is called, reports changes of the instrument, and calls nothing
+ * after `end`.
+ */
+import type { Instrument, MarketEvent } from '../../market/event.ts'
+import type { SourceMarket } from '../source.ts'
+import type { HeartbeatBook, PublicationMessage, PublicationProblem } from './message.ts'
+import { PublicationReader, type PublicationStep } from './publication-reader.ts'
+
+/** What the owner of the publication is called with. */
+export interface FedPublicationOptions {
+  readonly source: SourceMarket
+  readonly allowsSimulated: boolean
+  /** A SNAPSHOT is needed. */
+  readonly onRequest: (reason: string) => void
+  /** A message breaks a rule, or the market does not accept it. */
+  readonly onProblem: (problem: string) => void
+  /** Called with each event before the listener. */
+  readonly onEvent?: (event: MarketEvent) => void
+}
+
+export class FedPublication {
+  readonly #options: FedPublicationOptions
+  readonly reader: PublicationReader
+  /** Events that a listener caused while it was called; the reader causes a few at a time. */
+  #pending: MarketEvent[] = []
+  #isDelivering = false
+  #isEnded = false
+  #instrument: Instrument | undefined
+  #isConnected = true
+
+  constructor(options: FedPublicationOptions) {
+    this.#options = options
+    const { source, allowsSimulated } = options
+    this.reader = new PublicationReader({ market: source.market, allowsSimulated })
+  }
+
+  get source(): SourceMarket {
+    return this.#options.source
+  }
+
+  /** As published last; unknown without a connection, except that a simulated market stays one. */
+  get instrument(): Instrument | undefined {
+    const { instrument } = this.reader
+    return this.#isConnected || instrument?.simulated === true ? instrument : undefined
+  }
+
+  take(message: PublicationMessage): void {
+    this.#isConnected = true
+    this.#handle(this.reader.take(message))
+  }
+
+  refuse(problem: PublicationProblem): void {
+    this.#handle(this.reader.refuse(problem))
+  }
+
+  compare(book: HeartbeatBook): void {
+    this.#handle(this.reader.compare(book))
+  }
+
+  rebuild(reason: string): void {
+    this.#handle(this.reader.rebuild(reason))
+  }
+
+  /** The publisher continues after the position of the reader. */
+  resume(): void {
+    this.#isConnected = true
+    this.#deliver(this.reader.resume())
+    this.#noteInstrument()
+  }
+
+  disconnect(reason: string): void {
+    this.#isConnected = false
+    this.#deliver(this.reader.disconnect(reason))
+    this.#noteInstrument()
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#pending = []
+  }
+
+  #handle({ events, request, problem }: PublicationStep): void {
+    if (problem !== undefined && (request !== undefined || events.length > 0)) this.#options.onProblem(problem)
+    this.#deliver(events)
+    this.#noteInstrument()
+    if (request !== undefined && !this.#isEnded) this.#options.onRequest(request)
+  }
+
+  #deliver(events: readonly MarketEvent[]): void {
+    for (const event of events) this.#pending.push(event)
+    if (this.#isDelivering) return
+    this.#isDelivering = true
+    try {
+      for (let event = this.#pending.shift(); event !== undefined; event = this.#pending.shift()) {
+        if (this.#isEnded) return
+        this.#options.onEvent?.(event)
+        this.#options.source.listener(event)
+      }
+    } finally {
+      this.#isDelivering = false
+    }
+  }
+
+  #noteInstrument(): void {
+    const before = this.#instrument
+    const now = this.instrument
+    this.#instrument = now
+    const isSame = before?.state === now?.state && before?.reason === now?.reason
+    if ((isSame && before?.simulated === now?.simulated) || this.#isEnded) return
+    this.#options.source.onInstrument?.()
+  }
+}
