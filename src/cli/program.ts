@@ -9,6 +9,7 @@ import { registerCheckExecutor } from './check-executor.ts'
 import { addFeedFlags } from './config-flags.ts'
 import { registerDemo } from './demo.ts'
 import { registerDoctor } from './doctor.ts'
+import { registerExport } from './export.ts'
 import { registerMigrate } from './migrate.ts'
 import { registerRecord } from './record.ts'
 import { registerReplay } from './replay.ts'
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   registerTorture(program)
   registerRecord(program)
   registerReplay(program)
+  registerExport(program)
   registerAdmin(program)
   return program
 }

@@ -7,11 +7,11 @@ import type { RecordedBlock, RecordingReader } from './reader.ts'
 import type { RecordedEntry } from './recording.ts'
 
 /**
- * - `entries`: the next entries.
+ * - `entries`: the next entries; with `isState`, entries of a keyframe, which have the state of markets.
  * - `gap`: the state is unknown; the next entries begin with a state of every market that has one.
  */
 export type RecordingStep =
-  | { readonly kind: 'entries'; readonly entries: readonly RecordedEntry[] }
+  | { readonly kind: 'entries'; readonly entries: readonly RecordedEntry[]; readonly isState: boolean }
   | { readonly kind: 'gap'; readonly reason: string }
 
 export class RecordingSteps {
@@ -81,7 +81,7 @@ export class RecordingSteps {
   async #read(block: RecordedBlock): Promise<RecordingStep | undefined> {
     const isFirstOfKeyframe = block.kind === 'keyframe'
     try {
-      return { kind: 'entries', entries: await this.#reader.readBlock(block) }
+      return { kind: 'entries', entries: await this.#reader.readBlock(block), isState: block.kind !== 'entries' }
     } catch (error) {
       this.#state = 'searching'
       return isFirstOfKeyframe ? undefined : { kind: 'gap', reason: (error as Error).message }

@@ -7,103 +7,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createSystemClock } from '../../../src/base/clock.ts'
-import { createLog } from '../../../src/base/log.ts'
-import { createMetricsRegistry } from '../../../src/base/metrics.ts'
-import { createMemoryBus } from '../../../src/channel/bus-memory.ts'
-import { Replica } from '../../../src/channel/replica.ts'
-import { Sequencer } from '../../../src/channel/sequencer.ts'
-import { createSequencerMetrics } from '../../../src/channel/sequencer-metrics.ts'
 import { type PastBook, readPastBook } from '../../../src/feed/replay/past-book.ts'
 import { PastBooks, PastBooksBusy } from '../../../src/feed/replay/past-books.ts'
-import type { Execution, LevelChange } from '../../../src/market/event.ts'
-import type { ConfiguredMarket } from '../../../src/markets/configured-market.ts'
-import { createRecordingMetrics, ServiceRecorder } from '../../../src/markets/service-recorder.ts'
 import { Random } from '../../support/random.ts'
-import { recordedMarket } from '../../support/recording-file.ts'
-import { VirtualClock } from '../../support/virtual-clock.ts'
+import { type Moment, recordService } from '../../support/recorded-service.ts'
 
 const START = Date.UTC(2026, 10, 23, 12, 10, 0)
 const MINUTE = 60_000
-const DEPTH = 5
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-past-book-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-interface Moment {
-  readonly atMilliseconds: number
-  readonly atNanoseconds: number
-  readonly book: Omit<PastBook, 'market' | 'file' | 'kind' | 'executions'>
-  readonly executions: readonly Execution[]
-}
-
-/** Records one market with random events; returns what was published at each time. */
-async function record(path: string, startMilliseconds: number, minutes: number, random: () => number) {
-  const clock = new VirtualClock(startMilliseconds)
-  const [bus, log, registry] = [createMemoryBus(), createLog('silent'), createMetricsRegistry()]
-  const configured = { ...recordedMarket('BTC'), sources: [{ feed: 'simulator', symbol: '' }] }
-  const market = { ...configured.definition, depth: DEPTH }
-  const markets = [{ ...configured, definition: market }] as unknown as ConfiguredMarket[]
-  const metrics = createRecordingMetrics(registry, clock)
-  const recorder = new ServiceRecorder({ folder: path, keepHours: () => 99, markets, bus, clock, log, metrics })
-  recorder.start()
-  const replica = new Replica({ market, bus, executionsKept: 10 })
-  const sequencer = new Sequencer({
-    market,
-    epoch: `from ${startMilliseconds}`,
-    bus,
-    clock,
-    log,
-    metrics: createSequencerMetrics(registry),
-    floorMilliseconds: 0,
-    withdrawAfterMilliseconds: 10_000,
-    onRebuildNeeded: () => undefined,
-  })
-  const moments: Moment[] = []
-  const executions: Execution[] = []
-  let lostSince: number | undefined = startMilliseconds
-  const note = (): void => {
-    const { milliseconds, nanoseconds } = clock.wallInstant()
-    if (replica.live) lostSince = undefined
-    else lostSince ??= milliseconds
-    const { epoch, version, instant, reason, isWithdrawn } = replica
-    const book = {
-      ...(replica.live ? {} : { reason, lostSinceMilliseconds: lostSince as number }),
-      isWithdrawn,
-      ...(version === 0 ? {} : { commit: { epoch, version, ...instant } }),
-      levels: replica.view.levels(),
-    }
-    moments.push({ atMilliseconds: milliseconds, atNanoseconds: nanoseconds, book, executions: [...executions] })
-  }
-  const level = (): LevelChange => {
-    const side = random() < 0.5 ? 0 : 1
-    return { side, price: (side === 0 ? 900 : 1_000) + Math.floor(random() * 100), amount: Math.floor(random() * 5) }
-  }
-  sequencer.offer({ type: 'lost', reason: 'connecting' })
-  while (clock.wallInstant().milliseconds < startMilliseconds + minutes * MINUTE) {
-    clock.advance(random() < 0.5 ? Math.floor(random() * 20_000) : Math.floor(random() * 40) / 4)
-    const kind = random()
-    if (kind < 0.05) sequencer.offer({ type: 'lost', reason: `loss ${Math.floor(random() * 99)}` })
-    else if (kind < 0.15) sequencer.offer({ type: 'snapshot', levels: Array.from({ length: 20 }, level) })
-    else {
-      const executed = random() < 0.3 ? [{ price: 950, amount: 1, id: String(executions.length) }] : []
-      for (const execution of executed) executions.push(execution)
-      sequencer.offer({ type: 'update', changes: [level(), level()], executions: executed })
-    }
-    // A commit can be due a millisecond after the one before.
-    clock.settle()
-    note()
-    for (let step = 0; step < 4; step++) {
-      clock.advance(0.5)
-      clock.settle()
-      note()
-    }
-    // The disk is not on the virtual clock.
-    if (random() < 0.02) await recorder.flush()
-  }
-  sequencer.stop()
-  await recorder.stop()
-  return moments
-}
 
 describe('a past book', () => {
   it('is what a replica had at that time, whatever the time', async () => {
@@ -112,9 +25,9 @@ describe('a past book', () => {
     const random = () => source.next()
     const path = join(folder, 'random')
     mkdirSync(path)
-    const first = await record(path, START, 130, random)
+    const first = await recordService(path, START, 130, random)
     const restartMilliseconds = START + 140 * MINUTE
-    const second = await record(path, restartMilliseconds, 20, random)
+    const second = await recordService(path, restartMilliseconds, 20, random)
     expect(readdirSync(path).sort()).toEqual([
       '2026-11-23T12.recording',
       '2026-11-23T13.recording',
@@ -142,8 +55,8 @@ describe('a past book', () => {
     const path = join(folder, 'gaps')
     mkdirSync(path)
     const source = new Random(1)
-    await record(path, START, 1, () => source.next())
-    await record(path, START + 10 * MINUTE, 1, () => source.next())
+    await recordService(path, START, 1, () => source.next())
+    await recordService(path, START + 10 * MINUTE, 1, () => source.next())
     const ask = (milliseconds: number, symbol = 'BTCUSD') =>
       readPastBook({ folder: path, symbol, milliseconds, nanoseconds: 0, depth: 5, executionsMax: 0 })
     const before = await ask(START - 1)
@@ -167,7 +80,7 @@ describe('past books', () => {
     const path = join(folder, 'thread')
     mkdirSync(path)
     const source = new Random(2)
-    const moments = await record(path, START, 3, () => source.next())
+    const moments = await recordService(path, START, 3, () => source.next())
     const { atMilliseconds, book } = moments.at(-3) as Moment
     const books = new PastBooks({ folder: path, clock: createSystemClock(), flush: () => Promise.resolve() })
     const all = Array.from({ length: 6 }, () => books.read({ ...request(), milliseconds: atMilliseconds }))

@@ -1,0 +1,124 @@
+/**
+ * `tidegate export FILE|DIR`: writes books and trades of recordings as CSV or Parquet, one file per table, market and UTC
+ * day, in the columns that users of tick data know. It reads files only, and replaces an exported file as a whole.
+ */
+import { mkdir, stat } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
+import { listRecordings } from '../feed/replay/recording-folder.ts'
+import { readInstant } from '../http/list-times.ts'
+import { type CommandEnvironment, processEnvironment } from './environment.ts'
+import type { ExportProgress, ExportResult } from './export/exporter.ts'
+
+interface ExportFlags {
+  readonly format: 'csv' | 'parquet'
+  readonly out: string
+  readonly market?: string
+  readonly from?: string
+  readonly to?: string
+  readonly gzip?: boolean
+  readonly json?: boolean
+}
+
+const PROGRESS_MILLISECONDS = 500
+
+const HELP = `
+Tables: incremental_book_L2 (changes of the book; amount 0 removes a level), trades, and losses (when a book was lost, and
+which times were not recorded). docs/recordings.md describes the columns.
+
+Exit code 0: everything that is recorded was exported. 1: a recording could not be read, or a file not be written.
+
+Examples:
+  $ tidegate export /var/lib/tidegate/recordings --format parquet --out ./export
+  $ tidegate export btc.recording --format csv --gzip --out ./export --market BTCUSD
+  $ tidegate export recordings --format csv --out . --from 2026-11-23T14:00:00Z --to 2026-11-23T15:00:00Z --json`
+
+export function registerExport(program: Command, environment: CommandEnvironment = processEnvironment()): void {
+  const command = program
+    .command('export')
+    .summary('writes recordings as CSV or Parquet')
+    .description('Writes the books and trades of recordings as CSV or Parquet, one file per market and day.')
+    .argument('<path>', 'a recording, or the folder of a service that records')
+    .addOption(new Option('--format <format>', 'format of the files').choices(['csv', 'parquet']).makeOptionMandatory())
+    .requiredOption('--out <folder>', 'folder for the files; it is created when it is missing')
+    .option('--market <symbol>', 'only this market')
+    .option('--from <time>', 'first time, like 2026-01-31T12:00:00Z')
+    .option('--to <time>', 'time to end at; it is not included')
+    .option('--gzip', 'with csv: compressed files')
+    .option('--json', 'the result as one JSON object')
+    .addHelpText('after', HELP)
+  command.action((path: string) => runExport(path, command.opts<ExportFlags>(), environment))
+}
+
+async function runExport(path: string, flags: ExportFlags, environment: CommandEnvironment): Promise<void> {
+  const { format, out, market, gzip, json } = flags
+  if (gzip === true && format !== 'csv') throw new Error('--gzip is for csv: Parquet files are compressed anyway')
+  const [fromMilliseconds, toMilliseconds] = [timeOf(flags.from, '--from'), timeOf(flags.to, '--to')]
+  const paths = await pathsOf(path)
+  const aborter = new AbortController()
+  const removeSignals = environment.onStopSignal(() =>
+    aborter.abort(new Error('interrupted: no incomplete file is left')),
+  )
+  await mkdir(out, { recursive: true })
+  const progress = showProgress(paths, environment)
+  try {
+    const { exportRecordings } = await import('./export/exporter.ts')
+    const result = await exportRecordings({
+      paths,
+      format,
+      isZipped: gzip === true,
+      folder: out,
+      symbol: market,
+      fromMilliseconds: fromMilliseconds ?? Number.NEGATIVE_INFINITY,
+      toMilliseconds: toMilliseconds ?? Number.POSITIVE_INFINITY,
+      onProgress: progress.note,
+      signal: aborter.signal,
+    })
+    progress.end()
+    environment.stdout.write(json === true ? `${JSON.stringify(result)}\n` : resultText(result))
+  } finally {
+    progress.end()
+    removeSignals()
+  }
+}
+
+function timeOf(text: string | undefined, option: string): number | undefined {
+  if (text === undefined) return undefined
+  const instant = readInstant(text)
+  if (instant === undefined) throw new Error(`${option} is ${text}, not a time such as 2026-01-31T12:00:00Z`)
+  return instant.milliseconds
+}
+
+async function pathsOf(path: string): Promise<string[]> {
+  const stats = await stat(path).catch(({ code, message }: NodeJS.ErrnoException) => {
+    throw new Error(`${path} cannot be read (${code ?? message})`)
+  })
+  if (!stats.isDirectory()) return [path]
+  const files = await listRecordings(path)
+  if (files.length === 0) throw new Error(`${path} contains no recordings of a service`)
+  return files.map((file) => file.path)
+}
+
+/** One line on a terminal. */
+function showProgress(
+  paths: readonly string[],
+  { stderr, clock }: CommandEnvironment,
+): { readonly note: (progress: ExportProgress) => void; readonly end: () => void } {
+  if (stderr.isTTY !== true) return { note: () => undefined, end: () => undefined }
+  let shownMilliseconds = Number.NEGATIVE_INFINITY
+  return {
+    note({ path, rows }) {
+      const now = clock.monotonicMilliseconds()
+      if (now - shownMilliseconds < PROGRESS_MILLISECONDS) return
+      shownMilliseconds = now
+      stderr.write(`\r\u001b[2Kfile ${paths.indexOf(path) + 1} of ${paths.length}, ${rows} rows`)
+    },
+    end: () => void stderr.write('\r\u001b[2K'),
+  }
+}
+
+function resultText({ files, rows, gaps }: ExportResult): string {
+  const lines = files.map(({ file, rows: count }) => `${file}: ${count} rows`)
+  for (const { from, to, reason } of gaps) lines.push(`not recorded from ${from} to ${to}: ${reason}`)
+  lines.push(`${rows} rows in ${files.length} files`)
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,82 @@
+/**
+ * The columns of the exported tables, in the layout that users of tick data know, and the values of a row in each of them.
+ * Prices and amounts are exact: text with the market's decimals, or unscaled integers with their scale.
+ */
+import { formatDecimal, type Scaled } from '../../base/decimal.ts'
+import { type ExportRow, sideText } from '../../feed/replay/export-rows.ts'
+import type { MarketDefinition } from '../../market/event.ts'
+
+export type TableName = ExportRow['table']
+
+/** Names in files. */
+export const TABLE_TITLES: Readonly<Record<TableName, string>> = {
+  book: 'incremental_book_L2',
+  trades: 'trades',
+  losses: 'losses',
+}
+
+/** The column `exchange`. */
+export const EXCHANGE = 'tidegate'
+
+export interface DecimalValue {
+  readonly unscaled: Scaled
+  readonly scale: number
+}
+
+/** Times are integers: microseconds since the epoch. */
+export type CellValue = string | boolean | number | DecimalValue | undefined
+
+export type ColumnKind = 'text' | 'boolean' | 'microseconds' | 'price' | 'amount'
+
+export interface Column {
+  readonly name: string
+  readonly kind: ColumnKind
+  /** Whether it can be without a value. */
+  readonly isOptional?: true
+}
+
+const COMMON: readonly Column[] = [
+  { name: 'exchange', kind: 'text' },
+  { name: 'symbol', kind: 'text' },
+  { name: 'timestamp', kind: 'microseconds' },
+]
+const PRICED: readonly Column[] = [
+  { name: 'side', kind: 'text' },
+  { name: 'price', kind: 'price' },
+  { name: 'amount', kind: 'amount' },
+]
+const LOCAL: Column = { name: 'local_timestamp', kind: 'microseconds' }
+
+export const COLUMNS: Readonly<Record<TableName, readonly Column[]>> = {
+  book: [...COMMON, LOCAL, { name: 'is_snapshot', kind: 'boolean' }, ...PRICED],
+  trades: [...COMMON, LOCAL, { name: 'id', kind: 'text' }, ...PRICED],
+  losses: [
+    ...COMMON,
+    { name: 'until', kind: 'microseconds', isOptional: true },
+    { name: 'kind', kind: 'text' },
+    { name: 'reason', kind: 'text' },
+  ],
+}
+
+/** The values of a row, in the order of the columns of its table. */
+export function cellsOf(row: ExportRow, market: MarketDefinition): CellValue[] {
+  const { symbol, priceDecimals, amountDecimals } = market
+  const common = [EXCHANGE, symbol, row.timestamp]
+  if (row.table === 'losses') return [...common, row.until, row.kind, row.reason]
+  const price = { unscaled: row.price, scale: priceDecimals }
+  const amount = { unscaled: row.amount, scale: amountDecimals }
+  if (row.table === 'trades') return [...common, row.localTimestamp, row.id, row.side, price, amount]
+  return [...common, row.timestamp, row.isSnapshot, sideText(row.side), price, amount]
+}
+
+/** One line of CSV (RFC 4180, ended by a line feed). */
+export function csvLine(cells: readonly CellValue[]): string {
+  return `${cells.map(csvText).join(',')}\n`
+}
+
+function csvText(value: CellValue): string {
+  if (value === undefined) return ''
+  if (typeof value === 'object') return formatDecimal(value.unscaled, value.scale)
+  const text = String(value)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
