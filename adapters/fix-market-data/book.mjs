@@ -6,7 +6,7 @@
 import { compareDecimals } from './decimal.mjs'
 
 /** Of one market. Beyond it, the book is lost. */
-export const ENTRIES_MAX = 200_000
+export const ENTRIES_MAX = 100_000
 
 /**
  * @typedef {'buy' | 'sell'} Side

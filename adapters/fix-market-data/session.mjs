@@ -17,6 +17,8 @@ const LOGOUT_MILLISECONDS = 2_000
 const RESEND_MILLISECONDS = 30_000
 /** Of the engine, in one session: a limit on requests that never end. */
 const RESEND_REQUESTS_MAX = 100
+/** Of the engine, in one session: two sides that answer each other's resets would never end. */
+const RESETS_MAX = 10
 
 /**
  * @typedef {object} SessionSettings
@@ -59,6 +61,7 @@ export class Session {
   /** While messages are being resent: the highest number seen. */
   #recoverUpTo = 0
   #resendRequests = 0
+  #resets = 0
   /** Of our last application message. */
   #lastRequest = 0
   /** @type {Timer | undefined} */
@@ -185,6 +188,7 @@ export class Session {
     if (isReset && seq !== 1) return this.#refuse('a logon that resets the numbers must have MsgSeqNum 1')
     if (isReset) this.#numbers.expected = 1
     if (isReset && isRepeated) {
+      if (++this.#resets > RESETS_MAX) return this.#refuse('too many resets')
       this.#numbers.next = 1
       this.#sendLogon(message.count(108) ?? this.#settings.heartbeatSeconds, true)
     }

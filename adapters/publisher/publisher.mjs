@@ -10,7 +10,8 @@ import { printable, systemClock } from './runtime.mjs'
 /** @import { ConnectionOptions } from './connection.mjs' */
 /** @import { Clock, Log, Timer } from './runtime.mjs' */
 
-/** Snapshots on request of one market: at least this far apart, twice as far each time within a minute. */
+/** Snapshots on request of one market: at least this far apart, twice as far each time within a minute. A market that was
+ * rejected is published again after the longest wait. */
 const SNAPSHOT_MILLISECONDS_MIN = 500
 const SNAPSHOT_MILLISECONDS_MAX = 30_000
 const CALM_MILLISECONDS = 60_000
@@ -195,6 +196,15 @@ export class Publisher {
     if (!market.isRefused) this.#options.log('error', 'Tidegate rejects the market', { market: name, reason })
     market.isRefused = true
     market.isLive = false
+    // Broken messages are rejected as well: another one may be accepted.
+    market.timer?.cancel()
+    market.timer = this.#clock.schedule(SNAPSHOT_MILLISECONDS_MAX, () => this.#admit(market))
+  }
+
+  /** Publishes a market again that was rejected. @param {Market} market */
+  #admit(market) {
+    market.isRefused = false
+    if (this.#isOpen && market.book === 'trusted') this.#sendSnapshot(market)
   }
 
   /** @param {unknown} list */
@@ -209,6 +219,7 @@ export class Publisher {
       const seq = entry?.epoch === market.epoch && typeof entry.seq === 'number' ? entry.seq : undefined
       if (wasOpen) {
         if (seq !== undefined) dropKept(market, (message) => message.seq <= seq)
+        if (entry !== undefined && market.isRefused) this.#admit(market)
       } else if (entry === undefined) {
         market.isRefused = true
         this.#options.log('error', 'Tidegate does not accept this market from this client', { market: market.name })
@@ -242,6 +253,7 @@ export class Publisher {
     // What is kept would be ignored: the next connection, too, begins with a SNAPSHOT.
     market.snapshotSeq = market.seq
     market.timer?.cancel()
+    market.isRefused = false
     if (market.requests++ === 0 || wait <= 0) this.#answerRequest(market)
     else market.timer = this.#clock.schedule(wait, () => this.#answerRequest(market))
   }

@@ -118,6 +118,7 @@ export class FixAcceptor {
 
   /** A logon within the session that sets both numbers to 1. */
   resetSession(): void {
+    if (this.#socket === undefined || this.#socket.destroyed) return
     this.#isResetting = true
     this.#next = 1
     this.#expected = 1
@@ -146,6 +147,7 @@ export class FixAcceptor {
     this.#socket?.destroy()
     this.#socket = socket
     this.#pending = ''
+    this.#isResetting = false
     socket.on('data', (chunk) => {
       this.#pending += chunk.toString('latin1')
       for (;;) {
@@ -167,6 +169,8 @@ export class FixAcceptor {
       .map((field) => [Number(field.split('=')[0]), field.slice(field.indexOf('=') + 1)] as const)
     const get = (tag: number): string | undefined => fields.find(([candidate]) => candidate === tag)?.[1]
     const message = { type: get(35) ?? '', seq: Number(get(34)), fields, get }
+    // Sent before our reset had arrived.
+    if (this.#isResetting && message.type !== 'A') return
     this.#check(text, message)
     this.received.push(message)
     this.#onMessage(message)

@@ -306,6 +306,20 @@ describe('Tidegate', () => {
     stage.send('ETH/USD', [(stage.engine.get('ETH/USD') as EngineBook).set('buy', 9_999, 1)])
     await stage.settled('ETH/USD')
     expect(stage.book.updates).toBe(updates)
+    // Half a minute later it tries again.
+    await stage.pass(31_000)
+    await stage.settled()
+    expect(stage.book.snapshots).toBe(2)
+  })
+
+  it('requests a snapshot of a message that it rejects, and gets it at once', async () => {
+    const stage = await start()
+    stage.ingest.reject('BTCUSD')
+    stage.ingest.requestSnapshot('BTCUSD')
+    await stage.ingest.until('the snapshot', () => stage.book.snapshots === 2)
+    stage.send(SYMBOL, [stage.own.set('buy', 9_999, 1)])
+    await stage.settled()
+    expect(stage.book.updates).toBe(1)
   })
 })
 
