@@ -68,9 +68,9 @@ describe('feeds', () => {
   it.each([
     [
       { 'binance-us': { ...US, kind: 'binanse' } },
-      `.binance-us.kind is "binanse", not one of ${VENUE_NAMES.join(', ')}`,
+      `.binance-us.kind is "binanse", not one of ${[...VENUE_NAMES, 'tidegate'].join(', ')}`,
     ],
-    [{ us: { url: US.url } }, `.us.kind is missing, not one of ${VENUE_NAMES.join(', ')}`],
+    [{ us: { url: US.url } }, `.us.kind is missing, not one of ${[...VENUE_NAMES, 'tidegate'].join(', ')}`],
     [{ kraken: { kind: 'okx' } }, '.kraken.kind is okx, but the feed kraken is of the kind kraken'],
     [{ us: { ...US, rest_ur: 'x' } }, '.us.rest_ur is unknown; did you mean rest_url?'],
     [
