@@ -152,7 +152,7 @@ ${table(
     ['`depth`', 'published levels per side; 0 = all'],
     [
       '`sources`',
-      `its market-data sources: ${listed(SOURCE_FORMS.map((form) => `\`${form}\``))}, with the name of a [feed](#feeds) and the symbol of the exchange, or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} distinct sources make [one book](../aggregated-books.md); \`simulator\` and \`replay:FILE\` must be the only source. \`{source, max_age_ms}\` sets a maximum age for one source`,
+      `its market-data sources: ${listed(SOURCE_FORMS.map((form) => `\`${form}\``))}, with the name of a [feed](#feeds) and the symbol of the exchange, the file of a [module](../feeding-your-own-book.md#in-process-a-module) and the symbol of its engine, or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} distinct sources make [one book](../aggregated-books.md); \`simulator\` and \`replay:FILE\` must be the only source. \`{source, max_age_ms}\` sets a maximum age for one source`,
     ],
     [
       '`aggregation`',

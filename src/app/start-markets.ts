@@ -21,6 +21,7 @@ import { MarketWriters } from '../markets/market-writers.ts'
 import { createSources } from '../markets/sources.ts'
 import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { checkModules } from './module-check.ts'
 import { startRecording } from './start-recording.ts'
 import { untilAborted } from './store-wait.ts'
 
@@ -86,12 +87,16 @@ function withdrawAfterMilliseconds(config: Config): number | undefined {
 /**
  * Starts the sequencers, each committing later than its floor (milliseconds since the epoch), and the sources. Resolves
  * when each market has a book, or a message from each of its sources; at the latest after `SOURCES_MILLISECONDS_MAX`.
+ * @throws {Error} when a module that a market names cannot be used
  */
 export async function startSources(
-  { clock, log, signal }: MarketParts,
+  { config, clock, log, signal }: MarketParts,
   writers: MarketWriters,
   floors: ReadonlyMap<string, number>,
 ): Promise<void> {
+  const { problems } = await checkModules(config, { markets: 'markets' }, clock)
+  const [problem] = problems
+  if (problem !== undefined) throw new Error(`${problem.key} ${problem.message}`)
   const started = withTimeLimit(clock, SOURCES_MILLISECONDS_MAX, writers.start(floors), () => undefined)
   await untilAborted(signal, started)
   if (writers.starting.size > 0) log.warn({ markets: [...writers.starting] }, 'no message from some sources yet')

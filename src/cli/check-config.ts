@@ -8,6 +8,7 @@
 import type { Command } from 'commander'
 import { addressOrigins } from '../app/address-keys.ts'
 import { checkDecimals } from '../app/decimals-check.ts'
+import { checkModules } from '../app/module-check.ts'
 import { checkRecordings } from '../app/recording-check.ts'
 import { checkSources } from '../app/source-check.ts'
 import { checkRecordingFolder } from '../app/start-recording.ts'
@@ -61,6 +62,7 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const checks = [
     checkTlsFiles(config, origins, Date.now()),
     await checkRecordings(config, origins),
+    await checkModules(config, origins, createSystemClock()),
     checkRecordingFolder(config, origins),
   ]
   let bookWarnings: readonly string[] = []

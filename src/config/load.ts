@@ -3,9 +3,11 @@
  * at once (a limited number in full), each with its key and the origin of the value; relations between keys are checked
  * once every value is valid. It never quotes a secret.
  */
+import { dirname } from 'node:path'
 import { isObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
 import { fileErrorText } from '../base/regular-file.ts'
+import type { ConfiguredMarket } from '../markets/configured-market.ts'
 import { assetAmountProblems } from './asset-amounts.ts'
 import { type Feeds, feedKeyOf, feedMemberOf, withFeedMember } from './feeds.ts'
 import { simulatorProblems } from './markets.ts'
@@ -13,7 +15,7 @@ import { type ConfigProblem, ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
-import { feedProblems } from './sources.ts'
+import { feedProblems, withModulesIn } from './sources.ts'
 import { readYaml } from './yaml.ts'
 
 export interface ConfigInput {
@@ -85,6 +87,11 @@ export function loadConfig(input: ConfigInput): ConfigResult {
     const reading = row.read(found.value)
     if ('value' in reading) values[key] = reading.value
     else for (const problem of reading.problems) problems.add(located(key, found.origin, problem))
+  }
+  if (values.markets !== undefined) {
+    const isInFile = input.file !== undefined && origins.markets === input.file
+    const folder = isInFile ? dirname(input.file) : '.'
+    values.markets = withModulesIn(folder, values.markets as readonly ConfiguredMarket[])
   }
   if (values.feeds !== undefined) {
     const { feeds, origin } = readMembers(values.feeds as Feeds, members, problems)

@@ -2,9 +2,16 @@
  * The `sources` of a configured market: how each entry is parsed, and which may be combined. The form of symbols comes
  * from the venue table.
  */
+import { resolve } from 'node:path'
 import { isObject } from '../base/json-value.ts'
 import { VENUES } from '../feed/venues.ts'
-import { isSimulator, isVenueSource, type MarketSource, sourceText } from '../markets/configured-market.ts'
+import {
+  type ConfiguredMarket,
+  isSimulator,
+  isVenueSource,
+  type MarketSource,
+  sourceText,
+} from '../markets/configured-market.ts'
 import { type Feeds, unknownFeedText } from './feeds.ts'
 import { given, type Problem } from './setting-kinds.ts'
 
@@ -16,6 +23,9 @@ export const SOURCES_MAX = 8
 
 /** Symbols that a publisher may use. */
 const PUBLISHED_SYMBOLS = { symbolPattern: /^[\x21-\x7e]{1,64}$/, symbolExample: 'BTCUSD' }
+
+/** The file of a module, and a symbol of its engine. */
+const MODULE = /^[^\0]{1,4096}:[\x21-\x39\x3b-\x7e]{1,64}$/
 
 /** The problem of a source with the configured feeds, if there is one. */
 export function feedProblem(source: MarketSource, feeds: Feeds): string | undefined {
@@ -37,7 +47,7 @@ export function showSource(source: MarketSource): unknown {
 }
 
 /** The forms of a source, for messages and pages. */
-export const SOURCE_FORMS: readonly string[] = ['simulator', 'FEED:SYMBOL', 'replay:FILE']
+export const SOURCE_FORMS: readonly string[] = ['simulator', 'FEED:SYMBOL', 'module:FILE:SYMBOL', 'replay:FILE']
 
 /** The problems of the sources of all markets as written, with the configured feeds. */
 export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[] {
@@ -118,8 +128,19 @@ function sourceOf(value: unknown): MarketSource | string {
   const feed = colon < 0 ? value : value.slice(0, colon)
   const symbol = colon < 0 ? '' : value.slice(colon + 1)
   if (feed === 'simulator') return colon < 0 ? { feed, symbol } : 'the simulator takes no symbol'
+  if (feed === 'module' && !MODULE.test(symbol)) return `${given(value)}, not like module:FILE:SYMBOL`
   if (feed === 'replay' && !isPath(symbol)) return `${given(value)}, not like replay:FILE`
   return { feed, symbol }
+}
+
+/** The markets with the files of modules relative to a folder. */
+export function withModulesIn(folder: string, configured: readonly ConfiguredMarket[]): readonly ConfiguredMarket[] {
+  return configured.map((market) => ({
+    ...market,
+    sources: market.sources.map((source) =>
+      source.feed === 'module' ? { ...source, symbol: resolve(folder, source.symbol) } : source,
+    ),
+  }))
 }
 
 function isPath(text: string): boolean {

@@ -11,9 +11,9 @@ export interface ConfiguredMarket {
 
 /** Where a market's book comes from. */
 export interface MarketSource {
-  /** The name of a feed, `simulator` or `replay`. */
+  /** The name of a feed, `simulator`, `module` or `replay`. */
   readonly feed: string
-  /** The venue's own symbol (`BTC/USD`) or the path of a recording; empty for the simulator. */
+  /** The venue's own symbol (`BTC/USD`) the path of a recording, or `FILE:SYMBOL` of a module; empty for the simulator. */
   readonly symbol: string
   /** Its own maximum age in an aggregated book, in milliseconds; absent = that of its market. */
   readonly maxAgeMilliseconds?: number
@@ -37,6 +37,11 @@ export function isSimulator({ feed }: MarketSource): boolean {
 
 /** Whether a source is a venue, read through a feed. */
 export function isVenueSource({ feed }: MarketSource): boolean {
+  return feed !== 'simulator' && feed !== 'module' && feed !== 'replay'
+}
+
+/** Whether the prices of a source come from trading now, not from the simulator or a recording. */
+export function isTraded({ feed }: MarketSource): boolean {
   return feed !== 'simulator' && feed !== 'replay'
 }
 

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '../channel/bus.ts'
 import { Replica } from '../channel/replica.ts'
-import { type ConfiguredMarket, isSimulated, isVenueSource } from './configured-market.ts'
+import { type ConfiguredMarket, isSimulated, isTraded } from './configured-market.ts'
 
 export interface MarketReplicasOptions {
   readonly markets: readonly ConfiguredMarket[]
@@ -39,10 +39,10 @@ export class MarketReplicas {
     return this.#markets.get(symbol)?.replica
   }
 
-  /** Whether every price of a market comes from a venue, none from the simulator or a recording. */
+  /** Whether every price of a market comes from trading, none from the simulator or a recording. */
   isFromVenues(symbol: string): boolean {
     const market = this.#markets.get(symbol)
-    return market?.configured.sources.every(isVenueSource) === true && market.replica.instrument?.simulated !== true
+    return market?.configured.sources.every(isTraded) === true && market.replica.instrument?.simulated !== true
   }
 
   /** Whether the prices of a market come from a simulator: that of this service, or one that is relayed. */

@@ -1,7 +1,8 @@
 /**
- * Creates the sources of markets from the settings: the simulator, the player of recordings, and one source for each
+ * Creates the sources of markets from the settings: the simulator, modules, the player of recordings, and one source for each
  * feed, of the kind and at the addresses that its settings name.
  */
+import { createModuleSource } from '../feed/module/module-source.ts'
 import { createReplay } from '../feed/replay/replay.ts'
 import { createSimulator, type SimulatedTrade } from '../feed/simulator/simulator.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
@@ -48,6 +49,9 @@ export function createSources({ config, onTrade, ...shared }: SourceParts): Crea
         clock,
         ...(onTrade === undefined ? {} : { onTrade }),
       })
+    }
+    if (name === 'module') {
+      return createModuleSource({ ...shared, markets, allowsSimulated: config['simulator.allowed'] })
     }
     if (name !== 'replay') return createFeedSource(config, { ...shared, name, markets })
     return createReplay({

@@ -36,7 +36,7 @@ export class PublicationFollower {
       }
       if (event.type === 'update') {
         if (this.isLive) this.book.apply(event.changes)
-        for (const { id } of event.executions) this.#execute(Number(id?.slice(1)))
+        for (const { id } of event.executions) this.#execute(Number(/\d+$/.exec(id ?? '')?.[0]))
       }
     }
   }

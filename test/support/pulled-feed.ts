@@ -11,7 +11,7 @@ import { Waiters } from './waiters.ts'
 /** One market of the source, and everything that it received. */
 export class FollowedMarket implements SourceMarket {
   readonly market: MarketDefinition
-  readonly venueSymbol: string
+  venueSymbol: string
   readonly events: MarketEvent[] = []
   readonly follower: PublicationFollower
   /** Called within the listener. */

@@ -63,6 +63,11 @@ export class FedPublication {
     this.#handle(this.reader.rebuild(reason))
   }
 
+  /** The publisher failed; it sends a SNAPSHOT by itself when it works again. */
+  lose(reason: string): void {
+    this.#deliver(this.reader.lose(reason))
+  }
+
   /** The publisher continues after the position of the reader. */
   resume(): void {
     this.#isConnected = true

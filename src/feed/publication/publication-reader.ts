@@ -168,6 +168,15 @@ export class PublicationReader {
     return this.#events
   }
 
+  /** Makes the market lost until a SNAPSHOT that the publisher sends by itself. */
+  lose(reason: string): readonly MarketEvent[] {
+    this.#events = []
+    this.#bookSeq = undefined
+    this.#awaited = 'publisher'
+    this.#lose(reason)
+    return this.#events
+  }
+
   /** Makes the market lost until a SNAPSHOT, for a reason that messages alone do not show. */
   rebuild(reason: string): PublicationStep {
     this.#events = []
