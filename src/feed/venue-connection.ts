@@ -15,6 +15,7 @@ import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import { type VenueMetrics, venueMetrics } from './venue-metrics.ts'
+import type { VenueTap } from './venue-tap.ts'
 
 /** What a handshake needs besides the address. */
 export interface Handshake {
@@ -41,6 +42,7 @@ export interface VenueConnectionOptions {
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
+  readonly tap?: VenueTap
   readonly onOpen: () => void
   readonly onMessage: (text: string) => void
   /** A connection, or an attempt to connect, has ended; the next attempt is already scheduled. */
@@ -76,6 +78,8 @@ export class VenueConnection {
   /** Sockets that have not emitted `close` yet, including the current one. */
   readonly #sockets = new Set<WebSocket>()
   #socket: WebSocket | undefined
+  /** Attempts to connect so far. */
+  #connectionNumber = 0
   /** Ends the preparation of a handshake. */
   readonly #stopping = new AbortController()
   #timer: Timer | undefined
@@ -162,6 +166,7 @@ export class VenueConnection {
         return
       }
       this.#queue.shift()
+      this.#options.tap?.sent(this.#connectionNumber, text)
       socket.send(text)
       if (socket.bufferedAmount > OUTBOUND_BYTES_MAX) {
         this.restart('the venue does not read its requests')
@@ -198,6 +203,7 @@ export class VenueConnection {
     const socket = new WebSocket(url, subprotocols, { ...limits, headers })
     let failure = ''
     this.#socket = socket
+    this.#connectionNumber += 1
     this.#sockets.add(socket)
     this.#receiptMilliseconds = clock.monotonicMilliseconds()
     this.#hasReceived = false
@@ -214,6 +220,7 @@ export class VenueConnection {
       if (socket !== this.#socket || this.#isStopped) return
       this.#openedMilliseconds = clock.monotonicMilliseconds()
       this.#options.log.info({ venue }, 'venue connected')
+      this.#options.tap?.opened(this.#connectionNumber)
       this.#options.onOpen()
     })
     const noteReceipt = (): void => {
@@ -229,7 +236,9 @@ export class VenueConnection {
       this.#receiptMilliseconds = this.#messageMilliseconds
       this.#hasReceived = true
       this.#metrics.messages.inc({ venue })
-      this.#options.onMessage(String(data))
+      const text = String(data)
+      this.#options.tap?.received(this.#connectionNumber, text)
+      this.#options.onMessage(text)
     })
     this.#watchSilence(socket)
   }
@@ -280,6 +289,7 @@ export class VenueConnection {
     this.#socket = undefined
     this.#timer?.cancel()
     this.#clearQueue()
+    this.#options.tap?.closed(this.#connectionNumber, reason)
     socket?.terminate()
     log.warn({ venue, reason, retryMilliseconds: delayMilliseconds }, 'venue connection down')
     this.#timer = clock.schedule(delayMilliseconds, () => {

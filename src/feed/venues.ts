@@ -15,6 +15,7 @@ import type { Source, SourceMarket } from './source.ts'
 import type { Fetched, Listing, VenueAddresses, VenueDefinition } from './venue.ts'
 import { lookUpListings } from './venue-lookup.ts'
 import { VenueSource } from './venue-source.ts'
+import type { CreateTap } from './venue-tap.ts'
 
 export const VENUES = {
   kraken: venue(KRAKEN),
@@ -36,6 +37,8 @@ export interface VenueSourceParts {
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
+  /** For a raw recording. */
+  readonly createTap?: CreateTap
 }
 
 export interface Venue extends Omit<VenueDefinition<unknown>, 'createProtocol'> {
@@ -55,8 +58,11 @@ export interface Venue extends Omit<VenueDefinition<unknown>, 'createProtocol'> 
 function venue<Data>({ createProtocol, ...facts }: VenueDefinition<Data>): Venue {
   return {
     ...facts,
-    createSource: (addresses, { name, ...parts }) =>
-      new VenueSource({ ...parts, venue: name, url: addresses.url, protocol: createProtocol(addresses) }),
+    createSource: (addresses, { name, createTap, ...parts }) => {
+      const tap = createTap?.(name, addresses.restUrl)
+      const source = { ...parts, venue: name, url: addresses.url, protocol: createProtocol(addresses) }
+      return new VenueSource(tap === undefined ? source : { ...source, tap })
+    },
     readListings: (addresses, symbols, { name, ...parts }) =>
       lookUpListings({ ...parts, venue: name, url: addresses.url, protocol: createProtocol(addresses) }, symbols),
   }
