@@ -4,7 +4,7 @@
  * socket is not read, so that TCP makes the engine wait.
  */
 import { randomBytes } from 'node:crypto'
-import { connect as connectTcp } from 'node:net'
+import { connect as connectTcp, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Publisher } from '../publisher/publisher.mjs'
 import { backoffMilliseconds, printable, systemClock } from '../publisher/runtime.mjs'
@@ -94,7 +94,9 @@ export class FixAdapter {
   #connect() {
     const { host, port, tls } = this.#configuration.fix
     const address = { host, port, timeout: CONNECT_MILLISECONDS }
-    const socket = tls === undefined ? connectTcp(address) : connectTls({ servername: host, ...address, ...tls })
+    // TLS has no server names that are addresses.
+    const named = isIP(host) === 0 ? { servername: host } : {}
+    const socket = tls === undefined ? connectTcp(address) : connectTls({ ...named, ...address, ...tls })
     socket.setNoDelay(true)
     const session = this.#newSession(socket)
     const decoder = new Decoder(

@@ -6,6 +6,8 @@
 
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import type { Certificate } from '../support/certificates.ts'
 import { Waiters } from '../support/waiters.ts'
 
 export type Field = readonly [tag: number, value: string | number]
@@ -42,15 +44,16 @@ export class FixAcceptor {
   /** Application messages by number, for resends. */
   #sent = new Map<number, readonly Field[]>()
 
-  private constructor(version: string, waiters: Waiters) {
+  private constructor(version: string, waiters: Waiters, certificate: Certificate | undefined) {
     this.#waiters = waiters
     this.#version = version
-    this.#server = createServer((socket) => this.#onConnection(socket))
+    const onConnection = (socket: Socket): void => this.#onConnection(socket)
+    this.#server = certificate === undefined ? createServer(onConnection) : createTlsServer(certificate, onConnection)
   }
 
   /** @param waiters Notified of every change; several servers of one test share it. */
-  static async start(version = 'FIX.4.4', waiters = new Waiters()): Promise<FixAcceptor> {
-    const acceptor = new FixAcceptor(version, waiters)
+  static async start(version = 'FIX.4.4', waiters = new Waiters(), certificate?: Certificate): Promise<FixAcceptor> {
+    const acceptor = new FixAcceptor(version, waiters, certificate)
     await new Promise<void>((resolve) => acceptor.#server.listen(0, '127.0.0.1', resolve))
     return acceptor
   }

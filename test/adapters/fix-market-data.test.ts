@@ -3,6 +3,7 @@
  * and trades, both versions, and the faults of either side.
  */
 import { afterEach, describe, expect, it } from 'vitest'
+import { newCertificate } from '../support/certificates.ts'
 import { Random } from '../support/random.ts'
 import type { FixAcceptor } from './fix-acceptor.ts'
 import { type EngineBook, incremental, type Stage, type StageOptions, startStage } from './fix-stage.ts'
@@ -221,6 +222,32 @@ describe('the session', () => {
     await stage.acceptor.until('the second epoch', () => stage.book.epochs.length === 2)
     expect(stage.acceptor.of('5')[0]?.get(58)).toMatch(/^MsgSeqNum too low, expecting \d+ but received \d+$/)
     await stage.settled()
+  })
+
+  it('uses TLS, and trusts only the authority that it was given', async () => {
+    const certificate = await newCertificate('engine')
+    const stage = await start({ certificate, fix: { tls: { ca: certificate.cert } } })
+    expect(stage.acceptor.logons).toBe(1)
+    const other = await startStage({ certificate, fix: { tls: {} } })
+    stages.push(other)
+    await other.waiters.until('the refusal', () => other.log.some((line) => /self-signed/.test(line)))
+    expect([other.acceptor.logons, other.acceptor.received]).toEqual([0, []])
+  })
+
+  it('ignores changes of a subscription that it has replaced, besides their trades', async () => {
+    const stage = await start()
+    const { acceptor, own, book } = stage
+    const replaced = stage.requestId(SYMBOL)
+    acceptor.resetTo(acceptor.lastSeq + 2)
+    await acceptor.until('the new snapshot', () => book.snapshots === 2)
+    const late = [
+      [[279, 0] as const, [269, 0] as const, [270, '99'] as const, [271, '1'] as const],
+      own.trade(10_000, 1),
+    ]
+    acceptor.send('X', incremental(SYMBOL, replaced, late))
+    stage.send(SYMBOL, [own.set('buy', 9_999, 8)])
+    await stage.settled()
+    expect([book.executions.length, book.missed]).toEqual([1, 1])
   })
 
   it('retries after a refused logon, with waits in between', async () => {

@@ -4,6 +4,7 @@
  */
 import { FixAdapter } from '../../adapters/fix-market-data/adapter.mjs'
 import type { Configuration } from '../../adapters/fix-market-data/configuration.mjs'
+import type { Certificate } from '../support/certificates.ts'
 import type { Random } from '../support/random.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { Waiters } from '../support/waiters.ts'
@@ -113,6 +114,8 @@ export interface StageOptions {
   readonly fix?: Partial<Configuration['fix']>
   readonly market?: Partial<Settings>
   readonly tidegate?: Partial<Configuration['tidegate']>
+  /** Of the engine, for TLS. */
+  readonly certificate?: Certificate
   /** Before the adapter starts. */
   readonly prepare?: (servers: { acceptor: FixAcceptor; ingest: FakeIngest }) => void
 }
@@ -120,7 +123,7 @@ export interface StageOptions {
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const { version = 'FIX.4.4', symbols = ['BTC/USD'] } = options
   const waiters = new Waiters()
-  const acceptor = await FixAcceptor.start(version, waiters)
+  const acceptor = await FixAcceptor.start(version, waiters, options.certificate)
   const ingest = await FakeIngest.start(symbols.map(marketOf), waiters)
   const engine = new Map(symbols.map((symbol) => [symbol, new EngineBook(symbol)]))
   const requests = new Map<string, string>()
