@@ -1,12 +1,14 @@
 /**
  * The input of the feed benchmark for each connector: the recorded book and trade frames of its venue, in order. The
  * recordings are next to the repository; a venue without a recording is omitted, and Coinbase, whose frames are
- * renumbered here in any case, gets generated frames instead. Of Bybit there is only a synthetic recording.
+ * renumbered here in any case, gets generated frames instead. Of Bybit and Bitstamp there are only synthetic
+ * recordings.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BINANCE } from '../src/feed/binance/protocol.ts'
+import { BITSTAMP } from '../src/feed/bitstamp/protocol.ts'
 import { BYBIT } from '../src/feed/bybit/protocol.ts'
 import { COINBASE } from '../src/feed/coinbase/protocol.ts'
 import { KRAKEN } from '../src/feed/kraken/protocol.ts'
@@ -17,11 +19,12 @@ import { capturesMissing } from '../test/support/captures.ts'
 import { Random } from '../test/support/random.ts'
 import { krakenBtcUsd, krakenEthUsd, krakenRecordingsMissing } from '../test/support/recordings.ts'
 import { BINANCE_CAPTURES, binanceRecordings } from '../test/support/venues/binance.ts'
+import { type BitstampRecording, bitstampRecordings } from '../test/support/venues/bitstamp.ts'
 import { bybitRecordings } from '../test/support/venues/bybit.ts'
 import { NUMBER_MARK } from '../test/support/venues/client.ts'
 import { COINBASE_CAPTURES, coinbaseBook, coinbaseRecordings } from '../test/support/venues/coinbase.ts'
 import { OKX_CAPTURES, okxRecordings } from '../test/support/venues/okx.ts'
-import type { LevelText } from '../test/support/venues/plain-book.ts'
+import { type LevelText, PlainBook, type PlainLevels } from '../test/support/venues/plain-book.ts'
 
 export interface BenchFrame {
   /** Its time after the first frame. */
@@ -51,6 +54,7 @@ export const WORKLOADS: Readonly<Partial<Record<VenueName, () => Promise<Workloa
   binance: async () => (capturesMissing(...BINANCE_CAPTURES) ? undefined : await binance()),
   okx: async () => (capturesMissing(...OKX_CAPTURES) ? undefined : okx()),
   bybit: async () => bybit(),
+  bitstamp: async () => bitstamp(),
 }
 
 function kraken(): Workload {
@@ -202,6 +206,51 @@ function bybit(): Workload {
     createProtocol: () => BYBIT.createProtocol({ restUrl: '' }),
     inRound: (text) => text,
   }
+}
+
+/** The synthetic recording. Rounds follow one another in time; the last message of each leads back to the first book. */
+function bitstamp(): Workload {
+  const recordings = bitstampRecordings()
+  const symbols = recordings.map(({ pair }) => pair)
+  const roundMicroseconds = 20_000_000
+  return {
+    venue: 'bitstamp',
+    origin: 'made',
+    frames: inOrder(recordings.map((one) => ({ frames: [...one.frames, wayBack(one)] }))),
+    listings: recordings.map(({ pair, priceDecimals, amountDecimals }) => listing(pair, priceDecimals, amountDecimals)),
+    depths: new Map(symbols.map((symbol) => [symbol, 100])),
+    createProtocol: () => {
+      const protocol = BITSTAMP.createProtocol({ restUrl: '' })
+      const begin = async (symbol: string) => {
+        const recording = recordings.find(({ pair }) => pair === symbol)
+        const first = recording?.frames[0]?.text ?? ''
+        const microseconds = Number(/"microtimestamp":"([0-9]+)"/.exec(first)?.[1])
+        const side = (levels: readonly LevelText[] = []) => levels.map(([price, amount]) => ({ price, amount }))
+        const { bids, asks } = recording?.snapshot ?? {}
+        return { value: { isSnapshot: true, microseconds, bids: side(bids), asks: side(asks) } }
+      }
+      return { ...protocol, fetchSnapshot: begin }
+    },
+    inRound: (text, round) =>
+      text.replace(
+        /"microtimestamp":"([0-9]+)"/,
+        (_, time) => `"microtimestamp":"${Number(time) + round * roundMicroseconds}"`,
+      ),
+  }
+}
+
+function wayBack({ pair, snapshot, frames }: BitstampRecording): BenchFrame {
+  const book = new PlainBook()
+  book.apply(snapshot)
+  for (const { text } of frames) {
+    const { event, data } = JSON.parse(text) as { event: string; data: PlainLevels }
+    if (event === 'data') book.apply(data)
+  }
+  const { milliseconds, text } = frames.at(-1) as BenchFrame
+  const microtimestamp = String(Number(/"microtimestamp":"([0-9]+)"/.exec(text)?.[1]) + 1_000_000)
+  const data = { timestamp: '0', microtimestamp, ...book.changesTo(snapshot) }
+  const back = JSON.stringify({ data, channel: `diff_order_book_${pair}`, event: 'data' })
+  return { milliseconds: milliseconds + 1_000, text: back }
 }
 
 function inOrder(recordings: readonly { readonly frames: readonly BenchFrame[] }[]): BenchFrame[] {

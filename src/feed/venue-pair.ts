@@ -293,7 +293,7 @@ export class VenuePair<Data> {
       }
       const { changes = [] } = step
       const isCurrent = () => this.#book === book
-      if (isFresh) this.#watch.refreshed(changes.length)
+      if (isFresh) this.#watch.refreshed(step.differences ?? changes.length)
       if (step.kind === 'snapshot' && !isFresh) this.#markets.publish(listing, 'snapshot', step.levels, isCurrent)
       else if (changes.length > 0) this.#markets.publish(listing, 'update', changes, isCurrent)
     }
@@ -328,7 +328,8 @@ export class VenuePair<Data> {
       refresh: () => {
         if (this.#isRefreshing) return
         this.#isRefreshing = true
-        this.#resubscribe()
+        if (this.#options.protocol.refreshesByFetch === true) this.#snapshot?.renew()
+        else this.#resubscribe()
       },
       fail: (reason) => this.fail(reason),
     })

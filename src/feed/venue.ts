@@ -113,7 +113,8 @@ export type VenueMessage<Data> =
 /**
  * The result of a message of the book, at the precision of the venue.
  * - `snapshot`: the book is complete and correct now; these are all its levels. `changes`: the differences to the book
- *   before, where there was one and the levels are tracked.
+ *   before, where there was one and the levels are tracked. `differences`: how many of them the snapshot found, where
+ *   the others are those of the message that it was compared at.
  * - `update`: these levels changed (amount 0 = removed); empty when none did. `wantsSnapshot`, where snapshots are
  *   fetched: the book is correct but soon needs a new snapshot; reported until a usable one arrives.
  * - `waiting`: the book cannot be trusted yet. An `update` before the first snapshot gives this. `confirmMilliseconds`,
@@ -126,6 +127,7 @@ export type BookStep =
       readonly kind: 'snapshot'
       readonly levels: readonly LevelChange[]
       readonly changes?: readonly LevelChange[]
+      readonly differences?: number
     }
   | {
       readonly kind: 'update'
@@ -177,7 +179,7 @@ export type Fetched<Value> =
 /** The part of the protocol that one pair uses. */
 export type PairProtocol<Data> = Pick<
   VenueProtocol<Data>,
-  'depths' | 'createBook' | 'reconcileMilliseconds' | 'snapshotWaitMilliseconds'
+  'depths' | 'createBook' | 'reconcileMilliseconds' | 'refreshesByFetch' | 'snapshotWaitMilliseconds'
 >
 
 export interface VenueProtocol<Data> {
@@ -189,9 +191,15 @@ export interface VenueProtocol<Data> {
   readonly requestRate?: { readonly burst: number; readonly perSecond: number }
   /**
    * Interval between reconciliations of a book with a new snapshot, for venues whose proofs do not cover the whole
-   * book. The book is subscribed again, which must bring a snapshot in sequence with the changes.
+   * book. The book is subscribed again, which must bring a snapshot in sequence with the changes (`refreshesByFetch`:
+   * the snapshot is fetched).
    */
   readonly reconcileMilliseconds?: number
+  /**
+   * Where nothing proves that no message is missing between two subscriptions: a book is refreshed with a fetched
+   * snapshot, and stays subscribed.
+   */
+  readonly refreshesByFetch?: true
   /** Levels per side that can be subscribed, ascending; Infinity = all. */
   readonly depths: readonly number[]
   /** The requests to send when a connection is open, before any subscription. */

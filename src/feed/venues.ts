@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { BINANCE } from './binance/protocol.ts'
+import { BITSTAMP } from './bitstamp/protocol.ts'
 import { BYBIT } from './bybit/protocol.ts'
 import { COINBASE } from './coinbase/protocol.ts'
 import { KRAKEN } from './kraken/protocol.ts'
@@ -23,6 +24,7 @@ export const VENUES = {
   binance: venue(BINANCE),
   coinbase: venue(COINBASE),
   bybit: venue(BYBIT),
+  bitstamp: venue(BITSTAMP),
 } as const satisfies Readonly<Record<string, Venue>>
 
 export type VenueName = keyof typeof VENUES

@@ -71,3 +71,69 @@ export function bybitCapture(): string {
   }
   return `wss://stream.bybit.com/v5/public/spot <-> ${(BEGIN / 1000 - 1).toFixed(6)}\n${captureText(lines)}`
 }
+
+const BITSTAMP_PAIRS = [
+  { pair: 'btcusd', decimals: [0, 8], levels: 150, updates: 200, trades: 24, firstTrade: 315_163_041 },
+  { pair: 'xrpeur', decimals: [5, 8], levels: 60, updates: 60, trades: 0, firstTrade: 0 },
+] as const
+
+/**
+ * https://www.bitstamp.net/websocket/v2/ and https://www.bitstamp.net/api/#tag/Order-book: whole books, fetched before
+ * the first message. Trades have whole seconds, as in the list over HTTP.
+ */
+export function bitstampCaptures(): [string, string][] {
+  const lines: Line[] = []
+  const answers: string[] = []
+  for (const [place, { pair, decimals, levels, updates, trades, firstTrade }] of BITSTAMP_PAIRS.entries()) {
+    const [priceDecimals, amountDecimals] = decimals
+    const random = new Random(4_000 + place)
+    const book = new MadeBook(random, levels, 10_000, 1_234)
+    const texts = (list: readonly Level[]) =>
+      list.map(([at, amount]) => [formatDecimal(at, priceDecimals), formatDecimal(amount, amountDecimals)])
+    const bookOf = (milliseconds: number, { bids, asks }: MadeBook['levels']) => {
+      const microtimestamp = `${BEGIN + milliseconds}${String(place).padStart(3, '0')}`
+      return { timestamp: microtimestamp.slice(0, 10), microtimestamp, bids: texts(bids), asks: texts(asks) }
+    }
+    const push = (milliseconds: number, message: object) =>
+      lines.push({ milliseconds: BEGIN + milliseconds, text: JSON.stringify(message) })
+    for (const channel of [`diff_order_book_${pair}`, `live_trades_${pair}`]) {
+      push(place, { event: 'bts:subscription_succeeded', channel, data: {} })
+    }
+    const url = `https://www.bitstamp.net/api/v2/order_book/${pair}/?group=1`
+    answers.push(`${url} -> ${(BEGIN / 1000).toFixed(6)}: ${JSON.stringify(bookOf(0, book.levels))}\n`)
+    let trade = firstTrade
+    let order = 1_700_000_000_000_000
+    for (let index = 1; index <= updates; index++) {
+      const milliseconds = 40 + Math.floor((index * 18_000) / updates)
+      push(milliseconds, {
+        data: bookOf(milliseconds, book.step(true)),
+        channel: `diff_order_book_${pair}`,
+        event: 'data',
+      })
+      if (Math.floor((index * trades) / updates) === Math.floor(((index - 1) * trades) / updates)) continue
+      // The ids are those of all pairs together.
+      trade += 1 + random.integer(6)
+      order += 1 + random.integer(1_000_000)
+      const type = random.integer(2)
+      const [price, amount] = [book.middle, 1 + random.integer(900_000_000)]
+      const seconds = String(Math.floor((BEGIN + milliseconds) / 1000))
+      const data = {
+        id: trade,
+        timestamp: seconds,
+        amount: amount / 10 ** amountDecimals,
+        amount_str: formatDecimal(amount, amountDecimals),
+        price: price / 10 ** priceDecimals,
+        price_str: formatDecimal(price, priceDecimals),
+        type,
+        microtimestamp: `${seconds}000000`,
+        buy_order_id: type === 0 ? order : order - 5_000,
+        sell_order_id: type === 1 ? order : order - 5_000,
+      }
+      push(milliseconds + 1, { data, channel: `live_trades_${pair}`, event: 'trade' })
+    }
+  }
+  return [
+    ['captures/BITSTAMP.ws.0.gz', `wss://ws.bitstamp.net <-> ${(BEGIN / 1000 - 1).toFixed(6)}\n${captureText(lines)}`],
+    ['captures/BITSTAMP.http.0.gz', answers.join('')],
+  ]
+}

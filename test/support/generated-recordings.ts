@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib'
 import { formatDecimal } from '../../src/base/decimal.ts'
 import { BEGIN, captureText, type Level, type Line, MadeBook, type Step } from './generated-book.ts'
-import { bybitCapture } from './generated-captures.ts'
+import { bitstampCaptures, bybitCapture } from './generated-captures.ts'
 import { acknowledgementText } from './kraken-script.ts'
 import { Random } from './random.ts'
 
@@ -20,6 +20,7 @@ export function makeRecordings(): ReadonlyMap<string, string> {
     ...binanceCaptures(),
     ...coinbaseCaptures(),
     ['captures/BYBIT.ws.0.gz', bybitCapture()],
+    ...bitstampCaptures(),
   ])
 }
 

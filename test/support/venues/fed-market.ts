@@ -24,7 +24,7 @@ export class FedMarket {
   constructor(symbol: string, history: VenueHistory, depth: number) {
     this.#depth = depth
     this.verifier = new SymbolVerifier(symbol, history)
-    const name = symbol.replaceAll(/[^A-Z0-9]/g, '')
+    const name = symbol.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
     this.source = {
       venueSymbol: symbol,
       market: {
