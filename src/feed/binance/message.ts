@@ -88,13 +88,25 @@ function readTrade(data: JsonObject): BinanceMessage | undefined {
   return { kind: 'trades', symbol: data.s, isRepeat: false, trades: [trade] }
 }
 
-/** The members that the stream and the REST API share. `a` is the number of the aggregate. */
+/**
+ * The members that the stream and the REST API share. `a` is the number of the aggregate, and `m` whether the buyer was
+ * the maker, so that the taker sold.
+ */
 export function readAggregateTrade(value: unknown): VenueTrade | undefined {
   if (!isObject(value)) return undefined
-  const { a, f, l, p: price, q: amount, T } = value
+  const { a, f, l, p: price, q: amount, T, m } = value
   if (typeof price !== 'string' || typeof amount !== 'string') return undefined
   if (!isId(a) || !isId(f) || !isId(l) || f > l || !isId(T)) return undefined
-  return { firstId: f, lastId: l, price, amount, executedAtMilliseconds: T, pageCursor: String(a) }
+  const trade = {
+    firstId: f,
+    lastId: l,
+    id: String(a),
+    price,
+    amount,
+    executedAtMilliseconds: T,
+    pageCursor: String(a),
+  }
+  return typeof m === 'boolean' ? { ...trade, side: m ? 'sell' : 'buy' } : trade
 }
 
 /**

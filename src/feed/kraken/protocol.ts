@@ -169,17 +169,21 @@ function readLevels(value: unknown): VenueLevel[] | undefined {
   return levels
 }
 
-/** A malformed trade is left out: the number of the next one proves that it is missing. */
+/**
+ * A malformed trade is left out: the number of the next one proves that it is missing. `side` is that of the taker:
+ * https://docs.kraken.com/api/docs/websocket-v2/trade
+ */
 function readTrades({ type, data }: JsonObject): readonly KrakenMessage[] {
   const bySymbol = new Map<string, VenueTrade[]>()
   for (const entry of Array.isArray(data) ? (data as unknown[]) : []) {
     if (!isObject(entry)) continue
-    const { symbol, trade_id: id, price, qty: amount } = entry
+    const { symbol, trade_id: id, price, qty: amount, side } = entry
     const executedAtMilliseconds = readTime(entry.timestamp)
     if (typeof symbol !== 'string' || typeof price !== 'string' || typeof amount !== 'string') continue
     if (!Number.isSafeInteger(id) || executedAtMilliseconds === undefined) continue
     const trades = bySymbol.get(symbol) ?? []
-    trades.push({ firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds })
+    const trade = { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }
+    trades.push(side === 'buy' || side === 'sell' ? { ...trade, side } : trade)
     bySymbol.set(symbol, trades)
   }
   return [...bySymbol].map(([symbol, trades]) => ({ kind: 'trades', symbol, isRepeat: type === 'snapshot', trades }))

@@ -55,13 +55,19 @@ function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   return { value: trades }
 }
 
+/**
+ * The page of the API does not say whose side it is; the same letters are the taker's in the WebSocket API v1:
+ * https://docs.kraken.com/api/docs/websocket-v1/trade
+ */
 function readTrade(entry: unknown): VenueTrade | undefined {
   if (!Array.isArray(entry)) return undefined
-  const [price, amount, seconds, , , , id] = entry as unknown[]
+  const [price, amount, seconds, takerSide, , , id] = entry as unknown[]
   if (typeof price !== 'string' || typeof amount !== 'string') return undefined
   if (typeof seconds !== 'number' || !Number.isSafeInteger(id)) return undefined
   // The stream has microseconds, which are truncated to milliseconds; these times are truncated in the same way.
   const executedAtMilliseconds = Math.floor(Math.round(seconds * 1e6) / 1e3)
   if (!Number.isSafeInteger(executedAtMilliseconds)) return undefined
-  return { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }
+  const trade = { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }
+  const side = takerSide === 'b' ? 'buy' : takerSide === 's' ? 'sell' : undefined
+  return side === undefined ? trade : { ...trade, side }
 }

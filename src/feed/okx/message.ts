@@ -152,10 +152,13 @@ function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMess
   return [{ kind: 'trades', symbol, isRepeat: false, trades }]
 }
 
-/** The members that the channel and the REST API share; `count`, the number of matches, is only in the channel. */
+/**
+ * The members that the channel and the REST API share; `count`, the number of matches, is only in the channel. `side` is
+ * that of the taker.
+ */
 export function readTrade(entry: unknown): VenueTrade | undefined {
   if (!isObject(entry)) return undefined
-  const { tradeId, count = '1', px: price, sz: amount, ts } = entry
+  const { tradeId, count = '1', px: price, sz: amount, side, ts } = entry
   const lastId = readInteger(tradeId)
   const matches = readInteger(count)
   const executedAtMilliseconds = readInteger(ts)
@@ -163,7 +166,8 @@ export function readTrade(entry: unknown): VenueTrade | undefined {
   if (typeof price !== 'string' || typeof amount !== 'string') return undefined
   const firstId = lastId - matches + 1
   if (matches === 0 || firstId < 0) return undefined
-  return { firstId, lastId, price, amount, executedAtMilliseconds }
+  const trade = { firstId, lastId, price, amount, executedAtMilliseconds }
+  return side === 'buy' || side === 'sell' ? { ...trade, side } : trade
 }
 
 /** Instruments with invalid precisions are left out, as if they were not listed. */

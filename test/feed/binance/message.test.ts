@@ -21,7 +21,18 @@ const DEPTH = {
   a: [['0.0026', '100.00000000']],
 }
 
-const TRADE = { e: 'aggTrade', E: 1, s: 'BTCUSDT', a: 5, p: '0.001', q: '100', f: 100, l: 105, T: 1_672_515_782_136 }
+const TRADE = {
+  e: 'aggTrade',
+  E: 1,
+  s: 'BTCUSDT',
+  a: 5,
+  p: '0.001',
+  q: '100',
+  f: 100,
+  l: 105,
+  T: 1_672_515_782_136,
+  m: true,
+}
 
 describe('messages of Binance', () => {
   it('reads changes of a book as the text that was sent', () => {
@@ -36,6 +47,9 @@ describe('messages of Binance', () => {
     const trade = {
       firstId: 100,
       lastId: 105,
+      id: '5',
+      // The buyer was the maker.
+      side: 'sell',
       price: '0.001',
       amount: '100',
       executedAtMilliseconds: 1_672_515_782_136,
@@ -43,6 +57,13 @@ describe('messages of Binance', () => {
     }
     expect(read({ stream: 'btcusdt@aggTrade', data: TRADE })).toEqual([
       { kind: 'trades', symbol: 'BTCUSDT', isRepeat: false, trades: [trade] },
+    ])
+    expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, m: false } })).toMatchObject([
+      { trades: [{ side: 'buy' }] },
+    ])
+    const { m: _m, ...without } = TRADE
+    expect(read({ stream: 'btcusdt@aggTrade', data: without })).toMatchObject([
+      { trades: [expect.not.objectContaining({ side: expect.anything() })] },
     ])
   })
 

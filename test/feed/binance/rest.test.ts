@@ -92,6 +92,8 @@ describe('the trades of Binance', () => {
         {
           firstId: 27_781,
           lastId: 27_783,
+          id: '26129',
+          side: 'sell',
           price: '0.01633102',
           amount: '4.70443515',
           executedAtMilliseconds: 1_498_793_709_153,

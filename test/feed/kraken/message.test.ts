@@ -146,7 +146,7 @@ describe('the rest of the protocol', () => {
     const data = [trade('A/B', 7), trade('C/D', 90), trade('A/B', 8), trade('A/B', '"nine"'), '{"symbol":"A/B"}', '1']
     const read = (id: number) => {
       const executedAtMilliseconds = Date.UTC(2026, 0, 1, 0, 0, 0, 123)
-      return { firstId: id, lastId: id, price: '63000.10', amount: '0.00100000', executedAtMilliseconds }
+      return { firstId: id, lastId: id, price: '63000.10', amount: '0.00100000', side: 'buy', executedAtMilliseconds }
     }
     expect(readKrakenMessage(`{"channel":"trade","type":"snapshot","data":[${data.join()}]}`)).toEqual([
       { kind: 'trades', symbol: 'A/B', isRepeat: true, trades: [read(7), read(8)] },

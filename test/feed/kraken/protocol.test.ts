@@ -439,6 +439,7 @@ describe('trades', () => {
         price: 10_000 + 10 * id,
         amount: 1,
         id: String(id),
+        side: 'buy',
         executedAtMilliseconds: time + id,
       })),
     )

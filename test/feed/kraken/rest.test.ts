@@ -17,7 +17,8 @@ describe('a page of trades of Kraken', () => {
   it('begins with the millisecond of the last trade that is known', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([entry, [...entry.slice(0, 6), 61044953]])])
     const after = { id: 61044951, milliseconds: 1_688_669_597_827 }
-    const trade = { price: '30243.40000', amount: '0.34507674', executedAtMilliseconds: 1_688_669_597_827 }
+    const executedAtMilliseconds = 1_688_669_597_827
+    const trade = { price: '30243.40000', amount: '0.34507674', side: 'buy', executedAtMilliseconds }
     expect(await fetchTrades(url, 'BTC/USD', { after, before: { id: 61045000, milliseconds: 0 } }, signal)).toEqual({
       value: [
         { firstId: 61044952, lastId: 61044952, ...trade },

@@ -106,6 +106,7 @@ describe('trades', () => {
             lastId: 130639474,
             price: '42219.9',
             amount: '0.12060306',
+            side: 'buy',
             executedAtMilliseconds: 1630048897897,
           },
         ],

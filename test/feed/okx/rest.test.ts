@@ -23,7 +23,7 @@ describe('a page of trades of OKX', () => {
   it('is of those before the end of the gap, by their numbers', async () => {
     const { url, asked } = await serveHttp(() => [200, answer([entry, { ...entry, tradeId: '242720719' }])])
     const gap = { after: { id: 242720000, milliseconds: 0 }, before: { id: 242720721, milliseconds: 0 } }
-    const trade = { price: '29963.2', amount: '0.00001', executedAtMilliseconds: 1_654_161_646_974 }
+    const trade = { price: '29963.2', amount: '0.00001', side: 'sell', executedAtMilliseconds: 1_654_161_646_974 }
     expect(await fetchTrades(url, 'BTC-USDT', gap, signal)).toEqual({
       value: [
         { firstId: 242720720, lastId: 242720720, ...trade },
