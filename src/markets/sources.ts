@@ -4,6 +4,7 @@
  */
 import { createModuleSource } from '../feed/module/module-source.ts'
 import { createReplay } from '../feed/replay/replay.ts'
+import type { Scenario } from '../feed/simulator/scenario.ts'
 import { createSimulator, type SimulatedTrade } from '../feed/simulator/simulator.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import { TidegateSource, type Upstream } from '../feed/tidegate/tidegate-source.ts'
@@ -14,6 +15,7 @@ import { VENUES, type VenueName, type VenueSourceParts } from '../feed/venues.ts
 export interface SourceSettings extends FeedSettings {
   readonly 'simulator.seed': number
   readonly 'simulator.rate': number
+  readonly 'simulator.scenario': Scenario
   readonly 'replay.speed': number
   readonly 'replay.from_seconds': number
   readonly 'replay.loop': boolean
@@ -46,6 +48,7 @@ export function createSources({ config, onTrade, ...shared }: SourceParts): Crea
         markets,
         seed: config['simulator.seed'],
         updatesPerSecond: config['simulator.rate'],
+        scenario: config['simulator.scenario'],
         clock,
         ...(onTrade === undefined ? {} : { onTrade }),
       })

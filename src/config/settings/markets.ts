@@ -1,7 +1,8 @@
 /** The settings of markets and where their data comes from. */
+import { SCENARIOS } from '../../feed/simulator/scenario.ts'
 import { feeds } from '../feeds.ts'
 import { markets } from '../markets.ts'
-import { factor, integer, seconds, toggle } from '../setting-kinds.ts'
+import { choice, factor, integer, seconds, toggle } from '../setting-kinds.ts'
 
 export const MARKETS_SETTINGS = {
   markets: markets({
@@ -20,6 +21,12 @@ export const MARKETS_SETTINGS = {
   }),
   'simulator.seed': integer({ initial: 1, min: 0, max: 4_294_967_295, meaning: 'same seed, same orders' }),
   'simulator.rate': integer({ initial: 40, min: 1, max: 10_000, meaning: 'mean book updates per second and market' }),
+  'simulator.scenario': choice({
+    initial: 'none',
+    values: SCENARIOS,
+    meaning:
+      'what happens to simulated markets, at the times that docs/guide/test-your-client.md lists: `halt`, `outage`, `crossing`, `deep`, `storm`, or nothing',
+  }),
   'replay.speed': factor({
     initial: 1,
     min: 0.001,

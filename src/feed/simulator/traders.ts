@@ -106,6 +106,17 @@ export class Traders {
     }
   }
 
+  /** The price at which the market started. */
+  get startPrice(): number {
+    return this.#startTicks * this.#tick
+  }
+
+  /** The first trades after an auction, at one price: all orders at the best ask are taken. */
+  open(): Step {
+    const best = this.book.levelAt(ASK, 0)
+    return best === undefined ? { trades: [], changes: [] } : this.book.placeMarket(BID, best.total)
+  }
+
   /** One decision of a trader. */
   step(arrival: Arrival): Step {
     const random = this.#random
