@@ -1,6 +1,6 @@
 /**
  * One Bitstamp book: a fetched snapshot, and the messages of `diff_order_book_PAIR` that are later than it
- * (docs/decisions/0025-what-proves-bitstamp.md). Both have a time in microseconds and no number, so nothing proves that
+ * (docs/decisions/0027-what-proves-bitstamp.md). Both have a time in microseconds and no number, so nothing proves that
  * no message is missing. The book guarantees what can be had: messages are applied in the order of their times; a book
  * that is crossed is wrong; and a snapshot begins or replaces the book only where its time lies within the messages
  * that were received, so that what it replaces is compared at the same time. Pure.
