@@ -8,7 +8,7 @@ import type { RandomStream } from './random.ts'
 
 /** Levels per side. */
 const LEVELS = 22_000
-/** One of so many updates also changes one far level. */
+/** One far level changes with one of this number of updates. */
 const CHANGE_PARTS = 4
 
 export class DeepLevels {
