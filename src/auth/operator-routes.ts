@@ -52,7 +52,7 @@ const Nothing = Type.Object({}, strict)
 const Filter = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' }))
 const NameQuery = Type.Object({ ...PageQuery.properties, name: Filter })
 /** The form of a market's symbol, as in the setting `markets`. */
-const MarketSymbol = Type.String({ pattern: '^[A-Z0-9]{1,20}$' })
+const MarketSymbol = Type.String({ pattern: '^[A-Z0-9]{1,20}$', maxLength: 20 })
 /** Markets that one client may publish. */
 const PUBLISH_MARKETS_MAX = 1_000
 
