@@ -59,7 +59,7 @@ async function helpOf(verb: string): Promise<string> {
     await expect(parsed).rejects.toMatchObject({ code: 'commander.helpDisplayed', exitCode: 0 })
     return write.mock.calls.map(([text]) => text).join('')
   } finally {
-    write.mockRestore()
+    vi.restoreAllMocks()
   }
 }
 
