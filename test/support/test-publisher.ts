@@ -8,12 +8,23 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { PublishingEngine, WireMessage } from './publishing-engine.ts'
+import type { WireMessage } from './publishing-engine.ts'
 import { Waiters } from './waiters.ts'
 
 interface Entry {
   readonly type: string
   readonly params?: { readonly market: string; readonly resume?: string }
+}
+
+/** One market of the publisher: a `PublishingEngine`, or a script. */
+export interface PublishedEngine {
+  readonly symbol: string
+  readonly epoch: string
+  readonly seq: number
+  /** The state after message `seq`, by default the last one. */
+  snapshot(seq?: number): WireMessage
+  /** The messages after `EPOCH.SEQ`; undefined where not all of them are kept. */
+  after(position: string): readonly WireMessage[] | undefined
 }
 
 /** A request as it arrived: `subscribe BTCUSD run-1.3`, `subscribe heartbeat`, `unsubscribe BTCUSD`. */
@@ -30,7 +41,7 @@ export interface TestPublisherOptions {
 
 export class TestPublisher {
   readonly #options: TestPublisherOptions
-  readonly #engines: ReadonlyMap<string, PublishingEngine>
+  readonly #engines: ReadonlyMap<string, PublishedEngine>
   /** Everything that clients requested, in the order of arrival. */
   readonly said: Said[] = []
   /** The value of `Authorization` of each handshake. */
@@ -51,12 +62,12 @@ export class TestPublisher {
   #heartbeats: NodeJS.Timeout | undefined
   #grants = 0
 
-  private constructor(engines: readonly PublishingEngine[], options: TestPublisherOptions) {
+  private constructor(engines: readonly PublishedEngine[], options: TestPublisherOptions) {
     this.#engines = new Map(engines.map((engine) => [engine.symbol, engine]))
     this.#options = options
   }
 
-  static async start(engines: readonly PublishingEngine[], options: TestPublisherOptions = {}): Promise<TestPublisher> {
+  static async start(engines: readonly PublishedEngine[], options: TestPublisherOptions = {}): Promise<TestPublisher> {
     const publisher = new TestPublisher(engines, options)
     await publisher.listen()
     return publisher

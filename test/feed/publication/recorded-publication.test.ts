@@ -1,0 +1,198 @@
+/**
+ * Recorded books of Kraken, published by an engine over a connection and by a module: customers get the same messages, byte
+ * for byte, as from the events of the recording themselves. Times apart; every book message also gets a trade.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { formatDecimal } from '../../../src/base/decimal.ts'
+import { KRAKEN } from '../../../src/feed/kraken/protocol.ts'
+import { createModuleSource } from '../../../src/feed/module/module-source.ts'
+import { ASK, BID, type LevelChange, type MarketDefinition, type MarketEvent } from '../../../src/market/event.ts'
+import { captureLog } from '../../support/captured-log.ts'
+import { MarketPipeline } from '../../support/market-pipeline.ts'
+import type { WireMessage } from '../../support/publishing-engine.ts'
+import { PulledFeed } from '../../support/pulled-feed.ts'
+import { type KrakenRecording, krakenBtcUsd, krakenEthUsd, krakenFloats } from '../../support/recordings.ts'
+import { type PublishedEngine, TestPublisher } from '../../support/test-publisher.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+import { Waiters } from '../../support/waiters.ts'
+
+const { createBook, read } = KRAKEN.createProtocol(KRAKEN.exchanges[0])
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-recorded-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const EXECUTED_AT = '2026-11-20T12:00:00.123Z'
+
+function marketOf({ pricePrecision, quantityPrecision }: KrakenRecording): MarketDefinition {
+  const decimals = { priceDecimals: pricePrecision, amountDecimals: quantityPrecision }
+  return { symbol: 'BTCUSD', baseAsset: 'BTC', quoteAsset: 'USD', depth: 0, ...decimals }
+}
+
+/** The events of a recording, by the venue's own protocol. */
+function eventsOf(recording: KrakenRecording): MarketEvent[] {
+  const { symbol, depth, pricePrecision, quantityPrecision } = recording
+  const listing = { symbol, priceDecimals: pricePrecision, amountDecimals: quantityPrecision, status: 'online' }
+  const book = createBook({ listing: { ...listing, state: 'open' }, depth, priceMaximum: Number.MAX_SAFE_INTEGER })
+  const events: MarketEvent[] = []
+  for (const { text } of recording.frames) {
+    for (const message of read(text)) {
+      if (message.kind !== 'book') continue
+      const step = book.apply(message.data)
+      if (step.kind === 'snapshot') events.push({ type: 'snapshot', levels: step.levels })
+      if (step.kind === 'update') events.push({ type: 'update', changes: step.changes, executions: [tradeOf(events)] })
+    }
+  }
+  return events
+}
+
+function tradeOf(events: readonly MarketEvent[]) {
+  const number = 1 + events.filter(({ type }) => type === 'update').length
+  const sides = [{}, { side: 'buy' }, { side: 'sell' }] as const
+  const trade = { price: number, amount: 1 + number, id: `T-${number}`, ...sides[number % sides.length] }
+  return { ...trade, executedAtMilliseconds: Date.parse(EXECUTED_AT) }
+}
+
+/** An engine that publishes these events one by one. */
+class RecordedEngine implements PublishedEngine {
+  readonly symbol = 'BTCUSD'
+  readonly epoch = 'recorded'
+  readonly #market: MarketDefinition
+  readonly #events: readonly MarketEvent[]
+  /** The events that were published. */
+  seq = 0
+
+  constructor(market: MarketDefinition, events: readonly MarketEvent[]) {
+    this.#market = market
+    this.#events = events
+  }
+
+  get hasEnded(): boolean {
+    return this.seq === this.#events.length - 1
+  }
+
+  /** The next event after the first. */
+  next(): WireMessage {
+    this.seq++
+    return this.#message(this.#events[this.seq] as MarketEvent)
+  }
+
+  snapshot(): WireMessage {
+    return this.#message(this.#events[0] as MarketEvent)
+  }
+
+  after(): undefined {
+    return undefined
+  }
+
+  #message(event: MarketEvent): WireMessage {
+    const { symbol, epoch, seq } = this
+    const stream = { epoch, seq }
+    const common = { market: symbol, time: '2026-11-20T12:00:00Z' }
+    if (event.type === 'snapshot') {
+      const { priceDecimals, amountDecimals } = this.#market
+      const instrument = { price_decimals: priceDecimals, amount_decimals: amountDecimals, state: 'OPEN' }
+      const payload = { ...common, type: 'SNAPSHOT', instrument, ...this.#levels(event.levels) }
+      return { channel: 'publication', payload, stream: { epoch, seq, prev: Math.max(0, seq - 1) } }
+    }
+    if (event.type !== 'update') throw new Error(`a recording has no event ${event.type}`)
+    const executions = event.executions.map(({ id, side, price, amount }) => {
+      return { id, side, ...this.#level({ price, amount }), executed_at: EXECUTED_AT }
+    })
+    const payload = { ...common, type: 'UPDATE', ...this.#levels(event.changes), executions }
+    return { channel: 'publication', payload, stream }
+  }
+
+  #levels(levels: readonly LevelChange[]) {
+    const of = (side: number) => levels.filter((level) => level.side === side).map((level) => this.#level(level))
+    return { bids: of(BID), asks: of(ASK) }
+  }
+
+  #level({ price, amount }: Pick<LevelChange, 'price' | 'amount'>) {
+    const { priceDecimals, amountDecimals } = this.#market
+    return { price: formatDecimal(price, priceDecimals), amount: formatDecimal(amount, amountDecimals) }
+  }
+}
+
+/** A pipeline in which each event becomes one commit. */
+function pipelineOf(market: MarketDefinition) {
+  const line = new MarketPipeline([market])
+  return {
+    line,
+    offer: (event: MarketEvent): void => {
+      line.offer(0, event)
+      line.clock.advance(2)
+    },
+    wire: () => Buffer.concat(line.wire[0] ?? []).toString(),
+  }
+}
+
+describe.each([
+  ['BTC/USD', krakenBtcUsd],
+  ['ETH/USD', krakenEthUsd],
+  ['BTC/USD without trailing zeros', krakenFloats],
+] as const)('the recorded book of %s', (_, load) => {
+  const recording = load()
+  const market = marketOf(recording)
+  const events = eventsOf(recording)
+  const direct = pipelineOf(market)
+  for (const event of events) direct.offer(event)
+
+  it('is served equally when an engine publishes it over a connection', async () => {
+    const engine = new RecordedEngine(market, events)
+    const publisher = await TestPublisher.start([engine])
+    const pulled = pipelineOf(market)
+    const feed = new PulledFeed(['BTCUSD'], { url: publisher.url }, market)
+    feed.market.onEvent = pulled.offer
+    await feed.until('the first book', () => feed.market.events.length === 1)
+    while (!engine.hasEnded) publisher.publish(engine.next())
+    await feed.until('all events', () => feed.market.events.length >= events.length)
+    await feed.source.stop()
+    await publisher.kill()
+    expect(pulled.wire()).toBe(direct.wire())
+    expect(pulled.line.published).toEqual(direct.line.published)
+    expect(events.length).toBeGreaterThan(50)
+  })
+
+  it('is served equally when a module publishes it', async () => {
+    const path = join(folder, `${recording.symbol.replace('/', '-')}-${recording.pricePrecision}.mjs`)
+    writeFileSync(
+      path,
+      `export const tidegate = 1
+      export const hooks = {}
+      export function createSource() {
+        return { start: (listener) => hooks.start(listener), requestSnapshot() {}, async stop() {} }
+      }`,
+    )
+    type Hooks = { start: (listener: (message: unknown) => void) => void }
+    const { hooks } = (await import(pathToFileURL(path).href)) as { hooks: Hooks }
+    const engine = new RecordedEngine(market, events)
+    hooks.start = (listener) => {
+      listener(engine.snapshot())
+      while (!engine.hasEnded) listener(engine.next())
+    }
+    const published = pipelineOf(market)
+    const waiters = new Waiters()
+    let received = 0
+    const listener = (event: MarketEvent): void => {
+      published.offer(event)
+      received++
+      waiters.notify()
+    }
+    const markets = [{ market, venueSymbol: `${path}:BTCUSD`, listener }]
+    const clock = new VirtualClock()
+    const source = createModuleSource({
+      markets,
+      allowsSimulated: false,
+      clock,
+      random: () => 0.5,
+      log: captureLog().log,
+    })
+    source.start()
+    await waiters.until('all events', () => received >= events.length)
+    await source.stop()
+    expect(published.wire()).toBe(direct.wire())
+  })
+})
