@@ -1,6 +1,6 @@
 /**
- * A TCP proxy to a server that a test can disturb: it becomes silent, or swallows the response to one query and closes.
- * Listens on a free port of 127.0.0.1.
+ * A TCP proxy to a server that a test can disturb: it becomes silent, cuts its connections, or swallows the response to one
+ * query and closes. Listens on a free port of 127.0.0.1.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
@@ -17,18 +17,20 @@ export class TcpProxy {
   #isFrozen = false
   #breakAfter: string | undefined
 
-  private constructor(server: Server, targetPath: string) {
+  private constructor(server: Server, connect: () => Socket) {
     this.#server = server
     this.port = (server.address() as AddressInfo).port
-    server.on('connection', (near) => this.#pair(near, createConnection(targetPath)))
+    server.on('connection', (near) => this.#pair(near, connect()))
   }
 
-  /** Forwards to a server on a Unix socket. */
-  static async listen(targetPath: string): Promise<TcpProxy> {
+  /** Forwards to a server on a Unix socket, or on a port of 127.0.0.1. */
+  static async listen(target: string | number): Promise<TcpProxy> {
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    return new TcpProxy(server, targetPath)
+    return new TcpProxy(server, () =>
+      typeof target === 'string' ? createConnection(target) : createConnection(target, '127.0.0.1'),
+    )
   }
 
   /** The number of open connections. */
@@ -50,6 +52,14 @@ export class TcpProxy {
     for (const { near, far } of this.#pairs) {
       near.resume()
       far.resume()
+    }
+  }
+
+  /** Ends all connections without a close; new ones are accepted. */
+  cut(): void {
+    for (const { near, far } of this.#pairs) {
+      near.destroy()
+      far.destroy()
     }
   }
 

@@ -1,0 +1,157 @@
+/**
+ * A relay of a relay: three services in a row, the first with simulated markets, connections between them that are cut
+ * and frozen, and, in the long run, processes that are killed. A client of each rebuilds the books from frames alone. At
+ * equal origins the digests of all three are equal, and the last client sees every execution of the first once and in
+ * order, or is notified that some were missed.
+ */
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, expect, it } from 'vitest'
+import { WitnessClient } from '../support/chain-witness.ts'
+import { startCommand } from '../support/command-line.ts'
+import { Random } from '../support/random.ts'
+import {
+  ensureBuilt,
+  type Flags,
+  market,
+  type ServiceProcess,
+  startServiceProcess,
+  type TestClient,
+  temporaryFolder,
+} from '../support/running-service.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
+
+const LONG = process.env.TIDEGATE_LONG === '1'
+const SECONDS = LONG ? 60 * Number(process.env.TIDEGATE_CHAIN_MINUTES ?? 10) : 6
+const MARKETS = ['BTC', 'ETH'] as const
+const NAMES = ['first', 'second', 'third'] as const
+
+interface Node {
+  readonly folder: string
+  readonly flags: Flags
+  service: ServiceProcess
+  readonly client: TestClient
+  readonly witness: WitnessClient
+}
+
+const folder = temporaryFolder()
+const running: { stop(): unknown }[] = []
+afterAll(async () => {
+  for (const one of running.reverse()) await one.stop()
+  folder.remove()
+}, 60_000)
+
+/** The port of an address, so that a killed process can be started at the same one. */
+const portOf = (url: string) => Number(new URL(url).port)
+
+async function startNode(name: string, source: (symbol: string) => string, flags: Flags): Promise<Node> {
+  const path = join(folder.path, name)
+  const markets = MARKETS.map((base) => market(base, 2, 100, source(`${base}USD`)))
+  const all: Flags = {
+    markets: JSON.stringify(markets),
+    'simulator.allowed': 'true',
+    'simulator.rate': LONG ? 100 : 200,
+    'stream.stale_seconds': 2,
+    ...flags,
+  }
+  const service = await startServiceProcess('serve', path, all)
+  const client = await service.operator.createClient()
+  const fixed: Flags = { ...all, 'http.port': portOf(service.http), 'operator.port': portOf(service.operator.url) }
+  const node: Node = { folder: path, flags: fixed, service, client, witness: new WitnessClient(name) }
+  running.push({ stop: () => node.service.stop() })
+  node.witness.start(
+    service,
+    client,
+    MARKETS.map((base) => `${base}USD`),
+  )
+  running.push({ stop: () => node.witness.stop() })
+  return node
+}
+
+/** The settings of a feed from a node, through a proxy. */
+function feedFrom(node: Node, proxy: TcpProxy): string {
+  return JSON.stringify({
+    up: {
+      kind: 'tidegate',
+      url: `ws://127.0.0.1:${proxy.port}/`,
+      client_id: node.client.clientId,
+      client_secret: node.client.clientSecret,
+      auth_url: node.service.http,
+    },
+  })
+}
+
+async function kill(node: Node): Promise<void> {
+  node.service.command.child.kill('SIGKILL')
+  await node.service.command.result
+  node.service = await startServiceProcess('serve', node.folder, node.flags)
+}
+
+it(
+  'relays books and executions exactly, whatever happens to the connections between the nodes',
+  async () => {
+    ensureBuilt()
+    const seed = LONG ? Date.now() % 2 ** 31 : 20_261_123
+    if (LONG) console.info(`relay chain: seed ${seed}`)
+    const random = new Random(seed)
+    const first = await startNode('first', () => 'simulator', {})
+    const proxies = [await TcpProxy.listen(portOf(first.service.http))]
+    running.push({ stop: () => proxies[0]!.close() })
+    const second = await startNode('second', (symbol) => `up:${symbol}`, { feeds: feedFrom(first, proxies[0]!) })
+    proxies.push(await TcpProxy.listen(portOf(second.service.http)))
+    running.push({ stop: () => proxies[1]!.close() })
+    const third = await startNode('third', (symbol) => `up:${symbol}`, { feeds: feedFrom(second, proxies[1]!) })
+    const nodes = [first, second, third]
+    await third.witness.until('books of the whole chain', () => third.witness.hasBooks)
+    const verifying = LONG
+      ? startCommand(
+          ['verify', 'BTCUSD', 'ETHUSD', '--url', third.service.http, '--seconds', String(SECONDS), '--json'],
+          {
+            isBuilt: true,
+            cwd: third.folder,
+            environment: {
+              TIDEGATE_CLIENT_ID: third.client.clientId,
+              TIDEGATE_CLIENT_SECRET: third.client.clientSecret,
+            },
+          },
+        )
+      : undefined
+    const end = performance.now() + SECONDS * 1_000
+    for (let round = 0; performance.now() < end; round++) {
+      await wait(LONG ? 2_000 + random.next() * 4_000 : 700)
+      const proxy = proxies[round % 2]!
+      const kind = random.integer(LONG ? 4 : 2)
+      if (kind === 0) proxy.cut()
+      else if (kind === 1) {
+        proxy.freeze()
+        await wait(random.next() * (LONG ? 4_000 : 600))
+        proxy.thaw()
+      } else if (kind === 2) await kill(nodes[1]!)
+      else if (round % 4 === 0) await kill(nodes[0]!)
+    }
+    const settled = third.witness.digests
+    await third.witness.until('digests after the last fault', () => third.witness.digests > settled + 10)
+    expect(nodes.flatMap(({ witness }) => witness.problems)).toEqual([])
+    for (const [upper, lower] of [
+      [first, second],
+      [second, third],
+      [first, third],
+    ] as const) {
+      const { equal, different } = upper.witness.compareOrigins(lower.witness)
+      expect(different).toEqual([])
+      expect(equal, `${upper.witness.name} and ${lower.witness.name}`).toBeGreaterThan(LONG ? 50 : 3)
+    }
+    for (const lower of [second, third]) {
+      const { seen, problems, gaps } = lower.witness.compareExecutions(first.witness)
+      expect(problems).toEqual([])
+      expect(seen).toBeGreaterThan(50)
+      if (LONG) console.info(`${lower.witness.name}: ${seen} executions, ${gaps} gaps, each notified`)
+    }
+    if (verifying !== undefined) {
+      const { stdout } = await verifying.result
+      expect(JSON.parse(stdout)).toMatchObject({ violations: [] })
+      console.info(NAMES.map((name, index) => `${name}: ${nodes[index]!.witness.summary}`).join('\n'))
+    }
+  },
+  (SECONDS + 120) * 1_000,
+)
