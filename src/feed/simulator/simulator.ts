@@ -7,7 +7,7 @@
  */
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
-import type { Execution, Instrument, MarketEvent, Side } from '../../market/event.ts'
+import { BID, type Execution, type Instrument, type MarketEvent, type Side } from '../../market/event.ts'
 import type { Source, SourceMarket } from '../source.ts'
 import { type Arrival, createArrivals } from './arrivals.ts'
 import { CrossingVenues } from './crossing.ts'
@@ -251,6 +251,7 @@ class SimulatedMarket {
     this.#tradeNumber++
     const executedAtMilliseconds = this.#executedAtMilliseconds
     this.#onTrade?.({ market: this.#symbol, tradeNumber: this.#tradeNumber, ...trade, executedAtMilliseconds })
-    return { price: trade.price, amount: trade.amount, executedAtMilliseconds }
+    const side = trade.takerSide === BID ? 'buy' : 'sell'
+    return { price: trade.price, amount: trade.amount, side, executedAtMilliseconds }
   }
 }

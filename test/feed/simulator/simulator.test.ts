@@ -140,7 +140,9 @@ describe('the simulator', () => {
       for (const execution of event.executions) expect(changed).toContain(execution.price)
     }
     expect(executionsOf(events.get('BTCUSD')!)).toEqual(
-      trades.map(({ price, amount, executedAtMilliseconds }) => ({ price, amount, executedAtMilliseconds })),
+      trades.map(({ price, amount, takerSide, executedAtMilliseconds }) => {
+        return { price, amount, side: takerSide === BID ? 'buy' : 'sell', executedAtMilliseconds }
+      }),
     )
   })
 
