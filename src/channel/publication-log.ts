@@ -63,8 +63,12 @@ export class PublicationLog {
   originAt(version: number): string | undefined {
     const published = this.#publishedAt(version)
     if (published === undefined) return undefined
-    const own = this.#cursors.token(this.#epoch, NUMBERS_PER_VERSION * published)
-    return this.#origins[version % VERSIONS_KEPT] ?? own
+    return this.relayedOriginAt(version) ?? this.#cursors.token(this.#epoch, NUMBERS_PER_VERSION * published)
+  }
+
+  /** The origin of the book of a version where another publication feeds the market; undefined where none does. */
+  relayedOriginAt(version: number): string | undefined {
+    return this.#publishedAt(version) === undefined ? undefined : this.#origins[version % VERSIONS_KEPT]
   }
 
   /** The text that stands for the epoch in messages. */

@@ -22,6 +22,8 @@ export interface PublicationStream {
   readonly seq: number
   /** Number of the previous message; undefined in the first. */
   readonly prev: number | undefined
+  /** Position in the first publication of a chain; undefined where this one is the first. */
+  readonly origin?: string | undefined
 }
 
 /** What one UPDATE contains. */
@@ -76,9 +78,10 @@ function publicationText(
   return `{"channel":"publication","payload":{${payload.join()}}${tailText(stream)}`
 }
 
-function tailText({ epoch, seq, prev }: PublicationStream): string {
+function tailText({ epoch, seq, prev, origin }: PublicationStream): string {
   const before = prev === undefined ? '' : `,"prev":${prev}`
-  return `,"stream":{"epoch":"${epoch}","seq":${seq}${before}}}`
+  const first = origin === undefined ? '' : `,"origin":"${origin}"`
+  return `,"stream":{"epoch":"${epoch}","seq":${seq}${before}${first}}}`
 }
 
 function sideText(

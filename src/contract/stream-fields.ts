@@ -70,7 +70,10 @@ export const PUBLICATION_POSITION = {
       epoch: text('One run of the market'),
       seq: { type: 'integer', minimum: 0, description: 'Number of the message; LOST and SNAPSHOT repeat the last one' },
     }),
-    { prev: { type: 'integer', minimum: 0, description: 'Number of the previous message of this subscription' } },
+    {
+      prev: { type: 'integer', minimum: 0, description: 'Number of the previous message of this subscription' },
+      origin: text('`EPOCH.SEQ` of the first publication of a chain of relays; absent where this is the first'),
+    },
   ),
   example: { epoch: 'mG3rT0aZ', seq: 16, prev: 12 },
 }

@@ -179,7 +179,7 @@ export class PublicationChannel implements MarketChannel {
       return 'done'
     }
     const { book, execution, seq: prev, instrument: before } = progress
-    const message = publicationUpdate(this.#replica, update, this.#stream(progress, seq))
+    const message = publicationUpdate(this.#replica, update, this.#bookStream(progress, seq, version))
     this.#cached = { version, book, execution, seq: prev, instrument: before, message }
     this.#advanceTo(progress, seq)
     return message
@@ -201,7 +201,7 @@ export class PublicationChannel implements MarketChannel {
     if (progress.execution !== NONE && progress.execution < number) return this.#executionsUpTo(progress, number)
     if (progress.execution === NONE) progress.execution = number
     const seq = publication.seqAt(snapshot.version)
-    const stream = this.#stream(progress, seq)
+    const stream = this.#bookStream(progress, seq, snapshot.version)
     snapshot.head ??= messageHead(snapshot.message)
     progress.book = snapshot.version
     progress.seq = seq
@@ -245,6 +245,11 @@ export class PublicationChannel implements MarketChannel {
         ? 'a source missed executions'
         : 'the relay lagged for longer than executions are kept'
     return { executions: taken, missed }
+  }
+
+  /** Of a message that completes the book of a version. */
+  #bookStream(progress: Progress, seq: number, version: number): PublicationStream {
+    return { ...this.#stream(progress, seq), origin: this.#replica.publication.relayedOriginAt(version) }
   }
 
   #stream({ seq: prev }: Progress, seq: number): PublicationStream {

@@ -10,6 +10,7 @@ import type { TakerSide } from '../../market/event.ts'
 const DECIMAL = /^[0-9]{1,40}(?:\.[0-9]{1,40})?$/
 const ZERO = /^[0.]+$/
 const EPOCH = /^[A-Za-z0-9_-]{1,64}$/
+const ORIGIN = /^[A-Za-z0-9_-]{1,64}\.(0|[1-9][0-9]{0,15})$/
 const IDENTIFIER = /^[\x20-\x7e]{1,64}$/
 const DIGEST = /^[0-9a-f]{16}$/
 const MARKET_CHARACTERS_MAX = 64
@@ -64,6 +65,10 @@ function matching(value: unknown, pattern: RegExp, path: string, rule: string): 
 
 export function epochOf(value: unknown, path: string): string {
   return matching(value, EPOCH, path, 'is not 1 to 64 characters of A-Z a-z 0-9 _ -')
+}
+
+export function originOf(value: unknown, path: string): string {
+  return matching(value, ORIGIN, path, 'is not EPOCH.SEQ')
 }
 
 export function digestOf(value: unknown, path: string): string {

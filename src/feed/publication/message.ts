@@ -18,6 +18,7 @@ import {
   list,
   marketOf,
   object,
+  originOf,
   sideOf,
   time,
   whole,
@@ -78,6 +79,8 @@ interface Numbered {
   readonly timeMilliseconds: number
   readonly epoch: string
   readonly seq: number
+  /** Position in the first publication of a chain of relays; undefined where this one is the first. */
+  readonly origin: string | undefined
 }
 
 /** A message that takes a number; it covers all numbers after `prev`. */
@@ -189,8 +192,9 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
   const { type } = payload
   const timeMilliseconds = time(payload.time, 'payload.time')
   const epoch = epochOf(stream.epoch, 'stream.epoch')
+  const origin = stream.origin === undefined ? undefined : originOf(stream.origin, 'stream.origin')
   if (type === 'SNAPSHOT' || type === 'LOST') {
-    const numbered = { market, timeMilliseconds, epoch, seq: whole(stream.seq, 0, 'stream.seq') }
+    const numbered = { market, timeMilliseconds, epoch, seq: whole(stream.seq, 0, 'stream.seq'), origin }
     if (type === 'LOST') return { type, ...numbered, reason: relayedReason(payload.reason, 'payload.reason') }
     const prev = stream.prev === undefined ? undefined : whole(stream.prev, 0, 'stream.prev')
     const instrument = instrumentOf(object(payload.instrument, 'payload.instrument'), 'payload.instrument')
@@ -199,7 +203,7 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
   const seq = whole(stream.seq, 1, 'stream.seq')
   const prev = stream.prev === undefined ? seq - 1 : whole(stream.prev, 0, 'stream.prev')
   if (prev >= seq) throw new Broken('stream.prev', 'is not below stream.seq')
-  const counted = { market, timeMilliseconds, epoch, seq, prev }
+  const counted = { market, timeMilliseconds, epoch, seq, prev, origin }
   switch (type) {
     case 'UPDATE': {
       const { instrument } = payload

@@ -86,6 +86,8 @@ export class PublicationReader {
   /** The market is simulated, and that is not allowed: nothing is published before another SNAPSHOT. */
   #isForbidden = false
   #instrument: Instrument | undefined
+  /** Where a relay says that its book comes from; undefined where the publisher is no relay. */
+  #relayedOrigin: string | undefined
   /** The last numbers of epochs that were left, in the order in which they were left. */
   readonly #left = new Map<string, number>()
   #events: MarketEvent[] = []
@@ -206,6 +208,7 @@ export class PublicationReader {
     }
     this.#epoch = epoch
     this.#bookSeq = seq
+    this.#relayedOrigin = message.origin
     this.#isSuspended = false
     if (seq === this.#seq) {
       this.#instrument = instrumentOf(instrument)
@@ -255,7 +258,11 @@ export class PublicationReader {
     const changes = isNext && message.type === 'UPDATE' ? this.#applyToBook(message) : []
     if (isGap) this.#lose(gapText(this.#bookSeq as number, message))
     if (isGap) this.#bookSeq = undefined
-    if (isNext) this.#bookSeq = seq
+    if (isNext) {
+      this.#bookSeq = seq
+      // A relay's messages with executions only have none: its book is that of the message before.
+      this.#relayedOrigin = message.origin ?? this.#relayedOrigin
+    }
     if (isNew) this.#count(message, executions, changes)
     if (isNext) this.#continue()
     // Without a book, one SNAPSHOT is requested, unless the publisher announced it by LOST.
@@ -276,7 +283,7 @@ export class PublicationReader {
 
   /** Publishes the content of a message that was not applied yet. */
   #count(message: CountedMessage, executions: readonly Execution[], changes: readonly LevelChange[]): void {
-    const { seq, prev, epoch, type } = message
+    const { seq, prev, type } = message
     const wasLive = this.#lostReason === undefined
     let provable = executions
     if (prev > this.#seq) {
@@ -293,7 +300,7 @@ export class PublicationReader {
     if (provable.length > 0) this.#hasExecutions = true
     if (type !== 'UPDATE') return
     if (wasLive && this.isLive) {
-      this.#events.push({ type: 'update', changes, executions: provable, origin: `${epoch}.${seq}` })
+      this.#events.push({ type: 'update', changes, executions: provable, origin: this.#origin })
     } else if (provable.length > 0) {
       this.#events.push({ type: 'update', changes: [], executions: provable })
     }
@@ -352,9 +359,13 @@ export class PublicationReader {
     if (this.isLive && this.#lostReason !== undefined) this.#publishBook()
   }
 
+  get #origin(): string {
+    return this.#relayedOrigin ?? `${this.#epoch}.${this.#seq}`
+  }
+
   #publishBook(): void {
     this.#lostReason = undefined
-    this.#events.push({ type: 'snapshot', levels: this.#levels.levels(), origin: `${this.#epoch}.${this.#seq}` })
+    this.#events.push({ type: 'snapshot', levels: this.#levels.levels(), origin: this.#origin })
   }
 
   /** Makes the book untrusted until a SNAPSHOT, which is requested unless that was done before. */

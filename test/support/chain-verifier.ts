@@ -50,7 +50,7 @@ const GAP = null
 
 const WAIT_MILLISECONDS = 60_000
 
-export class WitnessClient {
+export class ChainVerifier {
   readonly name: string
   readonly problems: string[] = []
   /** Digests of heartbeats that were equal to those of the books. */
@@ -103,7 +103,7 @@ export class WitnessClient {
   }
 
   /** How many origins both have seen with equal digests, and which with different ones. */
-  compareOrigins(other: WitnessClient): { readonly equal: number; readonly different: readonly string[] } {
+  compareOrigins(other: ChainVerifier): { readonly equal: number; readonly different: readonly string[] } {
     let equal = 0
     const different: string[] = []
     for (const [origin, digest] of this.#origins) {
@@ -118,7 +118,7 @@ export class WitnessClient {
    * Compares the executions of a relay with those of the first node: each at most once, in order, and none absent without
    * a notice, except where the first node's own client was notified of missing ones.
    */
-  compareExecutions(first: WitnessClient): {
+  compareExecutions(first: ChainVerifier): {
     readonly seen: number
     readonly gaps: number
     readonly problems: readonly string[]
