@@ -105,7 +105,8 @@ export class ExecutionLog {
 
   #append(entry: Entry | undefined): void {
     const place = this.#lastNumber % this.#kept
-    this.#droppedVersion = this.#entries[place]?.version ?? this.#droppedVersion
+    // The ring still holds entries from before a miss, whose version is later than theirs.
+    this.#droppedVersion = Math.max(this.#droppedVersion, this.#entries[place]?.version ?? 0)
     this.#entries[place] = entry
     this.#lastNumber += 1
   }
