@@ -21,9 +21,8 @@ import type { Config } from '../config/settings.ts'
 import { servedScopes } from '../contract/scopes.ts'
 import { createPoolMetrics } from '../deposit-instructions/pool-metrics.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
-import { createGateway, type Gateway } from '../gateway/gateway.ts'
-import { Hub } from '../gateway/hub.ts'
-import { createGatewayMetrics } from '../gateway/metrics.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Hub } from '../gateway/hub.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
 import { changeMarkets, type Markets } from '../markets/market-changes.ts'
@@ -46,8 +45,10 @@ import { createOperatorListener } from './operator-listener.ts'
 import { readOperatorToken } from './operator-token.ts'
 import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { readinessOf } from './readiness.ts'
+import { prepareReceipts } from './receipts.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
+import { startGateway } from './start-gateway.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
@@ -180,7 +181,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const encryptionKey = await readFromStore(parts, 'encryption key', () => loadEncryptionKey(config, db))
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const markets = createMarkets(parts, db)
-  const { hub, gateway } = startGateway(parts, markets)
+  const { hub, gateway } = startGateway(parts, markets.replicas)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const converter = createConverter(parts, db, markets.replicas)
@@ -196,6 +197,7 @@ async function startParts(parts: Parts): Promise<Service> {
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
   await startLedger(parts, db, ledger)
   await loadDirectory(parts, loader)
+  await readFromStore(parts, 'receipt key', () => prepareReceipts(parts, db, loader, encryptionKey))
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
   await startWorkers({ ...parts, db, converter })
@@ -301,52 +303,6 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
   return listener
 }
 
-function startGateway(parts: Parts, { replicas }: Markets): { readonly hub: Hub; readonly gateway: Gateway } {
-  const { config, current, bus, clock, log, directory, lifecycle } = parts
-  const metrics = createGatewayMetrics(parts.metrics)
-  const hub = new Hub({
-    replicas: replicas.all,
-    bus,
-    clock,
-    log,
-    metrics,
-    random: parts.random,
-    settings: {
-      heartbeatSeconds: config['stream.heartbeat_seconds'],
-      pingSeconds: config['stream.ping_seconds'],
-      silenceSeconds: config['stream.silence_seconds'],
-      staleSeconds: config['stream.stale_seconds'],
-      closesStale: config['stream.stale_action'] === 'close',
-      outboxBytesMax: config['stream.outbox_bytes_max'],
-      inboundPerSecond: config['stream.inbound_per_second'],
-      inboundBurst: config['stream.inbound_burst'],
-      get subscriptionsMax() {
-        return current.config['stream.subscriptions_max']
-      },
-      closesExpired: config['stream.token_expiry'] === 'close',
-    },
-  })
-  const gateway = createGateway({
-    hub,
-    directory,
-    verifier: parts.verifier,
-    clock,
-    log,
-    metrics,
-    settings: {
-      inboundBytesMax: config['stream.inbound_bytes_max'],
-      get connectionsPerClientMax() {
-        return current.config['stream.connections_per_client_max']
-      },
-      get connectionsMax() {
-        return current.config['stream.connections_max']
-      },
-    },
-  })
-  lifecycle.started('gateway', () => gateway.stop())
-  return { hub, gateway }
-}
-
 /** Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`. */
 async function startPublicListener(parts: Parts, modules: PublicModules): Promise<PublicListener> {
   const { db, loader, markets, hub, gateway } = modules
@@ -369,6 +325,7 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
     scopes: servedScopes(config['rest.sandbox']),
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     issuesTokens: issuesTokens(config),
+    signsReceipts: config['receipts.enabled'],
     ...(parts.demoPage === undefined ? {} : { demoPage: parts.demoPage }),
     publicUrl: config['http.public_url'],
     db,

@@ -7,6 +7,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { SecureContextOptions } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
+import { registerReceiptKeySet } from '../auth/receipt-key-routes.ts'
 import { registerTokenEndpoints, type TokenEndpointOptions } from '../auth/token-routes.ts'
 import { registerWellKnownRoutes } from '../auth/well-known-routes.ts'
 import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
@@ -42,6 +43,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly unreadLimits?: UnreadLimits
   /** Whether this service issues tokens; with an external issuer it has no token endpoints. */
   readonly issuesTokens: boolean
+  /** The setting `receipts.enabled`. */
+  readonly signsReceipts?: boolean
   /** The setting `http.public_url`. */
   readonly publicUrl: string
   readonly gateway: Pick<Gateway, 'upgrade' | 'check'>
@@ -84,6 +87,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     })
     registerWellKnownRoutes(app, options)
   }
+  registerReceiptKeySet(app, options.directory, options.signsReceipts === true)
   await describeOperations(app)
   for (const registerRoutes of options.modules) registerRoutes(app)
   registerDescription(app, options)

@@ -52,7 +52,7 @@ export interface ReplacedKeys {
 }
 
 /**
- * For a store whose encryption key is lost or leaked: revokes every signing key, deletes every client secret (without the
+ * For a store whose encryption key is lost or leaked: revokes every signing key, ends the key of receipts, deletes every client secret (without the
  * pepper none can be verified), and creates a new key and a new pepper. All tokens become invalid, and every client needs a
  * new secret.
  */
@@ -70,6 +70,8 @@ export async function replaceKeys(
     .set({ private_jwk: null, revoked_at: millisecondText(nowMilliseconds) })
     .where('private_jwk', 'is not', null)
     .executeTakeFirst()
+  // Their public parts stay. The next start of a service that signs receipts makes another key.
+  await transaction.updateTable('receipt_keys').set({ private_jwk: null }).execute()
   const secrets = transaction.updateTable('client_secrets').set({ hash: null }).where('hash', 'is not', null)
   const deleted = await secrets.executeTakeFirst()
   const pepper = storedPepper(newPepper(), encryptionKey)

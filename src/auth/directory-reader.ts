@@ -9,6 +9,7 @@ import { readAuthority } from './authority.ts'
 import { type DirectoryChange, readDirectoryVersion } from './changes.ts'
 import type { ClientRecord, DirectoryContent, DirectoryUpdate, SecretRecord } from './directory.ts'
 import type { EncryptionKey } from './encryption-key.ts'
+import { readReceiptKeys } from './receipt-keys.ts'
 import { readRevokedTokens } from './revoked-tokens.ts'
 import { readSigningKeys } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
@@ -33,6 +34,7 @@ export async function readContent(
   const version = await readDirectoryVersion(db)
   const authority = await readAuthority(db, publicUrl, encryptionKey)
   const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
+  const receiptKeys = await readReceiptKeys(db, encryptionKey)
   const tables = db.tables<AuthTables>()
   const secrets = await tables.selectFrom('client_secrets').select(['client_id', 'hash']).execute()
   const clients = await tables.selectFrom('clients').select(CLIENT_COLUMNS).execute()
@@ -44,6 +46,7 @@ export async function readContent(
       authority,
       keys,
       revokedKeyIds,
+      receiptKeys,
       revokedTokens,
       customers,
       clients: clients.map(clientRecord),
@@ -67,8 +70,13 @@ export async function readUpdate(
     ...(tokenIds.length > 0 && {
       revokedTokens: { ids: tokenIds, records: await readRevokedTokens(db, tokenIds) },
     }),
-    ...(changes.some(({ kind }) => kind === 'keys') && { keys: await readSigningKeys(db, encryptionKey) }),
+    ...(changes.some(({ kind }) => kind === 'keys') && { keys: await readKeys(db, encryptionKey) }),
   }
+}
+
+async function readKeys(db: Db, encryptionKey: EncryptionKey | undefined) {
+  const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
+  return { keys, revokedKeyIds, receiptKeys: await readReceiptKeys(db, encryptionKey) }
 }
 
 function idsOf(changes: readonly DirectoryChange[], kind: DirectoryChange['kind']): readonly string[] {

@@ -1,5 +1,5 @@
 /**
- * Customers, clients, the hashes of their secrets, the signing keys, the issuer and what was revoked, in memory. Every
+ * Customers, clients, the hashes of their secrets, the keys of tokens and receipts, the issuer and what was revoked, in memory. Every
  * check of a token or a secret reads this and never the store, so known clients are accepted while it is unreachable.
  * Content is replaced or updated in one step; no partial change is visible. It never reads the store:
  * `directory-loader` does.
@@ -48,6 +48,14 @@ export interface SigningKey {
   readonly signsUntilMilliseconds: number | undefined
 }
 
+/** A key of receipts; no token is verified with it. */
+export interface ReceiptKey {
+  readonly keyId: string
+  readonly publicKey: KeyObject
+  /** Absent once another key signs. */
+  readonly privateKey?: KeyObject
+}
+
 export interface RevokedToken {
   readonly tokenId: string
   /** When the token itself expires. */
@@ -75,6 +83,7 @@ export interface DirectoryContent {
   readonly keys?: readonly SigningKey[]
   /** Keys whose tokens became invalid before their time. */
   readonly revokedKeyIds?: readonly string[]
+  readonly receiptKeys?: readonly ReceiptKey[]
   readonly revokedTokens?: readonly RevokedToken[]
 }
 
@@ -90,7 +99,11 @@ export interface DirectoryUpdate {
   /** With all valid secrets of these clients. */
   readonly clients?: Records<ClientRecord> & { readonly secrets: readonly SecretRecord[] }
   readonly revokedTokens?: Records<RevokedToken>
-  readonly keys?: { readonly keys: readonly SigningKey[]; readonly revokedKeyIds: readonly string[] }
+  readonly keys?: {
+    readonly keys: readonly SigningKey[]
+    readonly revokedKeyIds: readonly string[]
+    readonly receiptKeys: readonly ReceiptKey[]
+  }
 }
 
 export class Directory {
@@ -102,6 +115,8 @@ export class Directory {
   #customersByName = new Map<string, CustomerRecord>()
   #keys: ReadonlyMap<string, SigningKey> = new Map()
   #revokedKeyIds: ReadonlySet<string> = new Set()
+  #receiptKeys: readonly ReceiptKey[] = []
+  #receiptSigningKey: ReceiptKey | undefined
   #revokedTokens = new Map<string, RevokedToken>()
   #authority: Authority | undefined
   readonly #listeners = new Set<() => void>()
@@ -160,6 +175,16 @@ export class Directory {
     return this.#keys.get(keyId)?.publicKey
   }
 
+  /** All keys of receipts, the oldest first. */
+  get receiptKeys(): readonly ReceiptKey[] {
+    return this.#receiptKeys
+  }
+
+  /** The key that has its private part; undefined when no key of receipts has been made. */
+  get receiptSigningKey(): ReceiptKey | undefined {
+    return this.#receiptSigningKey
+  }
+
   get revokedTokens(): Iterable<RevokedToken> {
     return this.#revokedTokens.values()
   }
@@ -184,7 +209,7 @@ export class Directory {
     this.#clientsByName = new Map(content.clients.map((client) => [nameKey(client), client]))
     this.#customersByName = new Map(content.customers.map((customer) => [customer.name, customer]))
     this.#revokedTokens = new Map(content.revokedTokens?.map((token) => [token.tokenId, token]))
-    this.#replaceKeys(content.keys, content.revokedKeyIds)
+    this.#replaceKeys(content)
     this.#authority = content.authority
     this.#loaded = true
     this.#notify()
@@ -198,7 +223,7 @@ export class Directory {
       for (const id of revokedTokens.ids) this.#revokedTokens.delete(id)
       for (const token of revokedTokens.records) this.#revokedTokens.set(token.tokenId, token)
     }
-    if (keys !== undefined) this.#replaceKeys(keys.keys, keys.revokedKeyIds)
+    if (keys !== undefined) this.#replaceKeys(keys)
     this.#notify()
   }
 
@@ -228,9 +253,12 @@ export class Directory {
     for (const [clientId, hashes] of hashesByClient(secrets)) this.#secretHashes.set(clientId, hashes)
   }
 
-  #replaceKeys(keys: readonly SigningKey[] | undefined, revokedKeyIds: readonly string[] | undefined): void {
+  #replaceKeys(content: Pick<DirectoryContent, 'keys' | 'revokedKeyIds' | 'receiptKeys'>): void {
+    const { keys, revokedKeyIds, receiptKeys = [] } = content
     this.#keys = new Map(keys?.map((key) => [key.keyId, key]))
     this.#revokedKeyIds = new Set(revokedKeyIds)
+    this.#receiptKeys = receiptKeys
+    this.#receiptSigningKey = receiptKeys.find(({ privateKey }) => privateKey !== undefined)
   }
 
   #notify(): void {

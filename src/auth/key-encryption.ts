@@ -1,5 +1,6 @@
 /**
- * Encryption of values in the store: the private parts of signing keys and the pepper of client secrets. Each can be
+ * Encryption of values in the store: the private parts of the keys of tokens and receipts, and the pepper of client
+ * secrets. Each can be
  * read encrypted and unencrypted. A new store is encrypted when its first node has a key; an existing one is encrypted
  * only when the operator requests it, because nodes without the key, and of earlier versions, could no longer read it.
  */
@@ -9,12 +10,18 @@ import { recordChange } from './changes.ts'
 import { type EncryptionKey, requireKey } from './encryption-key.ts'
 import type { AuthTables } from './tables.ts'
 
-/** What was encrypted: the number of signing keys, and whether the pepper was. */
+/** What was encrypted: the numbers of keys of tokens and of receipts, and whether the pepper was. */
 export interface EncryptionDocument {
   readonly encryption_key_id: string
   readonly signing_keys: number
+  readonly receipt_keys: number
   readonly pepper: boolean
 }
+
+/** The tables of keys, which are part of what an encrypted key is bound to. */
+export const SIGNING_KEYS = 'signing_keys'
+export const RECEIPT_KEYS = 'receipt_keys'
+type KeyTable = typeof SIGNING_KEYS | typeof RECEIPT_KEYS
 
 const PEPPER_ROW = 'authority.pepper'
 /** Of a pepper that is not encrypted. */
@@ -49,14 +56,24 @@ export function readPepper(stored: Uint8Array, key: EncryptionKey | undefined): 
 }
 
 /** @param key encrypts it; undefined: it is stored unencrypted */
-export function storedJwk(id: string, jwk: JsonWebKey, key: EncryptionKey | undefined): Record<string, string> {
+export function storedJwk(
+  table: KeyTable,
+  id: string,
+  jwk: JsonWebKey,
+  key: EncryptionKey | undefined,
+): Record<string, string> {
   if (key === undefined) return jwk as Record<string, string>
-  return { encrypted: key.encrypt(Buffer.from(JSON.stringify(jwk)), signingKeyRow(id)) }
+  return { encrypted: key.encrypt(Buffer.from(JSON.stringify(jwk)), keyRow(table, id)) }
 }
 
-export function readJwk(id: string, stored: Record<string, string>, key: EncryptionKey | undefined): JsonWebKey {
+export function readJwk(
+  table: KeyTable,
+  id: string,
+  stored: Record<string, string>,
+  key: EncryptionKey | undefined,
+): JsonWebKey {
   if (stored.encrypted === undefined) return stored
-  return JSON.parse(decrypt(stored.encrypted, signingKeyRow(id), key).toString()) as JsonWebKey
+  return JSON.parse(decrypt(stored.encrypted, keyRow(table, id), key).toString()) as JsonWebKey
 }
 
 /**
@@ -72,16 +89,11 @@ export async function encryptKeys(
   const authority = transaction.selectFrom('authority').select(['pepper', 'encryption_key_id']).forUpdate()
   const { pepper, encryption_key_id: presentId } = await authority.executeTakeFirstOrThrow()
   if (presentId !== null) requireKey(key, presentId)
-  const rows = await transaction.selectFrom('signing_keys').select(['id', 'private_jwk']).execute()
-  const plain = rows.flatMap(({ id, private_jwk: jwk }) =>
-    jwk === null || jwk.encrypted !== undefined ? [] : [{ id, private_jwk: storedJwk(id, jwk, key) }],
-  )
-  for (const { id, private_jwk } of plain) {
-    await transaction.updateTable('signing_keys').set({ private_jwk }).where('id', '=', id).execute()
-  }
+  const signing_keys = await encryptTable(transaction, SIGNING_KEYS, key)
+  const receipt_keys = await encryptTable(transaction, RECEIPT_KEYS, key)
   const isPepperPlain = pepper.length === PEPPER_BYTES
-  const done = { encryption_key_id: key.id, signing_keys: plain.length, pepper: isPepperPlain }
-  if (presentId !== null && plain.length === 0 && !isPepperPlain) return done
+  const done = { encryption_key_id: key.id, signing_keys, receipt_keys, pepper: isPepperPlain }
+  if (presentId !== null && signing_keys + receipt_keys === 0 && !isPepperPlain) return done
   const stored = isPepperPlain ? storedPepper(Buffer.from(pepper), key) : pepper
   await transaction.updateTable('authority').set({ pepper: stored, encryption_key_id: key.id }).execute()
   const entry = { actor, action: 'signing_key.encrypt', subject: key.id, detail: { ...done } }
@@ -89,8 +101,24 @@ export async function encryptKeys(
   return done
 }
 
-function signingKeyRow(id: string): string {
-  return `signing_keys.private_jwk.${id}`
+/** Encrypts the unencrypted keys of a table; returns how many there were. */
+async function encryptTable(
+  transaction: Transaction<AuthTables>,
+  table: KeyTable,
+  key: EncryptionKey,
+): Promise<number> {
+  const rows = await transaction.selectFrom(table).select(['id', 'private_jwk']).execute()
+  const plain = rows.flatMap(({ id, private_jwk: jwk }) =>
+    jwk === null || jwk.encrypted !== undefined ? [] : [{ id, private_jwk: storedJwk(table, id, jwk, key) }],
+  )
+  for (const { id, private_jwk } of plain) {
+    await transaction.updateTable(table).set({ private_jwk }).where('id', '=', id).execute()
+  }
+  return plain.length
+}
+
+function keyRow(table: KeyTable, id: string): string {
+  return `${table}.private_jwk.${id}`
 }
 
 function decrypt(text: string, row: string, key: EncryptionKey | undefined): Buffer {

@@ -1,5 +1,5 @@
 /**
- * The operator's calls for access: customers, clients, secrets, signing keys, and the audit trail. A write is one
+ * The operator's calls for access: customers, clients, secrets, keys, and the audit trail. A write is one
  * transaction with its audit row, and is answered when this node's directory contains it. The operator guard runs before
  * them.
  */
@@ -25,6 +25,7 @@ import {
 import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './customers.ts'
 import type { EncryptionKey } from './encryption-key.ts'
 import { ACTOR, idOf, type Write } from './operator-calls.ts'
+import { registerReceiptKeyRoutes } from './receipt-key-routes.ts'
 import { registerSigningKeyRoutes } from './signing-key-routes.ts'
 
 export interface OperatorRoutesOptions {
@@ -90,6 +91,7 @@ export function registerAuthOperatorRoutes(app: FastifyInstance, options: Operat
   registerCustomerRoutes(app, db, write)
   registerClientRoutes(app, options, write)
   if (options.issuesTokens) registerSigningKeyRoutes(app, { db, clock, encryptionKey }, write)
+  registerReceiptKeyRoutes(app, { db, encryptionKey }, write)
   app.get<{ Querystring: Static<typeof AuditQuery> }>(
     '/audit',
     { ...WRITES_RAW_JSON, schema: { querystring: AuditQuery, response: { 200: PageAnswer } } },

@@ -16,7 +16,7 @@ import { recordChange } from './changes.ts'
 import type { ListRequest } from './customers.ts'
 import type { SigningKey } from './directory.ts'
 import type { EncryptionKey } from './encryption-key.ts'
-import { keyForWriting, readJwk, storedJwk } from './key-encryption.ts'
+import { keyForWriting, readJwk, SIGNING_KEYS, storedJwk } from './key-encryption.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
@@ -111,7 +111,7 @@ export async function readSigningKeys(
     .execute()
   return {
     keys: rows.flatMap((row) =>
-      row.private_jwk === null ? [] : [signingKey(row, readJwk(row.id, row.private_jwk, encryptionKey))],
+      row.private_jwk === null ? [] : [signingKey(row, readJwk(SIGNING_KEYS, row.id, row.private_jwk, encryptionKey))],
     ),
     revokedKeyIds: rows.flatMap(({ id, revoked_at }) => (revoked_at === null ? [] : [id])),
   }
@@ -232,7 +232,7 @@ async function insertKey(
     .insertInto('signing_keys')
     .values({
       id,
-      private_jwk: storedJwk(id, privateKey.export({ format: 'jwk' }), key),
+      private_jwk: storedJwk(SIGNING_KEYS, id, privateKey.export({ format: 'jwk' }), key),
       signs_from: millisecondText(signsFromMilliseconds),
     })
     .returning(COLUMNS)

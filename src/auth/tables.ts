@@ -1,6 +1,6 @@
 /**
  * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life`, `directory-changes`,
- * `key-encryption` and `publish-markets` define them.
+ * `key-encryption`, `publish-markets` and `receipt-keys` define them.
  */
 import type { Generated } from '../store/sql.ts'
 
@@ -60,6 +60,15 @@ interface SigningKeysTable {
   created_at: Generated<string>
 }
 
+interface ReceiptKeysTable {
+  id: string
+  /** The public part as a JWK (RFC 7517). */
+  public_jwk: Record<string, string>
+  /** As in `signing_keys`; null once another key signs. */
+  private_jwk: Record<string, string> | null
+  created_at: Generated<string>
+}
+
 interface RevokedTokensTable {
   token_id: string
   client_id: string
@@ -90,6 +99,7 @@ export interface AuthTables {
   client_secrets: ClientSecretsTable
   authority: AuthorityTable
   signing_keys: SigningKeysTable
+  receipt_keys: ReceiptKeysTable
   revoked_tokens: RevokedTokensTable
   directory_version: DirectoryVersionTable
   directory_changes: DirectoryChangesTable

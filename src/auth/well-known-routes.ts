@@ -2,11 +2,12 @@
  * The public keys (RFC 7517) and the metadata (RFC 8414) of the token issuer. Both come from the directory and are 503 until
  * it is loaded. They never contain a private part.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { KeyObject } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from '../contract/scopes.ts'
 import { Problem } from '../http/problem.ts'
 import { ALGORITHM } from './access-token.ts'
-import type { Authority, Directory, SigningKey } from './directory.ts'
+import type { Authority, Directory } from './directory.ts'
 import { REVOCATION_PATH, TOKEN_PATH } from './token-routes.ts'
 
 export interface WellKnownOptions {
@@ -15,6 +16,11 @@ export interface WellKnownOptions {
   readonly publicUrl: string
   /** Scopes of the served operations. */
   readonly scopes: readonly Scope[]
+}
+
+interface PublishedKey {
+  readonly keyId: string
+  readonly publicKey: KeyObject
 }
 
 const JWKS_PATH = '/.well-known/jwks.json'
@@ -27,9 +33,7 @@ export function registerWellKnownRoutes(
   { directory, publicUrl, scopes }: WellKnownOptions,
 ): void {
   app.get(JWKS_PATH, async (_request, reply) => {
-    authorityOf(directory)
-    reply.header('cache-control', CACHE).type('application/jwk-set+json; charset=utf-8')
-    return JSON.stringify({ keys: directory.keys.map(publicJwk) })
+    return sendKeySet(reply, directory, directory.keys)
   })
   app.get(METADATA_PATH, async (request, reply) => {
     const { issuer } = authorityOf(directory)
@@ -39,13 +43,20 @@ export function registerWellKnownRoutes(
   })
 }
 
+/** Answers with a JWK Set of the public parts of `keys`, or 503 while the directory is not loaded. */
+export function sendKeySet(reply: FastifyReply, directory: Directory, keys: readonly PublishedKey[]): string {
+  authorityOf(directory)
+  reply.header('cache-control', CACHE).type('application/jwk-set+json; charset=utf-8')
+  return JSON.stringify({ keys: keys.map(publicJwk) })
+}
+
 function authorityOf(directory: Directory): Authority {
   if (directory.authority !== undefined) return directory.authority
   throw new Problem('unavailable', 'the signing keys are not loaded yet', { headers: { 'retry-after': '1' } })
 }
 
 /** Members are selected one by one, so that no private part of a key can be published. */
-function publicJwk({ keyId, publicKey }: SigningKey): object {
+function publicJwk({ keyId, publicKey }: PublishedKey): object {
   const { kty, crv, x, y } = publicKey.export({ format: 'jwk' })
   return { kty, crv, x, y, kid: keyId, alg: ALGORITHM, use: 'sig' }
 }

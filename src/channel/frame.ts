@@ -250,13 +250,16 @@ export interface BookStatus {
   /** Position in the first publication of the chain that the book comes from; undefined when it is no longer known. */
   readonly origin: string | undefined
   readonly instrument: Instrument | undefined
+  /** A signed statement about this book or an earlier one; undefined where receipts are not signed. */
+  readonly receipt: string | undefined
 }
 
 export function bookStatusText(market: MarketDefinition, status: BookStatus): string {
-  const { cursor, digest, sinceMilliseconds, origin, instrument } = status
+  const { cursor, digest, sinceMilliseconds, origin, instrument, receipt } = status
   const digestMember = digest === undefined ? '' : `"digest":"${digest}",`
   const since = millisecondText(sinceMilliseconds)
   const originMember = origin === undefined ? '' : `,"origin":"${origin}"`
   const instrumentMember = instrument === undefined ? '' : `,"instrument_state":"${instrument.state}"`
-  return `{"market":"${market.symbol}","cursor":"${cursor}",${digestMember}"live":${digest !== undefined},"since":"${since}"${originMember}${instrumentMember}}`
+  const receiptMember = receipt === undefined ? '' : `,"receipt":"${receipt}"`
+  return `{"market":"${market.symbol}","cursor":"${cursor}",${digestMember}"live":${digest !== undefined},"since":"${since}"${originMember}${instrumentMember}${receiptMember}}`
 }

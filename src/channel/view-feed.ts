@@ -28,7 +28,9 @@ import {
   textMessage,
   updateText,
 } from './frame.ts'
+import type { ReceiptSigner } from './receipt-signer.ts'
 import type { Replica } from './replica.ts'
+import { ViewReceipts } from './view-receipts.ts'
 
 /** Levels encoded before the clock is read again: 4 ms before the code is compiled, 0.5 ms afterwards. */
 const SLICE_LEVELS = 4_096
@@ -81,6 +83,8 @@ export class ViewFeed {
   readonly #subscribers: [base: number, extended: number] = [0, 0]
   /** Only while there are extended subscriptions. */
   #digest: ViewDigest | undefined
+  /** Only where receipts are signed. */
+  readonly #receipts: ViewReceipts | undefined
   /** Change version of the view after the last commit, and after the last one that was fanned out. */
   #cursor: number
   #fannedOutCursor: number
@@ -98,13 +102,17 @@ export class ViewFeed {
   #firstRequestVersion = 0
   #job: SnapshotJob | undefined
 
-  constructor(replica: Replica, view: View, clock: Clock) {
+  /** `signer` signs receipts of the view; absent: there are none. */
+  constructor(replica: Replica, view: View, clock: Clock, signer?: ReceiptSigner) {
     this.view = view
     this.#replica = replica
     this.#clock = clock
     this.#cursors = new Cursors(replica.market.symbol, 'market_data', view.depth)
     this.#cursor = view.changeVersion
     this.#fannedOutCursor = view.changeVersion
+    if (signer === undefined) return
+    this.#receipts = new ViewReceipts(signer, replica.market, view.depth)
+    if (view.changeVersion === replica.version) this.#receipts.note(view.changeVersion, replica.instant)
   }
 
   get subscriberCount(): number {
@@ -125,6 +133,7 @@ export class ViewFeed {
   encodeCommit(changes: readonly LevelChange[], startsOver: boolean): EncodedFrame | undefined {
     const prev = this.#cursor
     this.#cursor = this.view.changeVersion
+    if (this.#cursor !== prev) this.#receipts?.note(this.#cursor, this.#replica.instant)
     if (startsOver) this.#isOversized = [true, true]
     const [baseCount, extendedCount] = this.#subscribers
     if (changes.length === 0 || baseCount + extendedCount === 0) return undefined
@@ -211,15 +220,18 @@ export class ViewFeed {
     return message
   }
 
-  /** True while a SNAPSHOT or a digest is made in slices: `work` is then to be called once per tick. */
+  /**
+   * True while a SNAPSHOT or a digest is made in slices, or a receipt waits: `work` is then to be called once per tick.
+   */
   get isWorking(): boolean {
-    return this.#job !== undefined || this.#digest?.seeding === true
+    return this.#job !== undefined || this.#digest?.seeding === true || this.#receipts?.isWaiting === true
   }
 
   /** Makes at least one slice, of a SNAPSHOT more until `untilMilliseconds` of the monotonic clock. */
   work(untilMilliseconds: number): void {
     if (this.#job !== undefined) this.#encodeSnapshot(this.#job, untilMilliseconds)
-    else this.#digest?.seed()
+    else if (this.#digest?.seeding === true) this.#digest.seed()
+    else this.#receipts?.signWaiting()
   }
 
   /** The version that a cursor names if the journal reaches back to it. */
@@ -239,13 +251,12 @@ export class ViewFeed {
     const digest = live ? this.#digest?.at(version) : undefined
     if (live && digest === undefined) return undefined
     const origin = live ? publication.originAt(version) : undefined
-    return bookStatusText(market, {
-      cursor: this.#cursors.token(epoch, cursor),
-      digest,
-      sinceMilliseconds,
-      origin,
-      instrument,
-    })
+    const token = this.#cursors.token(epoch, cursor)
+    const receipt =
+      digest === undefined
+        ? undefined
+        : this.#receipts?.receiptOf({ changeVersion: cursor, cursor: token, digest, origin })
+    return bookStatusText(market, { cursor: token, digest, sinceMilliseconds, origin, instrument, receipt })
   }
 
   #commitFrame(encoding: Encoding, text: string): Buffer | undefined {

@@ -1,4 +1,4 @@
-/** The operator's verbs for access: customers, clients, secrets, signing keys. */
+/** The operator's verbs for access: customers, clients, secrets, keys of tokens and receipts. */
 import { type AdminNoun, type AdminOption, type Given, onOrOff, pick, textOf } from './admin-verb.ts'
 
 const ENABLE_OPTIONS: readonly AdminOption[] = [
@@ -209,6 +209,28 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         example: 'key encrypt',
         method: 'POST',
         path: '/signing-keys/encrypt',
+      },
+    ],
+  },
+  {
+    name: 'receipt-key',
+    description: 'keys that sign receipts of books',
+    verbs: [
+      {
+        usage: 'list',
+        description: 'lists keys of receipts, the newest first',
+        example: 'receipt-key list',
+        method: 'GET',
+        path: '/receipt-keys',
+        columns: ['id', 'state', 'algorithm', 'created_at'],
+        isPaged: true,
+      },
+      {
+        usage: 'rotate',
+        description: 'creates the next key, which signs at once; receipts of earlier keys stay provable',
+        example: 'receipt-key rotate',
+        method: 'POST',
+        path: '/receipt-keys',
       },
     ],
   },

@@ -11,6 +11,7 @@ import { registerDemo } from './demo.ts'
 import { registerDoctor } from './doctor.ts'
 import { registerExport } from './export.ts'
 import { registerMigrate } from './migrate.ts'
+import { registerProve } from './prove.ts'
 import { registerRecord } from './record.ts'
 import { registerReplay } from './replay.ts'
 import { registerServe } from './serve.ts'
@@ -43,6 +44,7 @@ export function createProgram(): Command {
   registerRecord(program)
   registerReplay(program)
   registerExport(program)
+  registerProve(program)
   registerAdmin(program)
   return program
 }

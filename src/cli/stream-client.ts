@@ -12,6 +12,8 @@ import { fetchToken, type HeldToken, TokenRefused, TokenUnreachable } from './st
 
 export interface StreamClientOptions {
   readonly credentials: StreamCredentials
+  /** Offered in the handshake; absent: none, which is the base protocol. */
+  readonly subprotocol?: string
   /** Sent in this order on every new connection. */
   readonly requests: readonly object[]
   readonly clock: Clock
@@ -151,8 +153,8 @@ export class StreamClient {
 
   #session(accessToken: string): Promise<Outcome> {
     return new Promise((resolve) => {
-      const { credentials, clock } = this.#options
-      const socket = new WebSocket(`${credentials.wsUrl}/`, {
+      const { credentials, clock, subprotocol } = this.#options
+      const socket = new WebSocket(`${credentials.wsUrl}/`, subprotocol === undefined ? [] : [subprotocol], {
         headers: { authorization: `Bearer ${accessToken}` },
         handshakeTimeout: HANDSHAKE_MILLISECONDS_MAX,
         maxPayload: MESSAGE_BYTES_MAX,

@@ -3,7 +3,10 @@
  * message with `stream-checker`. It uses only the public API; exit code 1 means that a rule was violated, and the
  * report lists the rules, the number of violations, and the first ones.
  */
+import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
+import { fileErrorText } from '../base/regular-file.ts'
+import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { positiveInteger } from './option-values.ts'
 import { StreamChecker, type StreamCounts } from './stream-checker.ts'
@@ -17,6 +20,7 @@ interface VerifyOptions {
   readonly credentials?: string
   readonly seconds: number
   readonly heartbeatSeconds?: number
+  readonly save?: string
   readonly json?: boolean
 }
 
@@ -53,6 +57,7 @@ Examples:
   $ tidegate verify BTCUSD
   $ tidegate verify BTCUSD ETHUSD SOLUSD --seconds 600
   $ tidegate verify BTCUSD --json --seconds 10 > report.json
+  $ tidegate verify BTCUSD --seconds 3600 --save frames.jsonl
 
 Rules:
 ${Object.entries(VIOLATIONS)
@@ -73,6 +78,7 @@ export function registerVerify(program: Command, environment: CommandEnvironment
       'interval of heartbeats (default: learned from the first gaps)',
       positiveInteger,
     )
+    .option('--save <file>', 'write every message to a new file, one per line, as prove reads them; uses tidegate.v1')
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((markets: string[], options: VerifyOptions) => stayAlive(verify(markets, options, environment)))
@@ -92,6 +98,7 @@ async function verify(
   const findings = new Map<ViolationName, Finding>()
   const start = clock.monotonicMilliseconds()
   let connections = 0
+  const saved = options.save === undefined ? undefined : createFile(options.save)
   const take = (violations: readonly Violation[]): void => {
     for (const violation of violations) note(findings, violation, start)
     // A rejected subscription sends nothing: there is nothing to wait for.
@@ -100,6 +107,7 @@ async function verify(
   const client = new StreamClient({
     credentials,
     requests: [subscription(markets)],
+    ...(saved === undefined ? {} : { subprotocol: EXTENDED_SUBPROTOCOL }),
     clock,
     random: environment.random,
     onOpen() {
@@ -107,6 +115,7 @@ async function verify(
       checker.onConnect()
     },
     onMessage(text) {
+      if (saved !== undefined) writeSync(saved, `${text}\n`)
       take(checker.onMessage(text, clock.monotonicMilliseconds()))
       const channels = checker.takeEnded()
       if (channels.length > 0) client.send({ type: 'subscribe', channels })
@@ -124,6 +133,7 @@ async function verify(
     end.cancel()
     removeSignals()
     endProgress()
+    if (saved !== undefined) closeSync(saved)
   }
   const now = clock.monotonicMilliseconds()
   take(checker.onEnd(now, markets))
@@ -145,6 +155,15 @@ function subscription(markets: readonly string[]): object {
   const perMarket = ['market_data', 'market_data.top_of_book', 'execution_data']
   const channels = markets.flatMap((market) => perMarket.map((type) => ({ type, params: { market } })))
   return { type: 'subscribe', channels: [...channels, { type: 'heartbeat' }] }
+}
+
+/** Creates a file; one that exists is not replaced. */
+function createFile(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o600)
+  } catch (error) {
+    throw new Error(`${path} cannot be created: ${fileErrorText(error)}`)
+  }
 }
 
 function note(findings: Map<ViolationName, Finding>, violation: Violation, startMilliseconds: number): void {

@@ -15,6 +15,7 @@ import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { ORCHESTRATION_SETTINGS } from './settings/orchestrations.ts'
 import { PROCESS_SETTINGS } from './settings/process.ts'
 import { QUOTAS_SETTINGS } from './settings/quotas.ts'
+import { RECEIPTS_SETTINGS } from './settings/receipts.ts'
 import { RECORDING_SETTINGS } from './settings/recording.ts'
 import { REST_SETTINGS } from './settings/rest.ts'
 import { STORE_SETTINGS } from './settings/store.ts'
@@ -33,6 +34,7 @@ export const SETTINGS = {
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,
   ...STREAM_SETTINGS,
+  ...RECEIPTS_SETTINGS,
   ...RECORDING_SETTINGS,
   ...PROCESS_SETTINGS,
 } as const

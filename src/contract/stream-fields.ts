@@ -95,6 +95,9 @@ export const BOOK_STATUS = withOptional(
       'What the book contains of the first publication in a chain of relays; equal on all nodes that hold the same book',
     ),
     instrument_state: INSTRUMENT_STATE,
+    receipt: text(
+      'A signed statement of the service about this book, or an earlier one of the same depth: a compact JWS whose payload names its own cursor',
+    ),
   },
 )
 

@@ -14,7 +14,7 @@ import { EXAMPLES } from './examples.ts'
 import { nameSchemas } from './named-schemas.ts'
 import { problemsOf } from './operation-problems.ts'
 import { type DescribedOperation, type DescribedPaths, TOKEN_SCHEME } from './operations-document.ts'
-import { TOKEN_PATHS, TOKEN_SCHEMAS } from './token-paths.ts'
+import { RECEIPT_PATHS, TOKEN_PATHS, TOKEN_SCHEMAS } from './token-paths.ts'
 
 export interface OpenApiOptions {
   readonly paths: DescribedPaths
@@ -103,7 +103,7 @@ export function openApiDocument(options: OpenApiOptions): Json {
     },
     servers: [{ url }],
     tags: [...(issuesTokens ? [TOKEN_TAG] : []), ...Object.values(TAGS)],
-    paths: { ...(issuesTokens ? TOKEN_PATHS : {}), ...paths },
+    paths: { ...(issuesTokens ? TOKEN_PATHS : {}), ...RECEIPT_PATHS, ...paths },
     components: {
       securitySchemes: securitySchemes(options),
       headers: HEADERS,

@@ -1,8 +1,9 @@
 /**
- * The token endpoint, the revocation endpoint and the issuer's metadata as paths of the OpenAPI document. Their parameters
+ * The token endpoint, the revocation endpoint and the issuer's metadata as paths of the OpenAPI document, and the keys of receipts. Their parameters
  * are forms, which no route schema describes, and their errors come from the table in `auth/token-errors`.
  */
 import { TOKEN_ERRORS, type TokenErrorCode } from '../auth/token-errors.ts'
+import { RECEIPT_KEYS_PATH } from '../contract/receipt.ts'
 import { headersOf, type Json } from './answers.ts'
 
 const FORMS = ['application/x-www-form-urlencoded', 'multipart/form-data']
@@ -66,6 +67,12 @@ const TOKEN_STATUSES: Readonly<Record<number, readonly TokenErrorCode[]>> = {
 }
 
 const REVOKED = 'The token is no longer accepted. Also sent for a token that is unknown, expired or not of this client'
+
+const KEY_SET = {
+  type: 'object',
+  required: ['keys'],
+  properties: { keys: { type: 'array', items: { type: 'object', required: ['kty', 'kid'] } } },
+}
 
 export const TOKEN_PATHS: Json = {
   '/oauth2/token': {
@@ -134,12 +141,28 @@ export const TOKEN_PATHS: Json = {
       responses: {
         200: {
           ...answer('The keys', undefined),
-          content: contents(['application/jwk-set+json'], {
-            type: 'object',
-            required: ['keys'],
-            properties: { keys: { type: 'array', items: { type: 'object', required: ['kty', 'kid'] } } },
-          }),
+          content: contents(['application/jwk-set+json'], KEY_SET),
         },
+        503: { $ref: '#/components/responses/503.unavailable' },
+      },
+    },
+  },
+}
+
+export const RECEIPT_PATHS: Json = {
+  [RECEIPT_KEYS_PATH]: {
+    get: {
+      operationId: 'getReceiptKeys',
+      summary: 'Public keys that prove receipts of books',
+      description: 'RFC 7517. Every key that has signed receipts; none is ever removed. No token is signed with them.',
+      tags: ['Markets'],
+      security: [],
+      responses: {
+        200: {
+          ...answer('The keys', undefined),
+          content: contents(['application/jwk-set+json'], KEY_SET),
+        },
+        404: { $ref: '#/components/responses/404.not_found' },
         503: { $ref: '#/components/responses/503.unavailable' },
       },
     },

@@ -6,6 +6,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import { BASE, type Encoding, EXTENDED } from '../channel/frame.ts'
+import type { ReceiptSigner } from '../channel/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../channel/replica.ts'
 import { NONE, ViewFeed } from '../channel/view-feed.ts'
 import type { Chunk } from './outbox.ts'
@@ -29,6 +30,8 @@ export interface BookChannelOptions {
   readonly place: number
   /** Requests an empty commit, so that a SNAPSHOT can be later than what was sent; false when there is no sequencer. */
   readonly requestCommit: () => boolean
+  /** Signs receipts for the heartbeats of the extended protocol; undefined: there are none. */
+  readonly receipts: ReceiptSigner | undefined
 }
 
 export class BookChannel implements MarketChannel {
@@ -46,13 +49,13 @@ export class BookChannel implements MarketChannel {
   #fannedOutVersion: number
 
   constructor(options: BookChannelOptions) {
-    const { replica, clock, place } = options
+    const { replica, clock, place, receipts } = options
     this.#options = options
     this.#replica = replica
     this.place = place
     this.bit = 1 << place
     this.#fannedOutVersion = replica.version
-    this.published = new ViewFeed(replica, replica.view, clock)
+    this.published = new ViewFeed(replica, replica.view, clock, receipts)
     this.#views = new Map([[replica.market.depth, this.published]])
   }
 
@@ -217,7 +220,8 @@ export class BookChannel implements MarketChannel {
     this.#lingerTimers.delete(depth)
     let view = this.#views.get(depth)
     if (view === undefined) {
-      view = new ViewFeed(this.#replica, this.#replica.openView(depth), this.#options.clock)
+      const { clock, receipts } = this.#options
+      view = new ViewFeed(this.#replica, this.#replica.openView(depth), clock, receipts)
       this.#views.set(depth, view)
     }
     return view

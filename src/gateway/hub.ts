@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Bus } from '../channel/bus.ts'
 import { heartbeatText, textFrame } from '../channel/frame.ts'
+import type { ReceiptSigner } from '../channel/receipt-signer.ts'
 import type { Replica } from '../channel/replica.ts'
 import type { ChannelType } from '../contract/channels.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
@@ -53,6 +54,8 @@ export interface HubOptions {
   readonly log: Log
   readonly metrics: GatewayMetrics
   readonly settings: HubSettings
+  /** Signs receipts for the heartbeats of the extended protocol; absent: there are none. */
+  readonly receipts?: ReceiptSigner | undefined
   /** Returns a number in [0, 1); spreads the closes of a drain. */
   readonly random: () => number
 }
@@ -218,10 +221,11 @@ export class Hub implements SessionHost {
   }
 
   #createMarket(replica: Replica): MarketStream {
-    const { bus, settings } = this.#options
+    const { bus, settings, receipts } = this.#options
     return new MarketStream({
       replica,
       clock: this.clock,
+      receipts,
       closeStaleSeconds: settings.closesStale ? settings.staleSeconds : 0,
       requestCommit: () => bus.requestCommit(replica.market.symbol),
       onDirty: (market) => {

@@ -5,6 +5,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Encoding } from '../channel/frame.ts'
+import type { ReceiptSigner } from '../channel/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../channel/replica.ts'
 import { NONE, type ViewFeed } from '../channel/view-feed.ts'
 import type { ChannelType } from '../contract/channels.ts'
@@ -31,6 +32,8 @@ export interface MarketStreamOptions {
   /** Called when a throttled subscription is added. */
   readonly onThrottled: () => void
   readonly requestCommit: () => boolean
+  /** Signs receipts for the heartbeats of the extended protocol; absent: there are none. */
+  readonly receipts?: ReceiptSigner | undefined
   /** Seconds without a live source after which subscribers are closed; 0 = never. */
   readonly closeStaleSeconds: number
   /** Called with the subscriptions to close. */
@@ -68,10 +71,10 @@ export class MarketStream {
   readonly #endListening: () => void
 
   constructor(options: MarketStreamOptions) {
-    const { replica, clock, requestCommit } = options
+    const { replica, clock, requestCommit, receipts } = options
     this.#options = options
     this.replica = replica
-    this.#book = new BookChannel({ replica, clock, place: 1, requestCommit })
+    this.#book = new BookChannel({ replica, clock, place: 1, requestCommit, receipts })
     this.#publication = new PublicationChannel(replica, this.#book.published, 3)
     this.channels = [new ExecutionChannel(replica, 0), this.#book, new TopChannel(replica, 2), this.#publication]
     this.#state = stateOf(replica)

@@ -250,6 +250,11 @@ const WRITES: Readonly<Record<string, Write>> = {
     },
     again: 'unchanged',
   },
+  'POST /receipt-keys': {
+    action: 'receipt_key.create',
+    prepare: async () => ({ path: '/receipt-keys' }),
+    again: 'another change',
+  },
   'PATCH /accounts/:id': {
     action: 'account.review',
     prepare: async () => ({ path: `/accounts/${await newAccount()}`, body: { summary_status: 'APPROVED' } }),

@@ -157,7 +157,7 @@ describe('a store', () => {
     expect(accepts(upgraded, client)).toBe(true)
     expect(await examineEncryption(db, key)).toMatchObject([{ verdict: 'warn', next: 'tidegate admin key encrypt' }])
 
-    expect(await encrypt(key)).toEqual({ encryption_key_id: key.id, signing_keys: 2, pepper: true })
+    expect(await encrypt(key)).toEqual({ encryption_key_id: key.id, signing_keys: 2, receipt_keys: 0, pepper: true })
     expect(await stored()).toEqual({ pepper: 'encrypted', keys: ['encrypted', 'encrypted'] })
     await upgraded.loader.refresh()
     expect(accepts(upgraded, client)).toBe(true)
@@ -169,7 +169,7 @@ describe('a store', () => {
     expect((await stored()).keys).toEqual(['ended', 'encrypted', 'encrypted'])
     const items = itemsOf(await listAudit(db, { limit: 100, order: 'DESC' }, { subject: key.id }))
     expect(items.filter(({ action }) => action === 'signing_key.encrypt')).toMatchObject([
-      { subject: key.id, detail: { signing_keys: 2, pepper: true } },
+      { subject: key.id, detail: { signing_keys: 2, receipt_keys: 0, pepper: true } },
     ])
   })
 
@@ -177,7 +177,7 @@ describe('a store', () => {
     const key = newKey()
     await node()
     await encrypt(key)
-    expect(await encrypt(key)).toEqual({ encryption_key_id: key.id, signing_keys: 0, pepper: false })
+    expect(await encrypt(key)).toEqual({ encryption_key_id: key.id, signing_keys: 0, receipt_keys: 0, pepper: false })
     const id = '0190a000-0000-7000-8000-000000000000'
     const jwk = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: 'd' }
     await db
@@ -186,7 +186,7 @@ describe('a store', () => {
       .values({ id, private_jwk: jwk, signs_from: '2030-01-01T00:00:00Z' })
       .execute()
     expect((await stored()).keys).toEqual(['encrypted', 'plain'])
-    expect(await encrypt(key)).toEqual({ encryption_key_id: key.id, signing_keys: 1, pepper: false })
+    expect(await encrypt(key)).toEqual({ encryption_key_id: key.id, signing_keys: 1, receipt_keys: 0, pepper: false })
     expect((await stored()).keys).toEqual(['encrypted', 'encrypted'])
     const items = itemsOf(await listAudit(db, { limit: 100, order: 'DESC' }, { subject: key.id }))
     expect(items.filter(({ action }) => action === 'signing_key.encrypt')).toHaveLength(2)

@@ -5,6 +5,7 @@
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import type { ReceiptSigner } from '../../src/channel/receipt-signer.ts'
 import { Replica } from '../../src/channel/replica.ts'
 import { Sequencer } from '../../src/channel/sequencer.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
@@ -180,6 +181,8 @@ function entry(channel: string): unknown {
 }
 
 export interface LiveStreamOptions {
+  /** Signs receipts; absent: there are none. */
+  readonly receipts?: (clock: VirtualClock) => ReceiptSigner
   readonly markets?: readonly string[]
   readonly depth?: number
   readonly settings?: Partial<HubSettings>
@@ -214,6 +217,7 @@ export class LiveStream {
       log: this.#log,
       metrics: this.metrics,
       settings: { ...SETTINGS, ...options.settings },
+      receipts: options.receipts?.(this.clock),
       random: () => this.random(),
     })
   }

@@ -28,6 +28,7 @@ import { lighterDeposits } from './202611221920-lighter-deposits.ts'
 import { fewerIndexes } from './202611222150-fewer-indexes.ts'
 import { changesByIndex } from './202611222240-changes-by-index.ts'
 import { publishMarkets } from './202611230050-publish-markets.ts'
+import { receiptKeys } from './202611230200-receipt-keys.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   fewerIndexes,
   changesByIndex,
   publishMarkets,
+  receiptKeys,
 ]

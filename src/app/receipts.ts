@@ -1,0 +1,52 @@
+/**
+ * Receipts of books (`receipts.enabled`): the signer that the stream uses, with the key and the issuer of the directory,
+ * and the creation of the first key. A store has one issuer, and one key of receipts at a time, for all nodes.
+ */
+import type { Directory } from '../auth/directory.ts'
+import type { DirectoryLoader } from '../auth/directory-loader.ts'
+import type { EncryptionKey } from '../auth/encryption-key.ts'
+import { ensureReceiptKey } from '../auth/receipt-keys.ts'
+import type { AuthTables } from '../auth/tables.ts'
+import type { Clock } from '../base/clock.ts'
+import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { ReceiptSigner } from '../channel/receipt-signer.ts'
+import type { Config } from '../config/settings.ts'
+import type { Db } from '../store/db.ts'
+
+interface ReceiptParts {
+  readonly config: Config
+  readonly directory: Directory
+  readonly clock: Clock
+  readonly metrics: MetricsRegistry
+}
+
+/** Undefined unless receipts are enabled. */
+export function createReceiptSigner({ config, directory, clock, metrics }: ReceiptParts): ReceiptSigner | undefined {
+  const signed = new Counter({
+    name: 'tidegate_receipts_signed_total',
+    help: 'Receipts of books that were signed',
+    registers: [metrics],
+  })
+  if (!config['receipts.enabled']) return undefined
+  return new ReceiptSigner({
+    clock,
+    current() {
+      const { authority, receiptSigningKey: key } = directory
+      if (authority === undefined || key?.privateKey === undefined) return undefined
+      return { issuer: authority.issuer, keyId: key.keyId, privateKey: key.privateKey }
+    },
+    onSigned: () => signed.inc(),
+  })
+}
+
+/** Creates the first key of receipts where there is none; the directory must be loaded. */
+export async function prepareReceipts(
+  { config, directory }: Pick<ReceiptParts, 'config' | 'directory'>,
+  db: Db,
+  loader: DirectoryLoader,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<void> {
+  if (!config['receipts.enabled'] || directory.receiptSigningKey !== undefined) return
+  await db.transaction<AuthTables, void>((transaction) => ensureReceiptKey(transaction, encryptionKey))
+  await loader.refresh()
+}

@@ -1,0 +1,80 @@
+/**
+ * Composes the stream: the hub with its settings, and the gateway that accepts connections to it. Settings that a reload
+ * changes are read where they are used.
+ */
+import type { Directory } from '../auth/directory.ts'
+import type { TokenVerifier } from '../auth/token-verifier.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import type { Bus } from '../channel/bus.ts'
+import type { Config } from '../config/settings.ts'
+import { createGateway, type Gateway } from '../gateway/gateway.ts'
+import { Hub } from '../gateway/hub.ts'
+import { createGatewayMetrics } from '../gateway/metrics.ts'
+import type { MarketReplicas } from '../markets/market-replicas.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { createReceiptSigner } from './receipts.ts'
+
+interface GatewayParts {
+  readonly config: Config
+  readonly current: { readonly config: Config }
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  readonly random: () => number
+  readonly directory: Directory
+  readonly verifier: TokenVerifier
+  readonly lifecycle: Lifecycle
+}
+
+export function startGateway(
+  parts: GatewayParts,
+  replicas: MarketReplicas,
+): { readonly hub: Hub; readonly gateway: Gateway } {
+  const { config, current, bus, clock, log, directory, lifecycle } = parts
+  const metrics = createGatewayMetrics(parts.metrics)
+  const hub = new Hub({
+    replicas: replicas.all,
+    bus,
+    clock,
+    log,
+    metrics,
+    receipts: createReceiptSigner(parts),
+    random: parts.random,
+    settings: {
+      heartbeatSeconds: config['stream.heartbeat_seconds'],
+      pingSeconds: config['stream.ping_seconds'],
+      silenceSeconds: config['stream.silence_seconds'],
+      staleSeconds: config['stream.stale_seconds'],
+      closesStale: config['stream.stale_action'] === 'close',
+      outboxBytesMax: config['stream.outbox_bytes_max'],
+      inboundPerSecond: config['stream.inbound_per_second'],
+      inboundBurst: config['stream.inbound_burst'],
+      get subscriptionsMax() {
+        return current.config['stream.subscriptions_max']
+      },
+      closesExpired: config['stream.token_expiry'] === 'close',
+    },
+  })
+  const gateway = createGateway({
+    hub,
+    directory,
+    verifier: parts.verifier,
+    clock,
+    log,
+    metrics,
+    settings: {
+      inboundBytesMax: config['stream.inbound_bytes_max'],
+      get connectionsPerClientMax() {
+        return current.config['stream.connections_per_client_max']
+      },
+      get connectionsMax() {
+        return current.config['stream.connections_max']
+      },
+    },
+  })
+  lifecycle.started('gateway', () => gateway.stop())
+  return { hub, gateway }
+}

@@ -1,0 +1,189 @@
+/**
+ * `tidegate prove`: checks receipts of books, against the messages that a client received or against a recording of the
+ * service. It needs no service: only the files and the public keys. Exit code 1 when anything failed, or nothing was
+ * proven.
+ */
+import { open } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
+import { openRecording } from '../feed/replay/reader.ts'
+import { readSignature, SIGNATURE_BYTES_MAX } from '../feed/replay/recording.ts'
+import { type CommandEnvironment, processEnvironment } from './environment.ts'
+import { linesOf } from './line-reader.ts'
+import { collectReceipts, FramesProof } from './prove-frames.ts'
+import { endRecordings, proveRecording } from './prove-recording.ts'
+import { type Finding, type ProvenBook, ReceiptList } from './receipt-list.ts'
+import { type ReceiptKeys, readReceiptKeys } from './receipt-proof.ts'
+import { printable } from './styled-line.ts'
+
+interface ProveOptions {
+  readonly receipts?: string
+  readonly keys: string
+  readonly json?: boolean
+}
+
+interface Verdict {
+  readonly ok: boolean
+  readonly files: readonly string[]
+  /** What the receipts were compared with. */
+  readonly against: 'messages' | 'recording'
+  readonly receipts: number
+  readonly proven: number
+  /** Valid ones of versions that lie between two messages of this client. */
+  readonly unmatched: number
+  readonly signers: readonly { readonly issuer: string; readonly keyId: string }[]
+  readonly books: readonly ProvenBook[]
+  readonly failures: readonly Finding[]
+}
+
+const KEYS_BYTES_MAX = 1_048_576
+const REQUEST_MILLISECONDS_MAX = 10_000
+
+const HELP = `
+FILE is either the messages that one client received over tidegate.v1, one per line (verify --save writes such a file),
+or a recording of the service. Several files of one kind are read in the given order. docs/receipts.md states what a
+receipt proves, and what it does not.
+
+Examples:
+  $ tidegate prove frames.jsonl --keys receipt-keys.json
+  $ tidegate prove frames.jsonl --keys https://stream.example/.well-known/tidegate-receipt-keys.json
+  $ tidegate prove 2026-11-23T14.recording --receipts frames.jsonl --keys receipt-keys.json --json`
+
+export function registerProve(program: Command, environment: CommandEnvironment = processEnvironment()): void {
+  program
+    .command('prove')
+    .summary('proves receipts of books')
+    .description('Rebuilds books from files, and compares them with the receipts that the service signed for them.')
+    .argument('<files...>', 'messages of tidegate.v1, one per line, or recordings')
+    .requiredOption('--keys <file|url>', 'the public keys of receipts, a JWK Set')
+    .option('--receipts <file>', 'lines with receipts, or with messages that contain them (default: the messages)')
+    .option('--json', 'report as JSON')
+    .addHelpText('after', HELP)
+    .action((files: string[], options: ProveOptions) => prove(files, options, environment))
+}
+
+async function prove(files: readonly string[], options: ProveOptions, environment: CommandEnvironment): Promise<void> {
+  const kinds = await Promise.all(files.map(isRecording))
+  const areRecordings = kinds[0] === true
+  if (kinds.some((kind) => kind !== areRecordings)) throw new Error('the files are messages or recordings, not both')
+  if (areRecordings && options.receipts === undefined) {
+    throw new Error('a recording has no receipts: name the file that has them with --receipts')
+  }
+  const receipts = new ReceiptList(await loadKeys(options.keys))
+  for (const file of options.receipts === undefined ? files : [options.receipts]) {
+    for await (const line of linesOf(file)) collectReceipts(line.trim(), receipts)
+  }
+  if (receipts.count === 0) receipts.report('receipts-missing', 'there is none')
+  if (areRecordings) await proveRecordings(files, receipts)
+  else await proveFrames(files, receipts)
+  const verdict: Verdict = {
+    ok: receipts.findings.length === 0,
+    files,
+    against: areRecordings ? 'recording' : 'messages',
+    receipts: receipts.count,
+    proven: receipts.countOf('proven'),
+    unmatched: receipts.countOf('unmatched'),
+    signers: receipts.signers(),
+    books: receipts.books(),
+    failures: receipts.findings,
+  }
+  environment.stdout.write(options.json === true ? `${JSON.stringify(verdict)}\n` : reportText(verdict))
+  if (!verdict.ok) environment.setExitCode(1)
+}
+
+async function proveRecordings(files: readonly string[], receipts: ReceiptList): Promise<void> {
+  for (const file of files) {
+    const reader = await openRecording(file)
+    try {
+      await proveRecording(reader, receipts)
+    } finally {
+      await reader.close()
+    }
+  }
+  endRecordings(receipts)
+}
+
+async function proveFrames(files: readonly string[], receipts: ReceiptList): Promise<void> {
+  const proof = new FramesProof(receipts)
+  for (const file of files) for await (const line of linesOf(file)) proof.onLine(line.trim())
+  proof.end()
+}
+
+async function isRecording(path: string): Promise<boolean> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    throw new Error(`${path} cannot be read: ${fileErrorText(error)}`)
+  })
+  try {
+    const bytes = Buffer.alloc(SIGNATURE_BYTES_MAX)
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0)
+    return readSignature(bytes.subarray(0, bytesRead)) !== undefined
+  } finally {
+    await file.close()
+  }
+}
+
+async function loadKeys(place: string): Promise<ReceiptKeys> {
+  const text = /^https?:\/\//.test(place) ? await fetchText(place) : readText(place)
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch (error) {
+    throw new Error(`the keys at ${place} are not JSON`, { cause: error })
+  }
+  const keys = readReceiptKeys(document)
+  if (keys === undefined) throw new Error(`the keys at ${place} are not a JWK Set`)
+  return keys
+}
+
+function readText(path: string): string {
+  try {
+    return readRegularFile(path, KEYS_BYTES_MAX).toString('utf8')
+  } catch (error) {
+    throw new Error(`the keys in ${path} cannot be read: ${fileErrorText(error)}`)
+  }
+}
+
+async function fetchText(url: string): Promise<string> {
+  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX) })
+  if (response.status !== 200) {
+    await response.body?.cancel()
+    throw new Error(`${url} answered with status ${response.status}`)
+  }
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const part of response.body ?? []) {
+    text += decoder.decode(part, { stream: true })
+    if (text.length > KEYS_BYTES_MAX) throw new Error(`the answer of ${url} is too long`)
+  }
+  return text
+}
+
+function reportText({ files, against, receipts, proven, unmatched, signers, books, failures, ok }: Verdict): string {
+  const compared = against === 'recording' ? 'the recorded books' : 'the books that the messages give'
+  const lines = [
+    `${files.join(', ')}: ${countText(receipts, 'receipt')}, ${proven} proven with ${compared}`,
+    ...signers.map(({ issuer, keyId }) => `  signed by ${issuer}, key ${keyId}`),
+    ...books.map(
+      ({ market, depth, proven: ofBook, first, last }) =>
+        `  ${market}, ${depth === 0 ? 'all levels' : `depth ${depth}`}: ${ofBook} proven, from ${first} to ${last}`,
+    ),
+  ]
+  if (unmatched > 0) {
+    lines.push(
+      `  ${unmatched} valid, but of a version before the first message or between two: only a recording can prove them`,
+    )
+  }
+  for (const { name, rule, count, examples } of failures) {
+    lines.push('', `${name} (${count}): ${rule}`, ...examples.map((example) => `  ${example}`))
+  }
+  lines.push('', ok ? 'No failures.' : `${countText(sum(failures), 'failure')}.`)
+  return lines.map((line) => `${printable(line)}\n`).join('')
+}
+
+function sum(failures: readonly Finding[]): number {
+  return failures.reduce((total, { count }) => total + count, 0)
+}
+
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}

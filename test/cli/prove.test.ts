@@ -1,0 +1,270 @@
+/** `tidegate prove` with the messages of a stream: what it proves, and every way in which files can be wrong. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { type ReceiptClaims, ReceiptSigner } from '../../src/channel/receipt-signer.ts'
+import { ProofBook } from '../../src/cli/proof-book.ts'
+import { registerProve } from '../../src/cli/prove.ts'
+import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
+import { deepBook, LiveStream } from '../gateway/live-stream.ts'
+import { runCommand } from '../support/command-run.ts'
+import { Random } from '../support/random.ts'
+import { keySetOf, newReceiptIssuer, partsOf, signReceipt } from '../support/receipts.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-prove-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const issuer = newReceiptIssuer()
+const SEED = 20261123
+
+/** The lines that sessions with these params receive while two markets change at random for some seconds. */
+function received(
+  sessions: readonly { readonly params?: object; readonly markets?: readonly string[] }[],
+  steps = 300,
+) {
+  const random = new Random(SEED)
+  const markets = ['AAAUSD', 'BBBUSD']
+  const stream = new LiveStream({
+    markets,
+    depth: 50,
+    settings: { heartbeatSeconds: 1 },
+    receipts: (clock) => new ReceiptSigner({ clock, current: () => issuer, onSigned: () => undefined }),
+  })
+  for (const market of markets) stream.snapshot(deepBook(60, 10), market)
+  const clients = sessions.map(({ params = {}, markets: subscribed = markets }) => {
+    const client = stream.connect({ subprotocol: 'tidegate.v1' })
+    const books = subscribed.map((market) => ({ type: 'market_data', params: { market, ...params } }))
+    return { client, lines: client.ask({ type: 'subscribe', channels: [...books, { type: 'heartbeat' }] }) }
+  })
+  for (let step = 0; step < steps; step++) {
+    stream.update([randomChange(random)], [], random.integer(2) === 0 ? 'AAAUSD' : 'BBBUSD')
+    stream.clock.advance(random.integer(40))
+    for (const { client, lines } of clients) lines.push(...client.read())
+  }
+  stream.clock.advance(1_000)
+  return clients.map(({ client, lines }) => [...lines, ...client.read()])
+}
+
+function randomChange(random: Random): LevelChange {
+  const side = random.integer(2) === 0 ? BID : ASK
+  const rank = 1 + random.integer(60)
+  return { side, price: side === BID ? 10_000_000 - rank : 10_000_000 + rank, amount: random.integer(4) * 5 }
+}
+
+let files = 0
+function save(lines: readonly string[]): string {
+  const path = join(folder, `${files++}.jsonl`)
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''))
+  return path
+}
+
+interface Report {
+  readonly exitCode: number
+  readonly ok: boolean
+  readonly receipts: number
+  readonly proven: number
+  readonly unmatched: number
+  readonly books: readonly { readonly market: string; readonly depth: number; readonly proven: number }[]
+  readonly failures: readonly { readonly name: string; readonly count: number }[]
+}
+
+async function prove(
+  lines: readonly string[],
+  more: readonly string[] = [],
+  keys: object = keySetOf(issuer),
+): Promise<Report> {
+  const run = runCommand(registerProve, [
+    'prove',
+    save(lines),
+    '--keys',
+    save([JSON.stringify(keys)]),
+    '--json',
+    ...more,
+  ])
+  const { exitCode, error } = await run.ended
+  expect(error).toBe('')
+  return { exitCode, ...(JSON.parse(run.stdout.text) as Omit<Report, 'exitCode'>) }
+}
+
+const namesOf = ({ failures }: Report) => failures.map(({ name }) => name)
+
+/** All receipts of the lines, each once. */
+function receiptsOf(lines: readonly string[]): string[] {
+  return [
+    ...new Set(lines.flatMap((line) => [...line.matchAll(/"receipt":"([^"]+)"/g)].map((match) => match[1] as string))),
+  ]
+}
+
+const claimsOf = (receipt: string) => {
+  const { iss: _issuer, ...claims } = partsOf(receipt).payload
+  return claims as unknown as ReceiptClaims
+}
+
+/** The lines with one receipt replaced by another one, wherever it occurs. */
+const replaced = (lines: readonly string[], receipt: string, by: string) =>
+  lines.map((line) => line.replaceAll(receipt, by))
+
+const [lines] = received([{}]) as [string[]]
+const all = receiptsOf(lines)
+const last = all.at(-1) as string
+
+describe('prove, with the messages of a session', () => {
+  it('proves every receipt, and says which books at which times', async () => {
+    expect(all.length).toBeGreaterThan(10)
+    const report = await prove(lines)
+    expect(report).toMatchObject({
+      exitCode: 0,
+      ok: true,
+      receipts: all.length,
+      proven: all.length,
+      unmatched: 0,
+      failures: [],
+    })
+    expect(report.books.map(({ market, depth }) => [market, depth])).toEqual([
+      ['AAAUSD', 50],
+      ['BBBUSD', 50],
+    ])
+    const run = runCommand(registerProve, ['prove', save(lines), '--keys', save([JSON.stringify(keySetOf(issuer))])])
+    await run.ended
+    expect(run.stdout.text).toContain(
+      `${all.length} receipts, ${all.length} proven with the books that the messages give`,
+    )
+    expect(run.stdout.text).toContain('signed by https://service.test, key key-1')
+    expect(run.stdout.text).toMatch(/AAAUSD, depth 50: \d+ proven, from 2026-01-01T00:00:\d\d\.\d{9}Z to /)
+    expect(run.stdout.text).toContain('No failures.')
+  })
+
+  it('proves those of a limited depth, and those that another file has', async () => {
+    const [deep] = received([{ params: { depth: 5 } }]) as [string[]]
+    expect(await prove(deep)).toMatchObject({ exitCode: 0, proven: receiptsOf(deep).length })
+    const other = save([...all.slice(0, 3), lines.findLast((line) => line.includes(last)) as string])
+    expect(await prove(lines, ['--receipts', other])).toMatchObject({ exitCode: 0, proven: expect.any(Number) })
+  })
+
+  it('reports receipts of versions that an interval conflated, and those from before the first message, as unmatched', async () => {
+    const [current, throttled] = received([{}, { params: { interval_ms: 250 } }]) as [string[], string[]]
+    expect(await prove(current)).toMatchObject({ exitCode: 0, unmatched: 0 })
+    const report = await prove(throttled)
+    expect(report).toMatchObject({ exitCode: 0, receipts: receiptsOf(throttled).length })
+    expect(report.unmatched).toBeGreaterThan(0)
+    expect(report.proven + report.unmatched).toBe(report.receipts)
+  })
+
+  it('follows a book over connections that resume', async () => {
+    const half = Math.floor(lines.length / 2)
+    const paths = [save(lines.slice(0, half)), save(lines.slice(half))]
+    const keys = save([JSON.stringify(keySetOf(issuer))])
+    const run = runCommand(registerProve, ['prove', ...paths, '--keys', keys, '--json'])
+    expect((await run.ended).exitCode).toBe(0)
+    expect(JSON.parse(run.stdout.text)).toMatchObject({ ok: true, proven: all.length })
+    // Without the first file, the book that the second one continues is not known.
+    const alone = runCommand(registerProve, ['prove', paths[1] as string, '--keys', keys, '--json'])
+    expect((await alone.ended).exitCode).toBe(1)
+    expect(alone.stdout.text).toContain('message-missing')
+  })
+})
+
+describe('prove reports', () => {
+  it('a message that was removed', async () => {
+    const place = lines.findIndex((line, index) => index > 20 && line.includes('"UPDATE"'))
+    const report = await prove(lines.toSpliced(place, 1))
+    expect(report.exitCode).toBe(1)
+    expect(namesOf(report)).toEqual(['message-missing', 'cursor-unknown'])
+  })
+
+  it('an amount that was changed', async () => {
+    const place = lines.findIndex((line) => line.includes('"SNAPSHOT"') && line.includes('AAAUSD'))
+    const changed = lines.with(place, (lines[place] as string).replace('"amount":"0.0010"', '"amount":"0.0011"'))
+    const report = await prove(changed)
+    expect(report.exitCode).toBe(1)
+    expect(namesOf(report)).toEqual(['digest-differs'])
+    expect(report.books.map(({ market }) => market)).toContain('BBBUSD')
+  })
+
+  it.each<[string, string, (receipt: string) => string]>([
+    [
+      'a changed payload',
+      'signature-wrong',
+      (receipt) => signedLike(receipt, { ...claimsOf(receipt), digest: '0'.repeat(16) }),
+    ],
+    [
+      'another digest',
+      'digest-differs',
+      (receipt) => signReceipt(issuer, { ...claimsOf(receipt), digest: '0'.repeat(16) }),
+    ],
+    [
+      'a cursor that was never sent',
+      'cursor-unknown',
+      (receipt) => signReceipt(issuer, { ...claimsOf(receipt), cursor: 'KbYAR8_u.1' }),
+    ],
+    [
+      'a later time',
+      'time-differs',
+      (receipt) => signReceipt(issuer, { ...claimsOf(receipt), time: '2026-01-02T00:00:00.000000000Z' }),
+    ],
+    ['a smaller depth', 'depth-differs', (receipt) => signReceipt(issuer, { ...claimsOf(receipt), depth: 5 })],
+    ['another market', 'market-differs', (receipt) => signReceipt(issuer, { ...claimsOf(receipt), market: 'CCCUSD' })],
+    [
+      'a missing member',
+      'receipt-malformed',
+      (receipt) => signReceipt(issuer, { ...claimsOf(receipt), digest: undefined as never }),
+    ],
+    ['the type of a token', 'receipt-type', (receipt) => signReceipt(issuer, claimsOf(receipt), { typ: 'at+jwt' })],
+    ['no algorithm', 'receipt-type', (receipt) => signReceipt(issuer, claimsOf(receipt), { alg: 'none' })],
+    ['an unknown key', 'key-unknown', (receipt) => signReceipt(newReceiptIssuer('key-2'), claimsOf(receipt))],
+    [
+      'a key that is not that of its id',
+      'signature-wrong',
+      (receipt) => signReceipt(newReceiptIssuer(), claimsOf(receipt)),
+    ],
+    ['noise', 'receipt-malformed', () => 'noise'],
+  ])('a receipt with %s as %s, and proves the others', async (_, name, forge) => {
+    const report = await prove(replaced(lines, last, forge(last)))
+    expect(namesOf(report)).toEqual([name])
+    expect(report).toMatchObject({ exitCode: 1, ok: false, proven: all.length - 1 })
+  })
+
+  it('lines that are no messages of tidegate.v1, and a file without receipts', async () => {
+    const base = lines.map((line) => line.replace(/,"stream":.*$/, '}'))
+    expect(namesOf(await prove(base))).toEqual(['frame-malformed', 'cursor-unknown'])
+    expect(namesOf(await prove([...lines, '{"channel":']))).toEqual(['frame-malformed'])
+    const without = lines.filter((line) => !line.includes('"receipt"'))
+    expect(await prove(without)).toMatchObject({ exitCode: 1, failures: [{ name: 'receipts-missing' }] })
+  })
+
+  it('files and keys that cannot be read', async () => {
+    const errorOf = async (...args: readonly string[]) =>
+      (await runCommand(registerProve, ['prove', ...args]).ended).error
+    const frames = save(lines)
+    expect(await errorOf(join(folder, 'none'), '--keys', frames)).toMatch(/none cannot be read: ENOENT/)
+    expect(await errorOf(frames, '--keys', join(folder, 'none'))).toMatch(/the keys in .*none cannot be read: ENOENT/)
+    expect(await errorOf(frames, '--keys', save(['[]']))).toMatch(/are not a JWK Set/)
+    expect(await errorOf(frames, '--keys', save(['{']))).toMatch(/are not JSON/)
+  })
+})
+
+describe('the digest of prove', () => {
+  it('is that of the page about the extended protocol', () => {
+    const book = new ProofBook()
+    expect(book.digest()).toBe('0000000000000000')
+    book.set('bids', '100.00', '1.5000')
+    expect(book.digest()).toBe('720a0d8edf5f56db')
+    book.set('asks', '100.01', '12345678.9012')
+    expect(book.digest()).toBe('7a6182355f8de12d')
+    book.set('bids', '99.99', '0.0001')
+    book.set('asks', '200.00', '1.0000')
+    expect(book.digest()).toBe('d40b92e8fa3df3b5')
+    expect(book.digest(1)).toBe('7a6182355f8de12d')
+    book.set('bids', '99.99', '0')
+    book.set('asks', '200.00', '0')
+    expect(book.digest()).toBe('7a6182355f8de12d')
+  })
+})
+
+/** The receipt with other claims and the old signature. */
+function signedLike(receipt: string, claims: ReceiptClaims): string {
+  const [header, , signature] = receipt.split('.')
+  const payload = Buffer.from(JSON.stringify({ iss: issuer.issuer, ...claims })).toString('base64url')
+  return `${header}.${payload}.${signature}`
+}

@@ -1,0 +1,117 @@
+/**
+ * The commands of docs/receipts.md, executed against a service that signs receipts and records: what its page says can
+ * be proven is proven, with the messages and with the recording.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ReceiptClaims } from '../../src/channel/receipt-signer.ts'
+import { registerProve } from '../../src/cli/prove.ts'
+import { registerVerify } from '../../src/cli/verify.ts'
+import { runCommand } from '../support/command-run.ts'
+import { keySetOf, newReceiptIssuer, partsOf, signReceipt } from '../support/receipts.ts'
+import { market, type ServiceInside, startServiceInside, temporaryFolder } from '../support/running-service.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/receipts.md'), 'utf8')
+const commands = page.split('\n').filter((line) => /^(tidegate|curl) /.test(line))
+
+const folder = temporaryFolder()
+const inFolder = (name: string) => join(folder.path, name)
+/** Placeholders of the page, and what they are here. */
+const words = new Map<string, string>()
+let service: ServiceInside
+
+beforeAll(async () => {
+  const recordings = inFolder('recordings')
+  service = await startServiceInside(folder.path, [market('BTC', 2, 100)], {
+    'receipts.enabled': 'true',
+    'recording.dir': recordings,
+    'stream.drain_seconds': 0,
+  })
+  const { clientId, clientSecret } = await service.operator.createClient()
+  const credentials = { client_id: clientId, client_secret: clientSecret, auth_url: service.http, ws_url: service.ws }
+  writeFileSync(inFolder('client.json'), JSON.stringify(credentials))
+  words.set('https://stream.example', service.http)
+  for (const name of ['frames.jsonl', 'receipt-keys.json']) words.set(name, inFolder(name))
+})
+afterAll(() => folder.remove())
+
+function argumentsOf(command: string): string[] {
+  return command.split(' ').map((word) => {
+    for (const [placeholder, value] of words) if (word.startsWith(placeholder)) return word.replace(placeholder, value)
+    return word
+  })
+}
+
+const commandWith = (text: string) => argumentsOf(commands.find((command) => command.includes(text)) as string).slice(1)
+
+async function prove(args: readonly string[]) {
+  const run = runCommand(registerProve, [...args, '--json'])
+  const { exitCode, error } = await run.ended
+  expect(error).toBe('')
+  return { exitCode, report: JSON.parse(run.stdout.text) }
+}
+
+describe('the commands of the page about receipts', () => {
+  it('keep messages and keys, and prove the receipts with the messages', async () => {
+    const verify = commandWith('verify').map((word) => (word === '3600' ? '60' : word))
+    const run = runCommand(registerVerify, [...verify, '--credentials', inFolder('client.json')])
+    const receipts = () => new Set(readFileSync(inFolder('frames.jsonl'), 'utf8').match(/"receipt":"[^"]+"/g)).size
+    await expect.poll(receipts, { timeout: 20_000, interval: 100 }).toBeGreaterThanOrEqual(3)
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    const [, , keyFile, keyAddress] = argumentsOf(commands.find((command) => command.startsWith('curl')) as string)
+    writeFileSync(keyFile as string, await (await fetch(keyAddress as string)).text())
+    const count = receipts()
+    const { exitCode, report } = await prove(commandWith('prove frames.jsonl'))
+    expect(report).toMatchObject({ ok: true, receipts: count, proven: count, unmatched: 0 })
+    expect(report.books).toMatchObject([{ market: 'BTCUSD', depth: 100, proven: count }])
+    expect(exitCode).toBe(0)
+    expect(await service.operator.metric('tidegate_receipts_signed_total')).toBeGreaterThanOrEqual(3)
+  })
+
+  it('prove them with the recording, which no receipt of another book agrees with', async () => {
+    await service.stop()
+    const [name] = readdirSync(inFolder('recordings')).filter((file) => file.endsWith('.recording'))
+    const placeholder = /\S+\.recording/.exec(commands.join(' '))?.[0] as string
+    words.set(placeholder, join(inFolder('recordings'), name as string))
+    const args = commandWith(placeholder)
+    const { exitCode, report } = await prove(args.filter((word) => word !== '--json'))
+    expect(report).toMatchObject({ ok: true, against: 'recording', unmatched: 0, failures: [] })
+    expect(report.proven).toBeGreaterThanOrEqual(3)
+    expect(exitCode).toBe(0)
+    const issuer = newReceiptIssuer()
+    const receipt = /"receipt":"([^"]+)"/.exec(readFileSync(inFolder('frames.jsonl'), 'utf8'))?.[1] as string
+    const { iss: _issuer, ...claims } = partsOf(receipt).payload as unknown as ReceiptClaims & { readonly iss: string }
+    const forged = [
+      claims,
+      { ...claims, digest: '0123456789abcdef' },
+      { ...claims, time: '2026-01-01T00:00:00.000000000Z' },
+      { ...claims, depth: 10 },
+      { ...claims, amount_decimals: 2 },
+      { ...claims, market: 'ETHUSD' },
+    ].map((forgedClaims) => signReceipt(issuer, forgedClaims))
+    writeFileSync(inFolder('forged.txt'), forged.join('\n'))
+    writeFileSync(inFolder('keys.json'), JSON.stringify(keySetOf(issuer)))
+    const recording = args[1] as string
+    const other = await prove([
+      'prove',
+      recording,
+      '--receipts',
+      inFolder('forged.txt'),
+      '--keys',
+      inFolder('keys.json'),
+    ])
+    expect(other.exitCode).toBe(1)
+    expect(other.report.proven).toBe(1)
+    expect(
+      other.report.failures.map((failure: { name: string; count: number }) => [failure.name, failure.count]),
+    ).toEqual([
+      ['digest-differs', 1],
+      ['time-differs', 1],
+      ['depth-differs', 1],
+      ['decimals-differ', 1],
+      ['version-not-recorded', 1],
+    ])
+  })
+})

@@ -1,0 +1,45 @@
+/** Receipts for tests: issuers with a key, receipts signed by hand, and their parts. */
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import type { ReceiptClaims, ReceiptIssuer } from '../../src/channel/receipt-signer.ts'
+
+export interface TestReceiptIssuer extends ReceiptIssuer {
+  readonly publicKey: KeyObject
+}
+
+export function newReceiptIssuer(keyId = 'key-1'): TestReceiptIssuer {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { issuer: 'https://service.test', keyId, privateKey, publicKey }
+}
+
+/** The JWK Set that publishes the keys of these issuers. */
+export function keySetOf(...issuers: readonly TestReceiptIssuer[]): { readonly keys: readonly object[] } {
+  return {
+    keys: issuers.map(({ keyId, publicKey }) => ({ ...publicKey.export({ format: 'jwk' }), kid: keyId, use: 'sig' })),
+  }
+}
+
+/** A JWS over any header and payload. */
+export function signJws(header: object, payload: object, privateKey: KeyObject): string {
+  const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+  const signed = `${encode(header)}.${encode(payload)}`
+  const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  return `${signed}.${signature.toString('base64url')}`
+}
+
+export function signReceipt(
+  { issuer, keyId, privateKey }: TestReceiptIssuer,
+  claims: ReceiptClaims,
+  header: object = {},
+): string {
+  return signJws(
+    { alg: 'ES256', typ: 'tidegate-receipt+jws', kid: keyId, ...header },
+    { iss: issuer, ...claims },
+    privateKey,
+  )
+}
+
+export function partsOf(receipt: string | undefined) {
+  const [header = '', payload = '', signature = ''] = (receipt ?? '').split('.')
+  const parse = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>
+  return { header: parse(header), payload: parse(payload), signed: `${header}.${payload}`, signature }
+}
