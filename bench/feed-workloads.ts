@@ -223,10 +223,17 @@ function bitstamp(): Workload {
       const protocol = BITSTAMP.createProtocol({ restUrl: '' })
       const begin = async (symbol: string) => {
         const recording = recordings.find(({ pair }) => pair === symbol)
-        const first = recording?.frames[0]?.text ?? ''
-        const microseconds = Number(/"microtimestamp":"([0-9]+)"/.exec(first)?.[1])
-        const side = (levels: readonly LevelText[] = []) => levels.map(([price, amount]) => ({ price, amount }))
-        const { bids, asks } = recording?.snapshot ?? {}
+        if (recording === undefined) return { problem: 'not recorded' }
+        // The book after the first message, which brackets it.
+        const { data } = JSON.parse(recording.frames[0]?.text ?? '') as {
+          data: PlainLevels & { microtimestamp: string }
+        }
+        const microseconds = Number(data.microtimestamp)
+        const book = new PlainBook()
+        book.apply(recording.snapshot)
+        book.apply(data)
+        const side = (levels: readonly LevelText[]) => levels.map(([price, amount]) => ({ price, amount }))
+        const { bids, asks } = book.levels()
         return { value: { isSnapshot: true, microseconds, bids: side(bids), asks: side(asks) } }
       }
       return { ...protocol, fetchSnapshot: begin }

@@ -17,6 +17,7 @@ import type { VenueMessage, VenueProtocol } from '../src/feed/venue.ts'
 import { pairMetrics, venueMetrics } from '../src/feed/venue-metrics.ts'
 import { VenuePair } from '../src/feed/venue-pair.ts'
 import { VenueSource } from '../src/feed/venue-source.ts'
+import { VenueTradeBridge } from '../src/feed/venue-trade-bridge.ts'
 import { VenueTrades } from '../src/feed/venue-trades.ts'
 import { VENUE_NAMES } from '../src/feed/venues.ts'
 import { END_FRAME, LISTINGS_FRAME, nowMicroseconds, STAMP_DIGITS } from './feed-venue.ts'
@@ -111,12 +112,14 @@ async function readAll(workload: Workload, passes: number): Promise<number> {
     const counter = new EventCounter(workload)
     const protocol = workload.createProtocol()
     const pairs = createPairs(workload, protocol, counter)
+    const bridge = createBridge(protocol, pairs)
     // Fetched data is available after this tick.
     await new Promise((resolve) => setImmediate(resolve))
     const started = cpuMicroseconds()
     for (const { text } of frames) {
       for (const message of protocol.read(text)) {
         if (message.kind === 'book') pairs.get(message.symbol)?.apply(message.data)
+        else if (message.kind === 'trades' && bridge !== undefined) bridge.take(message.symbol, message.trades)
         else if (message.kind === 'trades') pairs.get(message.symbol)?.trade(message.trades, message.isRepeat)
       }
     }
@@ -125,6 +128,22 @@ async function readAll(workload: Workload, passes: number): Promise<number> {
     for (const pair of pairs.values()) pair.stop()
   }
   return perSecond(frames.length * passes, microseconds)
+}
+
+/** Numbers the trades of venues that do not; nothing interrupts them here. */
+function createBridge(
+  { hasUnnumberedTrades }: VenueProtocol<unknown>,
+  pairs: ReadonlyMap<string, VenuePair<unknown>>,
+): VenueTradeBridge | undefined {
+  if (hasUnnumberedTrades !== true) return undefined
+  return new VenueTradeBridge({
+    clock,
+    random: Math.random,
+    log,
+    fetchPage: () => Promise.resolve({ problem: 'not recorded' }),
+    position: () => undefined,
+    pass: (symbol, trades, isRepeat) => pairs.get(symbol)?.trade(trades, isRepeat),
+  })
 }
 
 function createPairs(
@@ -260,9 +279,11 @@ function beginning({ listings }: Workload): VenueMessage<unknown>[] {
 class EventCounter {
   readonly markets: readonly SourceMarket[]
   readonly #reasons: string[] = []
+  readonly #venue: string
   #events = 0
 
-  constructor({ listings, depths }: Workload, onEvent: () => void = () => undefined) {
+  constructor({ venue, listings, depths }: Workload, onEvent: () => void = () => undefined) {
+    this.#venue = venue
     this.markets = listings.map(({ symbol, priceDecimals, amountDecimals }) => ({
       venueSymbol: symbol,
       market: {
@@ -284,7 +305,7 @@ class EventCounter {
   /** A connector that loses the sequence of frames measures nothing. */
   expectClean(): void {
     if (this.#events === 0 || this.#reasons.length > 0) {
-      throw new Error(`${this.#events} events; lost: ${this.#reasons.slice(0, 3).join('; ')}`)
+      throw new Error(`${this.#venue}: ${this.#events} events; lost: ${this.#reasons.slice(0, 3).join('; ')}`)
     }
   }
 }
