@@ -7,7 +7,7 @@ import { VENUE_NAMES, VENUES } from '../../src/feed/venues.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const TABLE = 'src/feed/venues.ts'
 /** Folders of `src/feed` that hold another kind of source. */
-const OTHER_SOURCES = ['module', 'publication', 'replay', 'simulator', 'tidegate']
+const OTHER_SOURCES = ['module', 'publication', 'raw', 'replay', 'simulator', 'tidegate']
 
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
