@@ -126,6 +126,39 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(1)
   })
 
+  test('of Bybit and Bitstamp are found, missed, or finer than their market', async () => {
+    const bybit = (symbol: string, tickSize: string) => {
+      return { symbol, status: 'Trading', priceFilter: { tickSize }, lotSizeFilter: { basePrecision: '0.000001' } }
+    }
+    const list = [bybit('BTCUSDT', '0.01'), bybit('FINEUSDT', '0.0001')]
+    const bitstamp = { url_symbol: 'btcusd', base_decimals: 8, counter_decimals: 0, trading: 'Enabled' }
+    const pairs = [bitstamp, { ...bitstamp, url_symbol: 'xrpusd', counter_decimals: 5 }]
+    const server = createHttpServer((request, response) =>
+      response.end(JSON.stringify(request.url?.startsWith('/v5/') === true ? { retCode: 0, result: { list } } : pairs)),
+    )
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    closers.push(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const flags = {
+      markets: JSON.stringify([
+        market('BTC', 'bybit:BTCUSDT', 'bybit:XUSDT', 'bybit:FINEUSDT'),
+        market('XBT', 'bitstamp:btcusd', 'bitstamp:nousd', 'bitstamp:xrpusd'),
+      ]),
+      'feeds.bybit.rest_url': `http://127.0.0.1:${port}`,
+      'feeds.bitstamp.rest_url': `http://127.0.0.1:${port}`,
+    }
+    const loaded = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
+    const { problems, goodCount } = await checkSources(loaded.config, loaded.origins, createSystemClock())
+    expect(problems.map(({ key, message }) => `${key} ${message}`).toSorted()).toEqual([
+      expect.stringMatching(/^markets\[0\]\S* .*bybit:XUSDT, which bybit does not list/),
+      expect.stringMatching(/^markets\[0\]\S* .*4/),
+      expect.stringMatching(/^markets\[1\]\S* .*bitstamp:nousd, which bitstamp does not list/),
+      expect.stringMatching(/^markets\[1\]\S* .*5/),
+    ])
+    expect(goodCount).toBe(2)
+  })
+
   test('cause a warning when they share the feed of another pair', async () => {
     const product = { price_increment: '0.01', base_increment: '0.00000001', status: 'online', alias: '' }
     const products = [
