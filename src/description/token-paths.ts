@@ -162,7 +162,11 @@ export const RECEIPT_PATHS: Json = {
           ...answer('The keys', undefined),
           content: contents(['application/jwk-set+json'], KEY_SET),
         },
-        404: { $ref: '#/components/responses/404.not_found' },
+        404: {
+          description: '`not_found`: this service has not signed any receipts',
+          headers: headersOf(['X-Request-Id']),
+          content: contents(['application/problem+json'], { $ref: '#/components/schemas/Problem' }),
+        },
         503: { $ref: '#/components/responses/503.unavailable' },
       },
     },

@@ -46,6 +46,7 @@ it('an encrypted service starts only with its key, and continues with new signin
   // No key is left to encrypt.
   expect(await first.operator.call('POST', '/signing-keys/encrypt', {})).toMatchObject({
     signing_keys: 0,
+    receipt_keys: 0,
     pepper: false,
   })
   await stop()

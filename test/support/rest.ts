@@ -134,6 +134,7 @@ export class RestNode {
       scopes: servedScopes(true, true),
       tokenRatePerSecond: 100_000,
       issuesTokens: true,
+      signsReceipts: true,
       publicUrl: '',
       gateway: { check: async () => undefined, upgrade: (_request, socket) => socket.destroy() },
       modules: [
