@@ -81,7 +81,7 @@ Each setting takes its value from the first of these sources that contains it:
 4. the default.
 
 SIGHUP makes a running service reload all of this, with the same flags. Keys marked *Live* are applied at once,
-and the certificate of the public listener is read again; every other key that has changed is named in the log and keeps
+and the certificates of the public and the ingest listener are read again; every other key that has changed is named in the log and keeps
 its old value until the next start. A configuration with a problem changes nothing. Neither does one that looks like a
 truncated file: an empty file that would change values, or no markets while the service has some (to serve none, restart
 the service). The log contains the reason. Markets are added and removed without dropping a connection: a subscriber of one that is
@@ -122,7 +122,7 @@ feeds:
 ${table(['member', 'meaning'], UPSTREAM_MEMBERS)}
 
 Names have ${FEED_NAME_WORDS};
-\`module\`, \`replay\` and \`simulator\` are reserved, and no name ends in \`-rest\`. The feeds
+\`ingest\`, \`module\`, \`replay\` and \`simulator\` are reserved, and no name ends in \`-rest\`. The feeds
 ${listed(VENUE_NAMES.map((name) => `\`${name}\``))} exist by default. The flags \`--feeds.NAME.url\` and
 \`--feeds.NAME.rest_url\`, the variables \`TIDEGATE_FEEDS_NAME_URL\` and \`TIDEGATE_FEEDS_NAME_REST_URL\` (\`-\` as \`_\`)
 and flat keys of the file replace single addresses. A new or changed feed needs a restart: a reload whose markets name a

@@ -23,6 +23,7 @@ import { createPoolMetrics } from '../deposit-instructions/pool-metrics.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Hub } from '../gateway/hub.ts'
+import type { Ingest } from '../ingest/ingest.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
 import { changeMarkets, type Markets } from '../markets/market-changes.ts'
@@ -49,6 +50,7 @@ import { prepareReceipts } from './receipts.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { startGateway } from './start-gateway.ts'
+import { createIngest, type IngestListener, startIngestListener } from './start-ingest.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
@@ -81,6 +83,8 @@ export interface ServiceAddresses {
   readonly http: string
   readonly ws: string
   readonly operator: string
+  /** That of publishers; absent without `ingest.port`. */
+  readonly ingest?: string
   /** The address that customers use: `http.public_url`, or the listener's. */
   readonly publicUrl: string
 }
@@ -108,6 +112,7 @@ interface Parts extends ServiceOptions {
   readonly verifier: TokenVerifier
   readonly signal: AbortSignal
   readonly demoPage: DemoPage | undefined
+  readonly ingest: Ingest | undefined
   readonly state: {
     schema: SchemaState | undefined
     /** Set once, when the start has completed. */
@@ -134,6 +139,7 @@ interface ReloadedModules {
   readonly markets: Markets
   readonly hub: Hub
   readonly listener: PublicListener
+  readonly ingest: IngestListener | undefined
   readonly ledger: LedgerUpkeep
 }
 
@@ -149,6 +155,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const directory = new Directory()
   const current = { config: options.config }
   const metrics = createMetricsRegistry()
+  const verifier = createVerifier({ ...options, directory })
   const parts: Parts = {
     ...options,
     current,
@@ -157,9 +164,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     quotas: createQuotas(metrics, current),
     bus: options.bus ?? createMemoryBus(),
     directory,
-    verifier: createVerifier({ ...options, directory }),
+    verifier,
     signal: options.signal ?? new AbortController().signal,
     demoPage: createDemoPage(options, directory, current),
+    ingest: createIngest({ ...options, current, metrics, directory, verifier }),
     state: { schema: undefined, started: false, draining: false },
   }
   try {
@@ -189,9 +197,11 @@ async function startParts(parts: Parts): Promise<Service> {
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop())
+  const ingest = await startIngestListener(parts)
   const listener = await startPublicListener(parts, { db, loader, markets, hub, gateway })
   // Logged before the wait for the store: while it is unavailable, `/readyz` at this address gives the reason.
-  log.info({ http: listener.url, operator: operator.url }, 'listening')
+  const opened = { operator: operator.url, ...(ingest === undefined ? {} : { ingest: ingest.url }) }
+  log.info({ http: listener.url, ...opened }, 'listening')
   const noteSchema = (schema: SchemaState): void => void Object.assign(state, { schema })
   await waitForSchema(parts, () => readSchemaState(db), noteSchema)
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
@@ -199,11 +209,12 @@ async function startParts(parts: Parts): Promise<Service> {
   await loadDirectory(parts, loader)
   await readFromStore(parts, 'receipt key', () => prepareReceipts(parts, db, loader, encryptionKey))
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
+  parts.ingest?.open()
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
   await startWorkers({ ...parts, db, converter })
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
-  const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), operator: operator.url, publicUrl }
+  const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), ...opened, publicUrl }
   log.info(addresses, 'ready')
   const reloads = createReloadCounter(parts.metrics)
   return {
@@ -213,7 +224,7 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const apply = () => applyConfig(parts, { markets, hub, listener, ledger })
+      const apply = () => applyConfig(parts, { markets, hub, listener, ingest, ledger })
       reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
     },
     stop() {
@@ -244,6 +255,7 @@ function applyConfig({ current, log }: Parts, modules: ReloadedModules): void {
     log.info({ added: symbols, removed, sources_changed: resourced }, 'markets changed')
   }
   modules.listener.reloadTls()
+  modules.ingest?.reloadTls()
   modules.ledger.registerSoon(config.assets)
 }
 
@@ -293,7 +305,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       ...parts,
       ...modules,
       issuesTokens: issuesTokens(config),
-      scopes: servedScopes(config['rest.sandbox']),
+      scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
       refreshDirectory: () => loader.refresh(),
       sourcesOf,
       ledgerState: () => ledger.state,
@@ -322,7 +334,7 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
       bytesPerSecondMin: config['rest.read_bytes_per_second_min'],
     },
     tokenSeconds: config['auth.token_seconds'],
-    scopes: servedScopes(config['rest.sandbox']),
+    scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     issuesTokens: issuesTokens(config),
     signsReceipts: config['receipts.enabled'],

@@ -29,7 +29,7 @@ export interface ListenAddress {
   readonly port: number
   readonly scheme: 'http' | 'https'
   /** Prefix of the settings of this address, for errors. */
-  readonly settings: 'http' | 'operator'
+  readonly settings: 'http' | 'operator' | 'ingest'
 }
 
 /** Rejects with one line that names the setting and the remedy when the address cannot be bound. */

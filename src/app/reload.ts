@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { type ConfigResult, describeProblem } from '../config/load.ts'
 import { type Config, isLive, SETTING_KEYS, type SettingKey } from '../config/settings.ts'
-import { feedProblem } from '../config/sources.ts'
+import { feedProblem, ingestProblems } from '../config/sources.ts'
 import { checkTlsFiles } from './tls-settings.ts'
 
 export interface ReloadOptions {
@@ -84,8 +84,10 @@ function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): 
   return `assets: ${symbol} has ${decimals} decimals, and the ledger has ${known.get(symbol)}: this needs a restart`
 }
 
-/** Markets are live and feeds are not, so a reloaded market cannot use a new feed. */
-function unknownFeedOf({ feeds }: Config, { markets }: Config): string | undefined {
+/** Markets are live; feeds and the ingest listener are not, so a reloaded market cannot use a new one. */
+function unknownFeedOf({ feeds, ...running }: Config, { markets }: Config): string | undefined {
+  const [missing] = ingestProblems(markets, running['ingest.port'] !== '')
+  if (missing !== undefined) return `markets${missing.path} is ingest; ingest.port needs a restart`
   for (const { definition, sources } of markets) {
     for (const source of sources) {
       const problem = feedProblem(source, feeds)

@@ -14,6 +14,7 @@ import type { Config } from '../config/settings.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { createSelfAuditMetrics, SelfAudit } from '../gateway/self-audit.ts'
+import type { Ingest } from '../ingest/ingest.ts'
 import { CommitTimes } from '../markets/commit-times.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import { MarketReplicas } from '../markets/market-replicas.ts'
@@ -38,6 +39,8 @@ export interface MarketParts {
   readonly signal: AbortSignal
   /** Called with every trade of the simulator before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
+  /** What engines publish to; absent without `ingest.port`. */
+  readonly ingest: Pick<Ingest, 'createSource'> | undefined
 }
 
 /**
@@ -47,7 +50,7 @@ export interface MarketParts {
 const SOURCES_MILLISECONDS_MAX = 5_000
 
 export function createMarkets(parts: MarketParts, db: Db): Markets {
-  const { config, clock, log, bus, metrics, lifecycle } = parts
+  const { config, clock, log, bus, metrics, lifecycle, ingest } = parts
   const { markets } = config
   for (const problem of feedTransportProblems(config.feeds)) log.warn({}, problem)
   // First, so that it stops after the markets.
@@ -60,7 +63,10 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
     clock,
     log,
     metrics: createSequencerMetrics(metrics),
-    createSource: createSources(parts),
+    createSource: createSources({
+      ...parts,
+      ...(ingest === undefined ? {} : { createIngestSource: (list) => ingest.createSource(list) }),
+    }),
   })
   lifecycle.started('replicas', () => replicas.stop())
   const commitTimes = new CommitTimes({ db, clock, log, latest: () => writers.commitTimes() })

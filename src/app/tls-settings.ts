@@ -1,6 +1,6 @@
 /**
- * The settings `http.tls.*` and the files that they name: the files for the listener, and the setting to report when a file
- * cannot be used.
+ * The settings `http.tls.*` and `ingest.tls.*`, and the files that they name: the files for a listener, and the setting to
+ * report when a file cannot be used.
  */
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
@@ -17,22 +17,52 @@ export function tlsSettingOf({ part }: TlsFileError): SettingKey {
   return part === 'certFile' ? 'http.tls.cert_file' : 'http.tls.key_file'
 }
 
+/** Those of the ingest listener; undefined without it, and when it serves plain HTTP. */
+export function ingestTlsFilesOf(config: Config): TlsFiles | undefined {
+  const certFile = config['ingest.tls.cert_file']
+  if (config['ingest.port'] === '' || certFile === '') return undefined
+  const clientCaFile = config['ingest.tls.client_ca_file']
+  const files = { certFile, keyFile: config['ingest.tls.key_file'] }
+  return clientCaFile === '' ? files : { ...files, clientCaFile }
+}
+
+const INGEST_SETTINGS: Readonly<Record<keyof TlsFiles, SettingKey>> = {
+  certFile: 'ingest.tls.cert_file',
+  keyFile: 'ingest.tls.key_file',
+  clientCaFile: 'ingest.tls.client_ca_file',
+}
+
+export function ingestTlsSettingOf({ part }: TlsFileError): SettingKey {
+  return INGEST_SETTINGS[part]
+}
+
+interface Checked {
+  readonly problems: readonly ConfigProblem[]
+  readonly warnings: readonly string[]
+}
+
 /**
- * Reads the files as a start does.
+ * Reads the files of both listeners as a start does.
  * @param origins the origin of each value: flag, variable, file or default
  */
 export function checkTlsFiles(
   config: Config,
   origins: Readonly<Record<SettingKey, string>>,
   nowMilliseconds: number,
-): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] } {
-  const files = tlsFilesOf(config)
-  if (files === undefined) return { problems: [], warnings: [] }
-  try {
-    return { problems: [], warnings: readTlsFiles(files, nowMilliseconds).warnings }
-  } catch (error) {
-    if (!(error instanceof TlsFileError)) throw error
-    const key = tlsSettingOf(error)
-    return { problems: [{ key, origin: origins[key], message: `names ${error.message}` }], warnings: [] }
+): Checked {
+  const read = (files: TlsFiles | undefined, settingOf: (error: TlsFileError) => SettingKey): Checked => {
+    if (files === undefined) return { problems: [], warnings: [] }
+    try {
+      return { problems: [], warnings: readTlsFiles(files, nowMilliseconds).warnings }
+    } catch (error) {
+      if (!(error instanceof TlsFileError)) throw error
+      const key = settingOf(error)
+      return { problems: [{ key, origin: origins[key], message: `names ${error.message}` }], warnings: [] }
+    }
+  }
+  const both = [read(tlsFilesOf(config), tlsSettingOf), read(ingestTlsFilesOf(config), ingestTlsSettingOf)]
+  return {
+    problems: both.flatMap(({ problems }) => problems),
+    warnings: both.flatMap(({ warnings }) => warnings),
   }
 }

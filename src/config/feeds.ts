@@ -31,7 +31,7 @@ const FEEDS_MAX = 64
 const NAME = /^[a-z][a-z0-9-]{0,31}$/
 export const FEED_NAME_WORDS = '1 to 32 small letters, digits and hyphens, beginning with a letter'
 /** Names of other kinds of sources, present and future. */
-const RESERVED: readonly string[] = ['module', 'replay', 'simulator']
+const RESERVED: readonly string[] = ['ingest', 'module', 'replay', 'simulator']
 const MEMBERS = ['kind', 'url', 'rest_url']
 const KINDS: readonly Feed['kind'][] = [...VENUE_NAMES, 'tidegate']
 const MEMBER_KEY = /^feeds\.([^.]+)\.(url|rest_url)$/

@@ -15,7 +15,7 @@ import { type ConfigProblem, ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
-import { feedProblems, withModulesIn } from './sources.ts'
+import { feedProblems, ingestProblems, withModulesIn } from './sources.ts'
 import { readYaml } from './yaml.ts'
 
 export interface ConfigInput {
@@ -152,11 +152,14 @@ function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, st
     const origin = origins[key] === 'default' ? origins[other] : origins[key]
     return { key, origin, message: `is ${shown(config, key)}; it ${rule} (${shown(config, other)})` }
   })
-  const simulated = simulatorProblems(config.markets, config['simulator.allowed'])
+  const inMarkets = [
+    ...simulatorProblems(config.markets, config['simulator.allowed']),
+    ...ingestProblems(config.markets, config['ingest.port'] !== ''),
+  ]
   const amounts = AMOUNT_KEYS.flatMap((key) =>
     assetAmountProblems(config[key], config.assets).map((problem) => located(key, origins[key], problem)),
   )
-  return [...broken, ...simulated.map((problem) => located('markets', origins.markets, problem)), ...amounts]
+  return [...broken, ...inMarkets.map((problem) => located('markets', origins.markets, problem)), ...amounts]
 }
 
 function shown(config: Config, key: SettingKey): string {

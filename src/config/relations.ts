@@ -49,6 +49,18 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => config['http.unfinished_bytes_max'] >= 8 * config['http.header_bytes_max'],
   },
   {
+    key: 'ingest.tls.cert_file',
+    other: 'ingest.tls.key_file',
+    rule: 'must be set together with ingest.tls.key_file: TLS needs a certificate and its key, plain HTTP neither',
+    holds: (config) => (config['ingest.tls.cert_file'] === '') === (config['ingest.tls.key_file'] === ''),
+  },
+  {
+    key: 'ingest.tls.client_ca_file',
+    other: 'ingest.tls.cert_file',
+    rule: 'must be empty while ingest.tls.cert_file is: client certificates need TLS',
+    holds: (config) => config['ingest.tls.client_ca_file'] === '' || config['ingest.tls.cert_file'] !== '',
+  },
+  {
     key: 'stream.ping_seconds',
     other: 'stream.silence_seconds',
     rule: 'must be less than stream.silence_seconds: an idle client answers pings and sends nothing else',
@@ -92,4 +104,12 @@ export const RELATIONS: readonly Relation[] = [
     rule: 'must differ from http.port: the operator API is never on the public listener',
     holds: (config) => config['operator.port'] === 0 || config['operator.port'] !== config['http.port'],
   },
+  ...(['http.port', 'operator.port'] as const).map(
+    (other): Relation => ({
+      key: 'ingest.port',
+      other,
+      rule: `must differ from ${other}: publishers have a listener of their own`,
+      holds: (config) => config['ingest.port'] === 0 || config['ingest.port'] !== config[other],
+    }),
+  ),
 ]

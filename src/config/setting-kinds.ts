@@ -111,6 +111,17 @@ export function integer(common: Common<number> & { min: number; max: number }): 
   })
 }
 
+/** A whole number, or empty text. */
+export function optionalInteger(common: Common<number | ''> & { min: number; max: number }): Setting<number | ''> {
+  const number = integer({ ...common, initial: common.min })
+  const accepts = `${number.accepts}, or empty`
+  return setting<number | ''>(common, accepts, (value) => {
+    if (value === '' || value === null) return ''
+    const reading = number.read(value)
+    return 'value' in reading ? reading.value : undefined
+  })
+}
+
 /** A duration in seconds with up to three fraction digits. */
 export function seconds(common: Common<number> & { min: number; max: number }): Setting<number> {
   return fraction(common, 'seconds')

@@ -10,6 +10,7 @@ import { AUTH_SETTINGS } from './settings/auth.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
+import { INGEST_SETTINGS } from './settings/ingest.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
 import { OPERATOR_SETTINGS } from './settings/operator.ts'
 import { ORCHESTRATION_SETTINGS } from './settings/orchestrations.ts'
@@ -26,6 +27,7 @@ export const SETTINGS = {
   ...OPERATOR_SETTINGS,
   ...STORE_SETTINGS,
   ...MARKETS_SETTINGS,
+  ...INGEST_SETTINGS,
   ...ASSETS_SETTINGS,
   ...CONVERSION_SETTINGS,
   ...ORCHESTRATION_SETTINGS,

@@ -7,6 +7,7 @@ import { isObject } from '../base/json-value.ts'
 import { VENUES } from '../feed/venues.ts'
 import {
   type ConfiguredMarket,
+  isIngested,
   isSimulator,
   isVenueSource,
   type MarketSource,
@@ -47,7 +48,13 @@ export function showSource(source: MarketSource): unknown {
 }
 
 /** The forms of a source, for messages and pages. */
-export const SOURCE_FORMS: readonly string[] = ['simulator', 'FEED:SYMBOL', 'module:FILE:SYMBOL', 'replay:FILE']
+export const SOURCE_FORMS: readonly string[] = [
+  'simulator',
+  'ingest',
+  'FEED:SYMBOL',
+  'module:FILE:SYMBOL',
+  'replay:FILE',
+]
 
 /** The problems of the sources of all markets as written, with the configured feeds. */
 export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[] {
@@ -61,6 +68,17 @@ export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[]
     }
   }
   return problems
+}
+
+/** The markets with the source `ingest` while no ingest listener is configured, with their place in the setting. */
+export function ingestProblems(configured: readonly ConfiguredMarket[], isOn: boolean): readonly Problem[] {
+  if (isOn) return []
+  return configured.flatMap(({ sources }, index) => {
+    const place = sources.findIndex(isIngested)
+    if (place < 0) return []
+    const message = 'is ingest; ingest.port must be set, so that engines can publish it (it is empty)'
+    return [{ path: `[${index}].sources[${place}]`, message }]
+  })
 }
 
 /**
@@ -129,6 +147,8 @@ function sourceOf(value: unknown): MarketSource | string {
   const symbol = colon < 0 ? '' : value.slice(colon + 1)
   if (feed === 'simulator') return colon < 0 ? { feed, symbol } : 'the simulator takes no symbol'
   if (feed === 'module' && !MODULE.test(symbol)) return `${given(value)}, not like module:FILE:SYMBOL`
+  if (feed === 'ingest')
+    return colon < 0 ? { feed, symbol } : 'ingest takes no symbol: publishers use that of the market'
   if (feed === 'replay' && !isPath(symbol)) return `${given(value)}, not like replay:FILE`
   return { feed, symbol }
 }

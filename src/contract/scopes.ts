@@ -27,7 +27,7 @@ const SANDBOX_SCOPES: ReadonlySet<Scope> = new Set<Scope>(['funding:write_sandbo
 export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
 
 /** Permits a client to publish its `publish_markets`. It exists only while the ingest listener runs (`ingest.port`). */
-const PUBLISH_SCOPE: Scope = 'exchange:publish_marketdata'
+export const PUBLISH_SCOPE: Scope = 'exchange:publish_marketdata'
 
 /** The scopes of the operations that a service with these settings serves. */
 export function servedScopes(isSandbox: boolean, hasIngest = false): readonly Scope[] {

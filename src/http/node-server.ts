@@ -11,13 +11,18 @@ import { Throttle } from '../base/throttle.ts'
 import type { Connections } from './connections.ts'
 import { HEAD_FIELDS_MAX } from './request-head.ts'
 
+/** Certificate and key, and whether clients need a certificate too. */
+export interface TlsContext extends SecureContextOptions {
+  readonly requestCert?: boolean
+}
+
 export interface NodeServerOptions {
   /** Largest head of a request. */
   readonly headerBytesMax: number
   /** Longest that a client may take to send a whole request; a TLS handshake may take a fifth of it. */
   readonly requestMilliseconds: number
   /** Certificate and key; absent = no TLS. */
-  readonly tls: SecureContextOptions | undefined
+  readonly tls: TlsContext | undefined
   readonly connections: Connections
   readonly log: Log
   readonly clock: Clock

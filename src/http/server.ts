@@ -5,7 +5,6 @@
  * URL's query nor a header reaches the log. It imports no product module: `translate` maps their errors.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { SecureContextOptions } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { type Clock, createSystemClock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
@@ -17,7 +16,7 @@ import { type ClientAddress, createClientAddress } from './client-address.ts'
 import { CONNECTIONS_MAX, Connections, type CutReason, type Upgrade } from './connections.ts'
 import { allowOrigins } from './cors.ts'
 import { readJson } from './json-body.ts'
-import { createNodeServer, endsConnection } from './node-server.ts'
+import { createNodeServer, endsConnection, type TlsContext } from './node-server.ts'
 import { invalidRequest, PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts'
 import { QueryFaults, queryValues } from './query-values.ts'
 import { writeJson } from './raw-json.ts'
@@ -46,7 +45,7 @@ export type TranslateError = (error: unknown) => Problem | undefined
 
 export interface HttpServerOptions {
   /** The name of the listener in logs and metrics. */
-  readonly listener: 'public' | 'operator'
+  readonly listener: 'public' | 'operator' | 'ingest'
   readonly log: Log
   readonly metrics: MetricsRegistry
   /** Largest head of a request; more is 431. */
@@ -56,7 +55,7 @@ export interface HttpServerOptions {
   /** Maps the errors of product modules. */
   readonly translate: TranslateError
   /** Certificate and key; absent = plain HTTP. */
-  readonly tls?: SecureContextOptions
+  readonly tls?: TlsContext
   /** How client addresses are determined; absent = the peers', and no proxy is trusted. */
   readonly clientAddress?: ClientAddress
   /** Browser origins that may read answers; absent = none. */

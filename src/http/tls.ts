@@ -1,20 +1,23 @@
 /**
- * Reads the certificate and the key of a listener. An error names the file and the rule, and never quotes the content.
+ * Reads the certificate and the key of a listener, and the authorities of its clients. An error names the file and the rule, and never quotes the content.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { createSecureContext } from 'node:tls'
 import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
+import type { TlsContext } from './node-server.ts'
 
 export interface TlsFiles {
   /** PEM: the certificate, then its chain. */
   readonly certFile: string
   /** PEM, without a passphrase. */
   readonly keyFile: string
+  /** PEM: authorities that must have signed the certificate of a client; absent = clients need none. */
+  readonly clientCaFile?: string
 }
 
 export interface TlsIdentity {
-  readonly context: SecureContextOptions
+  readonly context: TlsContext
   /** Expiry of the certificate, milliseconds since the epoch. */
   readonly endsMilliseconds: number
   /** Defects that do not prevent its use. */
@@ -26,7 +29,7 @@ export class TlsFileError extends Error {
   override name = 'TlsFileError'
   readonly part: keyof TlsFiles
 
-  /** @param part which of the two files */
+  /** @param part which of the files */
   constructor(part: keyof TlsFiles, path: string, fault: string) {
     super(`${path}: ${fault}`)
     this.part = part
@@ -38,12 +41,12 @@ const READABLE_BY_OTHERS = 0o077
 const FILE_BYTES_MAX = 1_048_576
 
 /**
- * Reads both files.
+ * Reads the files.
  * @param nowMilliseconds wall clock, to check the validity period
  * @throws TlsFileError
  */
 export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdentity {
-  const { certFile, keyFile } = files
+  const { certFile, keyFile, clientCaFile } = files
   const cert = readPart('certFile', certFile)
   const key = readPart('keyFile', keyFile)
   const certificate = parse('certFile', certFile, 'is not a certificate in PEM', () => new X509Certificate(cert))
@@ -53,12 +56,20 @@ export function readTlsFiles(files: TlsFiles, nowMilliseconds: number): TlsIdent
   }
   const context = { cert, key, minVersion: 'TLSv1.2' } as const
   parse('certFile', certFile, 'is rejected by the TLS library', () => createSecureContext(context))
+  const clients = clientCaFile === undefined ? {} : clientCertificates(clientCaFile)
   const endsMilliseconds = Date.parse(certificate.validTo)
   return {
-    context,
+    context: { ...context, ...clients },
     endsMilliseconds,
     warnings: [...datesOf(certificate, certFile, nowMilliseconds), ...modeOf(keyFile)],
   }
+}
+
+function clientCertificates(path: string): Pick<TlsContext, 'ca' | 'requestCert'> {
+  const ca = readPart('clientCaFile', path)
+  parse('clientCaFile', path, 'is not a certificate in PEM', () => new X509Certificate(ca))
+  parse('clientCaFile', path, 'is rejected by the TLS library', () => createSecureContext({ ca }))
+  return { ca, requestCert: true }
 }
 
 function readPart(part: keyof TlsFiles, path: string): Buffer {

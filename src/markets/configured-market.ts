@@ -11,9 +11,12 @@ export interface ConfiguredMarket {
 
 /** Where a market's book comes from. */
 export interface MarketSource {
-  /** The name of a feed, `simulator`, `module` or `replay`. */
+  /** The name of a feed, `simulator`, `ingest`, `module` or `replay`. */
   readonly feed: string
-  /** The venue's own symbol (`BTC/USD`) the path of a recording, or `FILE:SYMBOL` of a module; empty for the simulator. */
+  /**
+   * The venue's own symbol (`BTC/USD`), the path of a recording, or `FILE:SYMBOL` of a module; empty for the simulator and for
+   * `ingest`.
+   */
   readonly symbol: string
   /** Its own maximum age in an aggregated book, in milliseconds; absent = that of its market. */
   readonly maxAgeMilliseconds?: number
@@ -35,9 +38,14 @@ export function isSimulator({ feed }: MarketSource): boolean {
   return feed === 'simulator'
 }
 
-/** Whether a source is a venue, read through a feed. */
+/** Whether an engine publishes the book to the ingest listener. */
+export function isIngested({ feed }: MarketSource): boolean {
+  return feed === 'ingest'
+}
+
+/** Whether a source is a venue or an engine, read through a feed. */
 export function isVenueSource({ feed }: MarketSource): boolean {
-  return feed !== 'simulator' && feed !== 'module' && feed !== 'replay'
+  return !['simulator', 'ingest', 'module', 'replay'].includes(feed)
 }
 
 /** Whether the prices of a source come from trading now, not from the simulator or a recording. */

@@ -1,6 +1,6 @@
 /**
- * Creates the sources of markets from the settings: the simulator, modules, the player of recordings, and one source for each
- * feed, of the kind and at the addresses that its settings name.
+ * Creates the sources of markets from the settings: the simulator, the ingest listener, modules, the player of recordings,
+ * and one source for each feed, of the kind and at the addresses that its settings name.
  */
 import { createModuleSource } from '../feed/module/module-source.ts'
 import { createReplay } from '../feed/replay/replay.ts'
@@ -35,12 +35,14 @@ export interface SourceParts extends Omit<VenueSourceParts, 'name' | 'markets'> 
   readonly config: SourceSettings
   /** Called with every trade of the simulator before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
+  /** Creates the source `ingest`; absent: no listener, and no market has that source. */
+  readonly createIngestSource?: (markets: readonly SourceMarket[]) => Source
 }
 
-/** Creates the source of a feed, the simulator or the player of recordings, for these markets. */
+/** Creates the source of a feed, the simulator, the ingest listener or the player of recordings, for these markets. */
 export type CreateSource = (name: string, markets: readonly SourceMarket[]) => Source
 
-export function createSources({ config, onTrade, ...shared }: SourceParts): CreateSource {
+export function createSources({ config, onTrade, createIngestSource, ...shared }: SourceParts): CreateSource {
   const { clock, log } = shared
   return (name, markets) => {
     if (name === 'simulator') {
@@ -56,6 +58,7 @@ export function createSources({ config, onTrade, ...shared }: SourceParts): Crea
     if (name === 'module') {
       return createModuleSource({ ...shared, markets, allowsSimulated: config['simulator.allowed'] })
     }
+    if (name === 'ingest' && createIngestSource !== undefined) return createIngestSource(markets)
     if (name !== 'replay') return createFeedSource(config, { ...shared, name, markets })
     return createReplay({
       markets,

@@ -60,9 +60,12 @@ let families: ReadonlyMap<string, MetricFamily>
 const live = new Map<string, MetricFamily>()
 
 beforeAll(async () => {
-  const markets = [market('BTC', 2, 100), market('ETH', 2, 100, 'kraken:ETH/USD')]
+  const markets = [market('BTC', 2, 100), market('ETH', 2, 100, 'kraken:ETH/USD'), market('SOL', 2, 100, 'ingest')]
   // No server listens there: the metrics of a venue appear even so.
-  service = await startServiceInside(folder.path, markets, { 'feeds.kraken.url': 'ws://127.0.0.1:9' })
+  service = await startServiceInside(folder.path, markets, {
+    'feeds.kraken.url': 'ws://127.0.0.1:9',
+    'ingest.port': 0,
+  })
   await traffic()
   families = readOpenMetrics(await service.operator.metricsText())
   for (const family of families.values())

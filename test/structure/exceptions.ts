@@ -15,7 +15,8 @@ export const VENDOR_ROWS: readonly VendorRow[] = [
   {
     packageName: 'ws',
     where: 'folders',
-    folders: ['cli', 'feed', 'gateway'],
-    reason: 'three roles that share nothing: the server, the client of a venue, the independent stream checker',
+    folders: ['cli', 'feed', 'gateway', 'ingest'],
+    reason:
+      'roles that share nothing: the servers of the stream and of publishers, the client of a venue, the independent stream checker',
   },
 ]

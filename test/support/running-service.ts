@@ -41,6 +41,8 @@ export interface ServiceProcess extends RunningService {
 }
 
 export interface ServiceInside extends RunningService {
+  /** The address of publishers; empty without the flag `ingest.port`. */
+  readonly ingest: string
   readonly record: ServiceRecord
   stop(): Promise<void>
 }
@@ -216,12 +218,13 @@ export async function startServiceInside(
     bus,
     onTrade: (trade) => record.onTrade(trade),
   })
-  const { http, ws, operator } = service.addresses
+  const { http, ws, operator, ingest = '' } = service.addresses
   return {
     http,
     ws,
     operator: new OperatorApi(operator, folder),
     folder,
+    ingest,
     record,
     async stop() {
       if (!(await service.stop())) throw new Error('the service did not stop cleanly')

@@ -1,0 +1,21 @@
+/** The subprotocol of publishers, and the close codes of their connections; codes from 4000 are specific to this service. */
+export const PUBLISH_SUBPROTOCOL = 'tidegate.publish.v1'
+
+export const PUBLISH_CLOSE_CODES = {
+  binary: { code: 1003, reason: 'a message must be a text frame', reconnect: 'after the publisher was corrected' },
+  broken: {
+    code: 1008,
+    reason: 'a message is not JSON of a known form, or names no market',
+    reconnect: 'after the publisher was corrected',
+  },
+  silent: { code: 1008, reason: 'nothing received for 15 seconds', reconnect: 'yes' },
+  unread: { code: 1008, reason: 'the messages of the server are not read', reconnect: 'yes' },
+  flood: { code: 1008, reason: 'too many control frames', reconnect: 'after backing off' },
+  internal: { code: 1011, reason: 'internal error', reconnect: 'yes, with backoff' },
+  restarting: { code: 1012, reason: 'restarting', reconnect: 'yes, with jitter' },
+  tokenExpired: { code: 4001, reason: 'token expired', reconnect: 'with a new token' },
+  tokenRevoked: { code: 4001, reason: 'token revoked', reconnect: 'with a new token' },
+  revoked: { code: 4003, reason: 'access revoked', reconnect: 'no' },
+} as const
+
+export type PublishCloseCause = keyof typeof PUBLISH_CLOSE_CODES

@@ -1,0 +1,266 @@
+/**
+ * One WebSocket connection of a publisher. Messages are taken in order, as far as the time of the tick allows and no market
+ * holds one of them; what was received beyond that waits here and the socket is not read meanwhile, so that at most one
+ * read of the socket waits, and TCP makes the publisher wait. A publisher that does not read what it is sent is cut.
+ */
+import type { Socket } from 'node:net'
+import type { WebSocket } from 'ws'
+import type { AccessToken } from '../auth/token-verifier.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import { PUBLISH_CLOSE_CODES, type PublishCloseCause } from '../contract/publish-codes.ts'
+import type { PublicationPosition } from '../feed/publication/publication-reader.ts'
+import type { IngestMarkets } from './ingest-markets.ts'
+import type { Publisher } from './publisher.ts'
+import type { TickBudget } from './tick-budget.ts'
+
+/** A publisher from which nothing arrives for this long counts as dead. */
+export const SILENCE_MILLISECONDS = 15_000
+/** Time for the close handshake before the socket is cut. */
+const CLOSE_MILLISECONDS = 1_000
+/** Unsent bytes, far more than a publisher that reads ever has. */
+const UNSENT_BYTES_MAX = 1_048_576
+const CONTROL_FRAMES_PER_SECOND_MAX = 100
+/** Longest delay of a timer of the platform (about 24 days). */
+const TIMER_MILLISECONDS_MAX = 2_147_483_647
+
+export interface ConnectionHost {
+  readonly clock: Clock
+  readonly log: Log
+  readonly markets: IngestMarkets
+  readonly budget: TickBudget
+  /** The setting `stream.token_expiry` is `close`. */
+  readonly closesExpired: boolean
+  countBytes(bytes: number): void
+  countClose(cause: PublishCloseCause): void
+}
+
+export class PublisherConnection implements Publisher {
+  readonly id = newId()
+  readonly token: AccessToken
+  readonly description: string
+  readonly #host: ConnectionHost
+  readonly #webSocket: WebSocket
+  readonly #socket: Socket
+  #mayPublish: ReadonlySet<string>
+  /** Messages of one read of the socket that wait; those before `#next` were taken. */
+  #backlog: Buffer[] = []
+  #next = 0
+  #isHeld = false
+  #isReading = true
+  #state: 'open' | 'closing' | 'ended' = 'open'
+  #arrivedMilliseconds: number
+  #controlFrames = 0
+  #controlSecond = 0
+  /** By symbol, the last position that was sent as accepted, as text. */
+  readonly #acceptedSent = new Map<string, string>()
+  #expiryTimer: Timer | undefined
+  #cutTimer: Timer | undefined
+  readonly #continue = (): boolean => this.#takeNext()
+
+  constructor(
+    host: ConnectionHost,
+    { webSocket, socket, clientAddress }: { webSocket: WebSocket; socket: Socket; clientAddress: string },
+    token: AccessToken,
+    mayPublish: ReadonlySet<string>,
+  ) {
+    this.token = token
+    this.description = `WebSocket from ${clientAddress}`
+    this.#host = host
+    this.#webSocket = webSocket
+    this.#socket = socket
+    this.#mayPublish = mayPublish
+    this.#arrivedMilliseconds = host.clock.monotonicMilliseconds()
+    if (host.closesExpired) this.#expireLater()
+    const accepted = host.markets.acceptedOf(mayPublish)
+    for (const [market, position] of accepted) this.#acceptedSent.set(market, positionText(position))
+    this.#sendAccepted([...accepted])
+  }
+
+  receive(data: Buffer, isBinary: boolean): void {
+    if (this.#state !== 'open') return
+    this.#arrived()
+    this.#host.countBytes(data.length)
+    if (isBinary) {
+      this.close('binary')
+      return
+    }
+    if (this.#backlog.length === 0 && !this.#isHeld && this.#host.budget.hasTime()) this.#take(data)
+    else {
+      this.#backlog.push(data)
+      if (!this.#isHeld) this.#host.budget.queue(this.#continue)
+    }
+    this.#setReading()
+  }
+
+  /** Takes a ping (its data, which the pong repeats) or a pong (undefined). */
+  receiveControl(pingData: Buffer | undefined): void {
+    if (this.#state !== 'open') return
+    this.#arrived()
+    const second = Math.floor(this.#arrivedMilliseconds / 1000)
+    if (second !== this.#controlSecond) this.#controlFrames = 0
+    this.#controlSecond = second
+    this.#controlFrames += 1
+    if (this.#controlFrames > CONTROL_FRAMES_PER_SECOND_MAX) this.close('flood')
+    else if (pingData !== undefined && this.#socket.writableLength === 0) this.#webSocket.pong(pingData)
+  }
+
+  requestSnapshot(market: string, reason: string): void {
+    this.#send({ type: 'snapshot_request', market, reason })
+  }
+
+  reject(market: string | undefined, message: string): void {
+    this.#send({ type: 'rejected', ...(market === undefined ? {} : { market }), message })
+  }
+
+  waits(): void {
+    // The request that the publisher received says enough.
+  }
+
+  released(): void {
+    this.#isHeld = false
+    if (this.#state === 'open' && this.#backlog.length > 0) this.#host.budget.queue(this.#continue)
+    this.#setReading()
+  }
+
+  /** Sends the accepted positions that changed since they were sent last, and ends a silent connection. */
+  checkEachSecond(): void {
+    if (this.#state !== 'open') return
+    const silentMilliseconds = this.#host.clock.monotonicMilliseconds() - this.#arrivedMilliseconds
+    if (this.#isReading && silentMilliseconds > SILENCE_MILLISECONDS) {
+      this.close('silent')
+      return
+    }
+    const changed: [string, PublicationPosition | undefined][] = []
+    for (const [market, position] of this.#host.markets.acceptedOf(this.#mayPublish)) {
+      const text = positionText(position)
+      if (this.#acceptedSent.get(market) === text) continue
+      this.#acceptedSent.set(market, text)
+      changed.push([market, position])
+    }
+    if (changed.length > 0) this.#sendAccepted(changed)
+  }
+
+  /** Replaces the markets that it may publish. */
+  permit(mayPublish: ReadonlySet<string>): void {
+    if (mayPublish === this.#mayPublish || this.#state !== 'open') return
+    const removed = [...this.#mayPublish].filter((market) => !mayPublish.has(market))
+    this.#mayPublish = mayPublish
+    this.#host.markets.leave(this, 'the client may not publish the market any more', removed)
+    for (const market of removed) {
+      this.#acceptedSent.delete(market)
+      this.reject(market, 'the client may not publish this market any more')
+    }
+  }
+
+  /** Ends its lines at once, and the connection with a close frame; a peer that does not answer it is cut. */
+  close(cause: PublishCloseCause): void {
+    if (this.#state !== 'open') return
+    const { code, reason } = PUBLISH_CLOSE_CODES[cause]
+    this.reject(undefined, reason)
+    if (this.#state !== 'open') return
+    this.#state = 'closing'
+    this.#host.countClose(cause)
+    this.#release(reason)
+    // The peer's half of the close handshake has to be read.
+    this.#webSocket.resume()
+    this.#webSocket.close(code, reason)
+    this.#cutTimer = this.#host.clock.schedule(CLOSE_MILLISECONDS, () => this.cut())
+  }
+
+  cut(): void {
+    this.#webSocket.terminate()
+  }
+
+  /** To be called when the socket has closed. */
+  end(): void {
+    this.#cutTimer?.cancel()
+    if (this.#state === 'open') this.#release('its connection was closed')
+    this.#state = 'ended'
+  }
+
+  #release(reason: string): void {
+    this.#backlog = []
+    this.#next = 0
+    this.#expiryTimer?.cancel()
+    this.#host.budget.cancel(this.#continue)
+    this.#host.markets.leave(this, reason)
+  }
+
+  #take(data: Buffer): void {
+    try {
+      const delivery = this.#host.markets.deliver(this, data, this.#mayPublish)
+      if (delivery.kind === 'held') this.#isHeld = true
+      else if (delivery.kind === 'broken') {
+        this.#host.log.warn({ connection: this.id, reason: delivery.reason }, 'a message of a publisher is broken')
+        this.reject(undefined, delivery.reason)
+        this.close('broken')
+      }
+    } catch (error) {
+      // A bug of the server ends this connection, not the process.
+      this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection of a publisher')
+      this.close('internal')
+    }
+  }
+
+  /** Takes one waiting message; true when another one can be taken now. */
+  #takeNext(): boolean {
+    const data = this.#backlog[this.#next]
+    if (this.#state !== 'open' || this.#isHeld || data === undefined) return false
+    this.#next++
+    if (this.#next === this.#backlog.length) {
+      this.#backlog = []
+      this.#next = 0
+    }
+    this.#take(data)
+    this.#setReading()
+    return this.#backlog.length > 0 && !this.#isHeld
+  }
+
+  #setReading(): void {
+    if (this.#state !== 'open') return
+    const shouldRead = this.#backlog.length === 0 && !this.#isHeld
+    if (shouldRead === this.#isReading) return
+    this.#isReading = shouldRead
+    if (!shouldRead) {
+      this.#webSocket.pause()
+      return
+    }
+    // Silence is measured from now on: while the socket was not read, nothing could arrive.
+    this.#arrived()
+    this.#webSocket.resume()
+  }
+
+  #arrived(): void {
+    this.#arrivedMilliseconds = this.#host.clock.monotonicMilliseconds()
+  }
+
+  #expireLater(): void {
+    const remaining = this.token.expiresAtMilliseconds - this.#host.clock.wallInstant().milliseconds
+    const wait = Math.min(Math.max(0, remaining), TIMER_MILLISECONDS_MAX)
+    this.#expiryTimer = this.#host.clock.schedule(wait, () => {
+      if (wait < remaining) this.#expireLater()
+      else this.close('tokenExpired')
+    })
+  }
+
+  #sendAccepted(entries: readonly (readonly [market: string, position: PublicationPosition | undefined])[]): void {
+    this.#send({ type: 'accepted', markets: entries.map(([market, position]) => ({ market, ...position })) })
+  }
+
+  #send(message: object): void {
+    if (this.#state !== 'open') return
+    this.#webSocket.send(JSON.stringify(message))
+    if (this.#socket.writableLength <= UNSENT_BYTES_MAX) return
+    // Without a close frame, which the peer would not read either.
+    this.#state = 'closing'
+    this.#host.countClose('unread')
+    this.#release('it does not read what it is sent')
+    this.cut()
+  }
+}
+
+function positionText(position: PublicationPosition | undefined): string {
+  return position === undefined ? '' : `${position.epoch}.${position.seq}`
+}
