@@ -141,7 +141,7 @@ export class Publisher {
 
   /** Trades were lost before this moment. @param {string} name @param {string} reason */
   missed(name, reason) {
-    this.#publish(this.#market(name), 'MISSED', { time: this.#time(), reason })
+    this.#publish(this.#market(name), 'UPDATE', { time: this.#time(), missed: reason })
   }
 
   /** The book is not trusted until the next `snapshot`. @param {string} name @param {string} reason */

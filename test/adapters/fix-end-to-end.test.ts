@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { FixAdapter } from '../../adapters/fix-market-data/adapter.mjs'
-import { SETTING_KEYS } from '../../src/config/settings.ts'
 import { Random } from '../support/random.ts'
 import {
   market,
@@ -20,15 +19,11 @@ import { EngineBook, type EngineSide, incremental } from './fix-stage.ts'
 const SEED = 5
 const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 20_000 : 300
 const SYMBOL = 'BTC/USD'
-/** A service without the ingest listener has nothing to publish to. */
-const isSkipped = !SETTING_KEYS.some((key) => key.toString() === 'ingest.port')
-
 const folder = temporaryFolder()
 const ends: (() => Promise<unknown>)[] = []
 let service: ServiceInside
 
 beforeAll(async () => {
-  if (isSkipped) return
   service = await startServiceInside(folder.path, [market('BTC', 2, 50, 'ingest')], { 'ingest.port': 0 })
   ends.push(() => service.stop())
 })
@@ -38,7 +33,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-it.skipIf(isSkipped)('reaches customers exactly, through the ingest listener', async () => {
+it('reaches customers exactly, through the ingest listener', async () => {
   const random = new Random(SEED)
   const engine = new EngineBook(SYMBOL)
   const acceptor = await FixAcceptor.start()

@@ -84,7 +84,7 @@ describe('market data', () => {
       if (random.chance(0.02)) ingest.accept()
     }
     await stage.settled()
-    // Trades may be lost while a side is disconnected, never silently: a new epoch or MISSED stands for them.
+    // Trades may be lost while a side is disconnected, never silently: a new epoch or `missed` stands for them.
     const published = book.executions.map(({ id }) => id)
     expect(own.trades.filter((id) => published.includes(id))).toEqual(published)
     expect(own.trades.length - published.length === 0 || book.missed + book.epochs.length > 1).toBe(true)

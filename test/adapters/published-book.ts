@@ -32,6 +32,7 @@ interface Payload extends Instrument {
   readonly asks?: readonly Level[]
   readonly orders?: readonly OrderChange[]
   readonly executions?: readonly Execution[]
+  readonly missed?: string
 }
 
 export interface Execution {
@@ -57,7 +58,7 @@ export class PublishedBook {
   state: 'waiting' | 'trusted' | 'lost' = 'waiting'
   instrument: Instrument | undefined
   readonly executions: Execution[] = []
-  /** MISSED messages, and jumps of SNAPSHOTs past numbers that were not seen. */
+  /** Messages with `missed`, and jumps of SNAPSHOTs past numbers that were not seen. */
   missed = 0
   snapshots = 0
   updates = 0
@@ -93,8 +94,8 @@ export class PublishedBook {
     }
     require(seq === this.seq + 1, `${seq} after ${this.seq}`)
     this.seq = seq
-    if (payload.type === 'MISSED') this.missed++
-    else if (payload.type === 'INSTRUMENT') this.#instrument(payload)
+    if (payload.missed !== undefined) this.missed++
+    if (payload.type === 'INSTRUMENT') this.#instrument(payload)
     else if (payload.type === 'UPDATE') this.#update(payload)
     else throw new Error(`the type ${payload.type}`)
   }
