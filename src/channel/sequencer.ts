@@ -69,8 +69,9 @@ export class Sequencer {
   #lastMilliseconds: number
   #lastCommitMonotonic = Number.NEGATIVE_INFINITY
   #phase: PhaseName = 'starting'
-  /** Position of the last message of a publication that the book contains. */
+  /** Position of the last message of a publication that the book contains, and that the committed book contains. */
   #origin: string | undefined
+  #committedOrigin: string | undefined
   /** The state of the instrument, and whether a commit has it. */
   #instrument: Instrument | undefined
   #isInstrumentCommitted = true
@@ -266,6 +267,7 @@ export class Sequencer {
     if (withdraws) this.#note(this.#book.replace([]))
     if (withdraws || goesLive) this.#cancelWithdrawal()
     const changes = trusted || withdraws ? this.#takeChanges() : []
+    if (trusted || withdraws) this.#committedOrigin = withdraws ? undefined : this.#origin
     const executions = this.#executions
     const missedAt = this.#missedAt
     const isRequired = this.#requested.commit || goesLive || withdraws
@@ -295,7 +297,7 @@ export class Sequencer {
       executionNumber: this.#executionNumber,
       ...(startsOver ? { book: wholeBook(this.#book) } : {}),
       ...(withdraws ? { withdraws } : {}),
-      ...(this.#origin === undefined ? {} : { origin: this.#origin }),
+      ...(this.#committedOrigin === undefined ? {} : { origin: this.#committedOrigin }),
       ...(this.#isInstrumentCommitted ? {} : { instrument: this.#instrument ?? null }),
     })
     this.#isInstrumentCommitted = true

@@ -358,6 +358,23 @@ describe('a book that breaks an invariant', () => {
 })
 
 describe('a source that is lost', () => {
+  test('leaves the origin of the committed book, not that of changes that were not committed', () => {
+    const writer = new Writer()
+    writer.sequencer.offer({ type: 'snapshot', levels: BOOK, origin: 'run.1' })
+    writer.clock.advance(1)
+    writer.sequencer.offer({ type: 'update', changes: [bid(100, 11)], executions: [], origin: 'run.2' })
+    writer.sequencer.offer({ type: 'lost', reason: 'cut' })
+    writer.update([], TRADE)
+    writer.clock.advance(1)
+    writer.sequencer.offer({ type: 'snapshot', levels: [bid(100, 11), ask(200, 20)], origin: 'run.2' })
+    writer.clock.advance(1)
+    expect(writer.commits.map(({ changes, origin }) => [changes.length, origin])).toEqual([
+      [2, 'run.1'],
+      [0, 'run.1'],
+      [1, 'run.2'],
+    ])
+  })
+
   test('leaves the book; what waited is not committed; the next snapshot is one difference', () => {
     const writer = Writer.live()
     writer.update([bid(99, 1)])

@@ -133,7 +133,9 @@ it(
     }
     const settled = third.verifier.digests
     await third.verifier.until('digests after the last fault', () => third.verifier.digests > settled + 10)
-    expect(nodes.flatMap(({ verifier }) => verifier.problems)).toEqual([])
+    expect(nodes.flatMap(({ verifier }) => verifier.problems.map((problem) => `${verifier.name}: ${problem}`))).toEqual(
+      [],
+    )
     for (const [upper, lower] of [
       [first, second],
       [second, third],
