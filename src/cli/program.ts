@@ -6,6 +6,7 @@ import { programVersion } from '../base/version.ts'
 import { registerAdmin } from './admin.ts'
 import { registerCheckConfig } from './check-config.ts'
 import { registerCheckExecutor } from './check-executor.ts'
+import { registerCheckPublisher } from './check-publisher.ts'
 import { addFeedFlags } from './config-flags.ts'
 import { registerDemo } from './demo.ts'
 import { registerDoctor } from './doctor.ts'
@@ -36,6 +37,7 @@ export function createProgram(): Command {
   registerServe(program)
   registerCheckConfig(program)
   registerCheckExecutor(program)
+  registerCheckPublisher(program)
   registerMigrate(program)
   registerDoctor(program)
   registerWatch(program)

@@ -71,12 +71,20 @@ describe('--help', () => {
     for (const key of SETTING_KEYS) expect(stdout).toContain(`--${key} <value>`)
   })
 
-  it.each(['demo', 'check-config', 'check-executor', 'migrate', 'watch', 'verify', 'torture', 'admin', 'doctor'])(
-    'of %s has examples',
-    async (verb) => {
-      expect(await helpOf(verb)).toMatch(new RegExp(`Examples:\\n +(\\$ )?tidegate ${verb}`))
-    },
-  )
+  it.each([
+    'demo',
+    'check-config',
+    'check-executor',
+    'check-publisher',
+    'migrate',
+    'watch',
+    'verify',
+    'torture',
+    'admin',
+    'doctor',
+  ])('of %s has examples', async (verb) => {
+    expect(await helpOf(verb)).toMatch(new RegExp(`Examples:\\n +(\\$ )?tidegate ${verb}`))
+  })
 
   it('ends without an error when its output is closed early', async () => {
     const command = startCommand(['record', '--help'])

@@ -5,7 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { CLOSE_CODES } from '../../src/contract/stream-codes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const PAGES = ['docs/guide/clients.md', 'docs/guide/first-ten-minutes.md', 'docs/guide/first-deposit.md']
+const PAGES = [
+  'docs/guide/clients.md',
+  'docs/guide/first-ten-minutes.md',
+  'docs/guide/first-deposit.md',
+  'docs/guide/test-your-publisher.md',
+]
 const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8')
 
 const examples = readdirSync(join(ROOT, 'examples'), { recursive: true, withFileTypes: true })

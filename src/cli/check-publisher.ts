@@ -1,0 +1,245 @@
+/**
+ * `tidegate check-publisher`: tests an engine that publishes its book (docs/feeding-your-own-book.md), by connecting to it
+ * or by listening for it, and reports every broken rule by name, with the message and the section of the page. It needs
+ * no service and no store.
+ */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
+import { fileErrorText } from '../base/regular-file.ts'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
+import { addressText } from './listener-address.ts'
+import { positiveInteger } from './option-values.ts'
+import { checkPull, checkPush, type PublisherCheck } from './publisher-check/check-publisher-run.ts'
+import type { CheckedMarket, CheckOptions, Finding, ScenarioResult } from './publisher-check/check-run.ts'
+import { PULL_SCENARIOS } from './publisher-check/pull-scenarios.ts'
+import { PUSH_SCENARIOS } from './publisher-check/push-scenarios.ts'
+import { PUSH_CLIENT_ID } from './publisher-check/push-server.ts'
+import { PUBLISHER_RULES } from './publisher-check/rules.ts'
+import { printable } from './styled-line.ts'
+import { tableLines } from './table.ts'
+
+interface CheckPublisherOptions {
+  readonly listen?: { readonly host: string; readonly port: number }
+  readonly market: readonly CheckedMarket[]
+  readonly token?: string
+  readonly tokenFile?: string
+  readonly seconds: number
+  readonly restart?: string
+  readonly json?: boolean
+}
+
+const ANSWER_MILLISECONDS = 10_000
+/** Five seconds, and one for the way. */
+const HEARTBEAT_MILLISECONDS = 6_000
+const STALL_MILLISECONDS = 10_000
+/** Also the time in which the engine is started after the address is shown. */
+const CONNECT_MILLISECONDS = 120_000
+/** More than the kernels of both sides keep. */
+const BACKLOG_BYTES_MAX = 64 * 1024 * 1024
+const RESTART_MILLISECONDS_MAX = 60_000
+
+const NAME_WIDTH = Math.max(...Object.keys(PUBLISHER_RULES).map((name) => name.length)) + 2
+const scenarioLines = (scenarios: readonly { name: string; plays: string; expects: string }[]) =>
+  scenarios
+    .map(
+      ({ name, plays, expects }) =>
+        `  ${name.padEnd(NAME_WIDTH)}${plays}\n  ${' '.repeat(NAME_WIDTH)}expects: ${expects}`,
+    )
+    .join('\n')
+
+const HELP = `
+With URL it connects to the engine as Tidegate does (pull). With --listen it stands in for the ingest listener, shows its
+address, a token and the credentials of a client, and waits for the engine (push). Use an engine whose market changes: what
+was not published cannot be checked. A check takes two to three minutes.
+
+Exit code 0: every rule holds (there may be warnings). 1: one does not, or the check could not be done.
+
+Examples:
+  $ tidegate check-publisher ws://127.0.0.1:9001/ --market BTCUSD --token-file token
+  $ tidegate check-publisher wss://engine.internal:9001/ --market BTCUSD:2:8 --seconds 60 --json > report.json
+  $ tidegate check-publisher --listen 9443 --market BTCUSD --restart "systemctl restart engine"
+
+Scenarios of URL:
+${scenarioLines(PULL_SCENARIOS)}
+
+Scenarios of --listen:
+${scenarioLines(PUSH_SCENARIOS)}
+
+Rules:
+${Object.entries(PUBLISHER_RULES)
+  .map(([name, { rule, ...rest }]) => `  ${name.padEnd(NAME_WIDTH)}${rule}${'isWarning' in rest ? ' (warning)' : ''}`)
+  .join('\n')}`
+
+export function registerCheckPublisher(program: Command, environment: CommandEnvironment = processEnvironment()): void {
+  program
+    .command('check-publisher')
+    .summary('checks an engine that publishes its book')
+    .description('Tests an engine that publishes its book, and reports every broken rule by name.')
+    .argument('[url]', 'address of the engine, like wss://engine.internal:9001/')
+    .option(
+      '--listen <address>',
+      '[HOST:]PORT on which to wait for the engine (default host: 127.0.0.1)',
+      listenAddress,
+    )
+    .requiredOption(
+      '--market <symbol>',
+      'a market, as SYMBOL or SYMBOL:PRICE_DECIMALS:AMOUNT_DECIMALS (may be repeated)',
+      addMarket,
+    )
+    .option('--token <token>', 'bearer token')
+    .option('--token-file <file>', 'file with the bearer token')
+    .option('--seconds <seconds>', 'how long messages are only observed', positiveInteger, 15)
+    .option('--restart <command>', 'command that restarts the engine and returns')
+    .option('--json', 'report as JSON')
+    .addHelpText('after', HELP)
+    .action((url: string | undefined, options: CheckPublisherOptions) => stayAlive(check(url, options, environment)))
+}
+
+async function check(
+  url: string | undefined,
+  options: CheckPublisherOptions,
+  environment: CommandEnvironment,
+): Promise<void> {
+  if ((url === undefined) === (options.listen === undefined)) {
+    throw new Error('give either the URL of the engine or --listen, such as: tidegate check-publisher --listen 9443')
+  }
+  const { stdout, stderr } = environment
+  const token = tokenOf(options)
+  const checkOptions = checkOptionsOf(options, environment)
+  const started: PublisherCheck =
+    url === undefined
+      ? checkPush(checkOptions, { ...options.listen!, token }, (server) =>
+          stderr.write(listeningText(options.listen!.host, server)),
+        )
+      : checkPull(checkOptions, { url: addressOf(url), token })
+  const removeSignals = environment.onStopSignal(() => started.stop())
+  let results: readonly ScenarioResult[]
+  try {
+    results = await started.results
+  } finally {
+    removeSignals()
+  }
+  const findings = results.flatMap((result) => result.findings)
+  const ok = results.length > 0 && results.every(({ outcome }) => outcome !== 'wrong')
+  const warnings = findings.filter(({ isWarning }) => isWarning).length
+  stdout.write(
+    options.json === true ? `${JSON.stringify({ ok, warnings, scenarios: results }, null, 2)}\n` : textOf(results),
+  )
+  if (!ok) environment.setExitCode(1)
+}
+
+function checkOptionsOf(options: CheckPublisherOptions, { stderr, clock }: CommandEnvironment): CheckOptions {
+  const { seconds, market, restart } = options
+  const clear = stderr.isTTY === true ? '\r\u001b[2K' : ''
+  const scenarios = options.listen === undefined ? PULL_SCENARIOS : PUSH_SCENARIOS
+  return {
+    markets: market,
+    times: {
+      observe: seconds * 1_000,
+      answer: ANSWER_MILLISECONDS,
+      stall: STALL_MILLISECONDS,
+      heartbeat: HEARTBEAT_MILLISECONDS,
+      connect: CONNECT_MILLISECONDS,
+    },
+    clock,
+    backlogBytesMax: BACKLOG_BYTES_MAX,
+    restart: restart === undefined ? undefined : () => runCommand(restart),
+    onProgress(name, result) {
+      const place = `${scenarios.findIndex((scenario) => scenario.name === name) + 1} of ${scenarios.length}`
+      if (result !== undefined) stderr.write(clear)
+      else if (stderr.isTTY === true) stderr.write(`${clear}${place}: ${name}`)
+    },
+  }
+}
+
+function listeningText(host: string, server: { port: number; token: string; clientSecret: string }): string {
+  const address = addressText(host, server.port)
+  return [
+    `listening on ws://${address}/`,
+    `token ${server.token}`,
+    `or client_id ${PUSH_CLIENT_ID} client_secret ${server.clientSecret} at http://${address}/oauth2/token`,
+    '',
+  ].join('\n')
+}
+
+function tokenOf({ token, tokenFile }: CheckPublisherOptions): string | undefined {
+  if (tokenFile === undefined) return token
+  if (token !== undefined) throw new Error('give --token or --token-file, not both')
+  let text: string
+  try {
+    text = readFileSync(tokenFile, 'utf8').trim()
+  } catch (error) {
+    throw new Error(`--token-file cannot be read from ${tokenFile}: ${fileErrorText(error)}`)
+  }
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new Error(`--token-file: ${tokenFile} does not contain one token`)
+  return text
+}
+
+function addressOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'ws:' && url?.protocol !== 'wss:') throw new Error('URL must begin with ws:// or wss://')
+  if (url.username + url.password !== '') throw new Error('URL must not contain a user name or password')
+  return text
+}
+
+/** Runs a command of the user in a shell; what it writes is shown on stderr. */
+function runCommand(command: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, { shell: true, stdio: ['ignore', 2, 2], timeout: RESTART_MILLISECONDS_MAX })
+    child.on('error', reject)
+    child.on('exit', (code) => {
+      if (code === 0) resolve()
+      else reject(new Error(`the command of --restart ended with ${code ?? 'a signal'}`))
+    })
+  })
+}
+
+function textOf(results: readonly ScenarioResult[]): string {
+  const rows = results.map(({ name, outcome, note, findings }) => [
+    outcome === 'wrong' ? 'WRONG' : outcome,
+    name,
+    findings.length > 0 ? findings.map((finding) => finding.name).join(', ') : printable(note ?? ''),
+  ])
+  const lines = tableLines(rows)
+  for (const { name, findings } of results)
+    for (const finding of findings) lines.push('', ...findingLines(name, finding))
+  const all = results.flatMap(({ findings }) => findings)
+  const names = (isWarning: boolean) =>
+    new Set(all.filter((finding) => finding.isWarning === isWarning).map(({ name }) => name)).size
+  lines.push('', `${countText(names(false), 'broken rule')}, ${countText(names(true), 'warning')}.`)
+  return `${lines.join('\n')}\n`
+}
+
+function findingLines(scenario: string, finding: Finding): readonly string[] {
+  const { name, isWarning, expected, section, count, examples } = finding
+  const kind = isWarning ? 'warning' : 'broken'
+  return [
+    `${name} (${kind}, ${count} times in ${scenario})`,
+    `  expected: ${expected}`,
+    `  section:  ${section} (docs/feeding-your-own-book.md)`,
+    ...examples.flatMap(({ market, detail, message }) => [
+      `  seen:     ${market === undefined ? '' : `${printable(market)}: `}${printable(detail)}`,
+      ...(message === undefined ? [] : [`  message:  ${printable(message)}`]),
+    ]),
+  ]
+}
+
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
+function listenAddress(text: string): { host: string; port: number } {
+  const [, host = '127.0.0.1', port = ''] = /^(?:(\[[0-9a-fA-F:]+\]|[^:]+):)?([0-9]{1,5})$/.exec(text) ?? []
+  if (port === '' || Number(port) > 65_535) throw new InvalidArgumentError('It must be [HOST:]PORT, like 9443.')
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+}
+
+function addMarket(text: string, earlier: readonly CheckedMarket[] = []): readonly CheckedMarket[] {
+  const [, symbol, priceDecimals, amountDecimals] = /^([^:]{1,64})(?::([0-9]|1[0-8]):([0-9]|1[0-8]))?$/.exec(text) ?? []
+  if (symbol === undefined) throw new InvalidArgumentError('It must be like BTCUSD or BTCUSD:2:8.')
+  if (earlier.some((market) => market.symbol === symbol)) throw new InvalidArgumentError(`${symbol} is given twice.`)
+  const decimals =
+    priceDecimals === undefined ? undefined : { price: Number(priceDecimals), amount: Number(amountDecimals) }
+  return [...earlier, { symbol, decimals }]
+}

@@ -1,0 +1,108 @@
+/**
+ * The operations that the scenarios of a pull are written with. A first connection stays open during all of them and sees
+ * every message, so that the messages of the others can be compared; it also shows whether a scenario disturbed it.
+ */
+import { type CheckRun, Stopped } from './check-run.ts'
+import type { Position } from './published-market.ts'
+import { type PullAddress, PullConnection } from './pull-connection.ts'
+
+export class PullDriver {
+  readonly run: CheckRun
+  readonly address: PullAddress
+  #first: PullConnection | undefined
+  /** Of the current scenario. */
+  #others: PullConnection[] = []
+
+  constructor(run: CheckRun, address: PullAddress) {
+    this.run = run
+    this.address = address
+  }
+
+  get symbols(): readonly string[] {
+    return [...this.run.markets.keys()]
+  }
+
+  /** The symbol of the first market. */
+  get symbol(): string {
+    return this.symbols[0] as string
+  }
+
+  /** The connection that sees everything; opened again where it was lost. */
+  async first(): Promise<PullConnection> {
+    if (this.#first?.isOpen) return this.#first
+    const connection = new PullConnection(this.run, this.address, true)
+    this.#first = connection
+    await this.#expectOpen(connection)
+    for (const symbol of this.symbols) await this.#subscribe(connection, symbol)
+    return connection
+  }
+
+  /** Opens another connection, for this scenario only. */
+  async open(): Promise<PullConnection> {
+    const connection = this.attempt(this.address)
+    await this.#expectOpen(connection)
+    return connection
+  }
+
+  /** Begins to open a connection for this scenario. */
+  attempt(address: PullAddress): PullConnection {
+    const connection = new PullConnection(this.run, address)
+    this.#others.push(connection)
+    return connection
+  }
+
+  /** Subscribes and waits for the beginning: the SNAPSHOT, or after a resumption what follows. */
+  async subscribe(connection: PullConnection, symbol = this.symbol, resume?: Position, isPast = true): Promise<void> {
+    await this.#subscribe(connection, symbol, resume, isPast)
+  }
+
+  /** Ends the first connection, whose loss is not reported again. */
+  forgetFirst(): void {
+    this.#first?.close()
+    this.#first = undefined
+  }
+
+  /** Waits for a message with a number on the connection; false when none arrives while the market is observed. */
+  numbered(connection: PullConnection, symbol = this.symbol): Promise<boolean> {
+    const { numbered = 0 } = connection.line(symbol) ?? {}
+    return this.run.until(
+      () => (connection.line(symbol)?.numbered ?? 0) > numbered || !connection.isOpen,
+      this.run.options.times.observe,
+    )
+  }
+
+  /** Ends a scenario: overdue heartbeats and lost connections are reported, and its connections are closed. */
+  async afterEach(): Promise<void> {
+    const { now } = this.run
+    for (const connection of [this.#first, ...this.#others]) connection?.checker.checkHeartbeat(now)
+    for (const connection of this.#others) connection.close()
+    this.#others = []
+    const text = this.#first?.endText ?? ''
+    if (text === '') return
+    this.run.report('connection-closed', undefined, `the first connection: ${text}`)
+    this.#first = undefined
+  }
+
+  close(): void {
+    this.#first?.close()
+  }
+
+  async #expectOpen(connection: PullConnection): Promise<void> {
+    if (await connection.opened()) return
+    const { endText } = connection
+    // It is reported here, and not again as a lost connection.
+    if (connection === this.#first) this.#first = undefined
+    this.run.fail('handshake-refused', undefined, endText || 'no answer')
+  }
+
+  async #subscribe(connection: PullConnection, symbol: string, resume?: Position, isPast = true): Promise<void> {
+    const { answer } = this.run.options.times
+    const { state, message, isResumed } = await connection.subscribe(symbol, resume, isPast)
+    if (state === 'refused') this.run.fail('acknowledgement-wrong', symbol, `the market is refused: ${message}`)
+    const line = connection.line(symbol)
+    if (line === undefined) throw new Stopped('the acknowledgement is wrong')
+    if (isResumed) return
+    const hasBegun = await this.run.until(() => line.hasBegun || !connection.isOpen, answer)
+    if (!hasBegun) this.run.fail('snapshot-missing', symbol, `none within ${answer / 1000} s of the acknowledgement`)
+  }
+}

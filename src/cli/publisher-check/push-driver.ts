@@ -1,0 +1,93 @@
+/**
+ * The operations that the scenarios of a push are written with. The publisher has one connection, which the scenarios cut,
+ * delay and refuse; it comes back by itself.
+ */
+import type { CheckRun } from './check-run.ts'
+import type { PublicationLine } from './publication-line.ts'
+import type { PushConnection } from './push-connection.ts'
+import type { PushServer } from './push-server.ts'
+
+/** More attempts within a second are a loop without a delay. */
+const ATTEMPTS_PER_SECOND_MAX = 10
+
+export class PushDriver {
+  readonly run: CheckRun
+  readonly server: PushServer
+  /** The connection whose loss is not expected. */
+  #kept: PushConnection | undefined
+
+  constructor(run: CheckRun, server: PushServer) {
+    this.run = run
+    this.server = server
+  }
+
+  get symbols(): readonly string[] {
+    return [...this.run.markets.keys()]
+  }
+
+  /** The open connection, or the next one, with which the publisher has begun to send every market. */
+  async connection(): Promise<PushConnection> {
+    const { connect } = this.run.options.times
+    await this.run.until(() => this.server.current !== undefined, connect)
+    const connection = this.server.current
+    if (connection === undefined) {
+      this.run.fail('not-connected', undefined, `no connection is open after ${connect / 1000} s`)
+    }
+    this.#kept = connection
+    return connection
+  }
+
+  /** Expects a SNAPSHOT of every market that has none on the connection. */
+  async expectSnapshots(connection: PushConnection, before: ReadonlyMap<string, number>, what: string): Promise<void> {
+    const { answer } = this.run.options.times
+    const isMissing = (symbol: string) => (this.line(connection, symbol)?.snapshots ?? 0) <= (before.get(symbol) ?? 0)
+    await this.run.until(() => !connection.isOpen || !this.symbols.some(isMissing), answer)
+    const missing = this.symbols.find(isMissing)
+    if (missing === undefined) return
+    const seen = connection.isOpen ? `none within ${answer / 1000} s ${what}` : `${connection.endText} ${what}`
+    this.run.fail('snapshot-missing', missing, seen)
+  }
+
+  /** Waits until every market has continued on the connection, as far as anything is published. */
+  async continued(connection: PushConnection): Promise<boolean> {
+    const hasBegun = () => this.symbols.every((symbol) => this.line(connection, symbol)?.hasBegun === true)
+    await this.run.until(() => !connection.isOpen || hasBegun(), this.run.options.times.observe)
+    return hasBegun()
+  }
+
+  line(connection: PushConnection, symbol: string): PublicationLine | undefined {
+    return connection.checker.line(symbol)
+  }
+
+  snapshots(connection: PushConnection): ReadonlyMap<string, number> {
+    return new Map(this.symbols.map((symbol) => [symbol, this.line(connection, symbol)?.snapshots ?? 0]))
+  }
+
+  /** The loss of the current connection is expected from now on. */
+  release(): void {
+    this.#kept = undefined
+    this.server.attempts = []
+  }
+
+  /** Reports attempts without a delay since `release`. */
+  checkAttempts(): void {
+    const { attempts } = this.server
+    const first = attempts.findIndex(
+      (time, index) => (attempts[index + ATTEMPTS_PER_SECOND_MAX] ?? Infinity) - time < 1_000,
+    )
+    if (first !== -1) {
+      this.run.report('reconnect-loop', undefined, `more than ${ATTEMPTS_PER_SECOND_MAX} attempts within a second`)
+    }
+  }
+
+  async afterEach(): Promise<void> {
+    const kept = this.#kept
+    kept?.checker.checkHeartbeat(this.run.now)
+    if (kept !== undefined && kept.endText !== '') this.run.report('connection-closed', undefined, kept.endText)
+    this.#kept = undefined
+    this.server.onAccept = undefined
+    this.server.isUnavailable = false
+    const current = this.server.current
+    if (current !== undefined) current.isSilent = false
+  }
+}

@@ -1,0 +1,167 @@
+/** `tidegate check-publisher` against a correct publisher, and against publishers with one deliberate mistake each. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { checkPull, checkPush } from '../../src/cli/publisher-check/check-publisher-run.ts'
+import type { CheckOptions, CheckTimes, ScenarioResult } from '../../src/cli/publisher-check/check-run.ts'
+import { PULL_SCENARIOS } from '../../src/cli/publisher-check/pull-scenarios.ts'
+import { PUSH_SCENARIOS } from '../../src/cli/publisher-check/push-scenarios.ts'
+import { PUBLISHER_RULES } from '../../src/cli/publisher-check/rules.ts'
+import {
+  type Mistake,
+  MistakenPublisher,
+  type MistakenPublisherOptions,
+  TEST_TOKEN,
+} from '../support/mistaken-publisher.ts'
+
+const TIMES: CheckTimes = { observe: 200, answer: 4_000, stall: 150, heartbeat: 3_000, connect: 4_000 }
+/** Waits for what never arrives. */
+const IMPATIENT: Partial<CheckTimes> = { answer: 1_000, connect: 700 }
+
+function optionsFor(publisher: MistakenPublisher, times: Partial<CheckTimes>): CheckOptions {
+  return {
+    markets: [{ symbol: 'BTCUSD', decimals: undefined }],
+    times: { ...TIMES, ...times },
+    clock: createSystemClock(),
+    // The kernels of both sides keep up to 10 MiB.
+    backlogBytesMax: 12 * 1_048_576,
+    restart: async () => publisher.restart(),
+    onProgress(scenario) {
+      publisher.isSlowlyRead = scenario === 'slow-reader'
+    },
+  }
+}
+
+async function pull(options: MistakenPublisherOptions, times: Partial<CheckTimes> = {}) {
+  const publisher = new MistakenPublisher(options)
+  const url = await publisher.listen()
+  const results = await checkPull(optionsFor(publisher, times), { url, token: TEST_TOKEN }).results
+  await publisher.stop()
+  return results
+}
+
+async function push(options: MistakenPublisherOptions, times: Partial<CheckTimes> = {}) {
+  const publisher = new MistakenPublisher(options)
+  const address = { host: '127.0.0.1', port: 0, token: TEST_TOKEN }
+  const check = checkPush(optionsFor(publisher, times), address, ({ port, token }) => {
+    publisher.connect(`ws://127.0.0.1:${port}/`, token)
+  })
+  const results = await check.results
+  await publisher.stop()
+  return results
+}
+
+/** The names of the rules that were found broken, with the warnings. */
+function namesOf(results: readonly ScenarioResult[]): string[] {
+  return [...new Set(results.flatMap(({ findings }) => findings.map(({ name }) => name)))]
+}
+
+function outcomes(results: readonly ScenarioResult[]): string[] {
+  return results.map(({ name, outcome, note }) => `${name} ${outcome} ${outcome === 'right' ? '' : note}`.trimEnd())
+}
+
+const RIGHT = { pull: 13, push: 10 }
+
+describe.concurrent('a publisher to which the check connects', () => {
+  it.each([false, true])('breaks no rule when it is correct (orders: %s)', async (publishesOrders) => {
+    const results = await pull({ publishesOrders })
+    expect(results.flatMap(({ findings }) => findings)).toEqual([])
+    expect(outcomes(results).filter((text) => text.endsWith(' right'))).toHaveLength(RIGHT.pull)
+  })
+
+  it.each<[Mistake, string, Partial<CheckTimes>?]>([
+    ['skips-number', 'numbers-skipped'],
+    ['reuses-number', 'number-reused'],
+    ['repeats-message', 'number-repeated'],
+    ['reuses-epoch', 'epoch-reused'],
+    ['new-epoch-without-snapshot', 'epoch-without-snapshot'],
+    ['float-price', 'number-not-text'],
+    ['too-many-decimals', 'too-many-decimals'],
+    ['crossed', 'crossed-book'],
+    ['level-twice', 'level-twice'],
+    ['removes-unknown-level', 'level-unknown'],
+    ['execution-twice', 'execution-twice'],
+    ['no-time', 'message-malformed'],
+    ['time-backwards', 'time-backwards'],
+    ['wrong-prev', 'prev-wrong'],
+    ['wrong-digest', 'digest-wrong'],
+    ['no-heartbeat', 'heartbeat-missing', { heartbeat: 300 }],
+    ['no-instrument', 'snapshot-without-instrument'],
+    ['incomplete-snapshot', 'snapshot-differs'],
+    ['loses-executions-on-resume', 'execution-lost'],
+    ['resumes-without-messages', 'resume-skips'],
+    ['resumes-anything', 'resumed-without-past'],
+    ['no-resumed', 'acknowledgement-wrong'],
+    ['no-snapshot', 'snapshot-missing', IMPATIENT],
+    ['sends-after-unsubscribe', 'message-unrequested'],
+    ['accepts-unknown-market', 'unknown-market-accepted'],
+    ['accepts-any-token', 'token-not-checked'],
+    ['no-subprotocol', 'handshake-refused', IMPATIENT],
+    ['no-pong', 'ping-unanswered', { answer: 1_500 }],
+    ['ends-on-malformed', 'publisher-stopped'],
+    ['keeps-epoch', 'epoch-kept'],
+  ])('that %s is reported as %s and by no other name', async (mistake, name, times) => {
+    expect(namesOf(await pull({ mistake }, times))).toEqual([name])
+  })
+
+  it.each<[Mistake, string]>([
+    ['unknown-order', 'order-unknown'],
+    ['order-twice', 'order-added-twice'],
+    ['trade-too-large', 'trade-exceeds-order'],
+    ['levels-of-orders', 'orders-and-levels-mixed'],
+  ])('with single orders that %s is reported as %s', async (mistake, name) => {
+    expect(namesOf(await pull({ mistake, publishesOrders: true }))).toEqual([name])
+  })
+})
+
+describe.concurrent('a publisher that connects to the check', () => {
+  it.each([false, true])('breaks no rule when it is correct (orders: %s)', async (publishesOrders) => {
+    const results = await push({ publishesOrders })
+    expect(results.flatMap(({ findings }) => findings)).toEqual([])
+    expect(outcomes(results).filter((text) => text.endsWith(' right'))).toHaveLength(RIGHT.push)
+  })
+
+  it.each<[Mistake, string, Partial<CheckTimes>?]>([
+    ['skips-number', 'numbers-skipped'],
+    ['ignores-accepted', 'accepted-ignored', IMPATIENT],
+    ['ignores-request', 'snapshot-missing', IMPATIENT],
+    ['stays-away', 'not-connected', { connect: 300 }],
+    ['reconnects-at-once', 'reconnect-loop'],
+    ['no-subprotocol', 'handshake-wrong', { connect: 300 }],
+    ['no-heartbeat', 'heartbeat-missing', { heartbeat: 300, observe: 600 }],
+    ['no-pong', 'ping-unanswered', IMPATIENT],
+    ['other-market', 'market-unknown'],
+    ['keeps-epoch', 'epoch-kept'],
+  ])('that %s is reported as %s', async (mistake, name, times) => {
+    expect(namesOf(await push({ mistake }, times))).toContain(name)
+  })
+})
+
+describe('a publisher that keeps what is not read', () => {
+  it('is reported as backlog-unbounded and by no other name', async () => {
+    expect(namesOf(await pull({ mistake: 'keeps-everything' }, { stall: 2_000 }))).toEqual(['backlog-unbounded'])
+  })
+})
+
+describe('docs/guide/test-your-publisher.md', () => {
+  const page = readFileSync(new URL('../../docs/guide/test-your-publisher.md', import.meta.url), 'utf8')
+  const rowsOf = (text: string) => text.split('\n').filter((line) => line.startsWith('| `'))
+
+  it('has a row for every scenario and every rule, and no other', () => {
+    const scenarios = [...PULL_SCENARIOS, ...PUSH_SCENARIOS].map(
+      ({ name, plays, expects }) => `| \`${name}\` | ${plays} | ${expects} |`,
+    )
+    const rules = Object.entries(PUBLISHER_RULES).map(
+      ([name, { rule, section, ...rest }]) =>
+        `| \`${name}\` | ${rule}${'isWarning' in rest ? ' (warning)' : ''} | ${section} |`,
+    )
+    expect(rowsOf(page)).toEqual([...scenarios, ...rules])
+  })
+
+  it('names sections that the protocol has', () => {
+    const protocol = readFileSync(new URL('../../docs/feeding-your-own-book.md', import.meta.url), 'utf8')
+    const headings = [...protocol.replaceAll('`', '').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading)
+    const sections = new Set(Object.values(PUBLISHER_RULES).map(({ section }) => section))
+    expect([...sections].filter((section) => !headings.includes(section))).toEqual([])
+  })
+})
