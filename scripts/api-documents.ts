@@ -1,5 +1,5 @@
 /**
- * The OpenAPI and the AsyncAPI document as served with the default settings, generated from the routes and the tables
+ * The OpenAPI and the AsyncAPI document as served with the default settings, and the schema of publishers, generated from the routes and the tables
  * without a store. `npm run docs` writes them; a test verifies that the committed ones are current.
  */
 
@@ -11,23 +11,27 @@ import { createMetricsRegistry } from '../src/base/metrics.ts'
 import { programVersion } from '../src/base/version.ts'
 import { loadConfig } from '../src/config/load.ts'
 import type { Config } from '../src/config/settings.ts'
+import { PUBLICATION_SCHEMA } from '../src/contract/publication.ts'
 import { servedScopes } from '../src/contract/scopes.ts'
 import { asyncApiDocument } from '../src/description/asyncapi.ts'
 import { openApiDocument } from '../src/description/openapi.ts'
 import { describedPaths, describeOperations } from '../src/description/operations-document.ts'
+import { publisherAsyncApiDocument } from '../src/description/publisher-asyncapi.ts'
 import { createHttpServer } from '../src/http/server.ts'
 
 const config = defaultConfig()
 /** The address of a service with the default settings. */
 const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
 
-/** Path from the root, and text, of both documents. */
+/** Path from the root, and text, of each document. */
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
   const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true, true) }
   const openApi = openApiDocument({ ...about, paths: await pathsOfModules() })
   return [
     ['docs/reference/openapi.json', textOf(openApi)],
     ['docs/reference/asyncapi.json', textOf(asyncApiDocument(about))],
+    ['docs/reference/publisher-asyncapi.json', textOf(publisherAsyncApiDocument(about.version))],
+    ['docs/reference/publication.schema.json', textOf(PUBLICATION_SCHEMA)],
   ]
 }
 
