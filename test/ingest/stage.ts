@@ -11,7 +11,7 @@ import { PUBLISH_SCOPE, type Scope } from '../../src/contract/scopes.ts'
 import type { Source, SourceMarket } from '../../src/feed/source.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { Ingest, type IngestSettings } from '../../src/ingest/ingest.ts'
-import type { MarketEvent } from '../../src/market/event.ts'
+import type { MarketDefinition, MarketEvent } from '../../src/market/event.ts'
 import { listenOnFreePort } from '../support/auth-fixtures.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { PublisherClient, type PublisherOptions } from '../support/publisher-client.ts'
@@ -34,9 +34,12 @@ export class StageMarket {
   reason = ''
   missed = 0
   origin = ''
+  /** Called within the listener. */
+  onEvent: (event: MarketEvent) => void = () => undefined
 
   take(event: MarketEvent): void {
     this.events.push(event)
+    this.onEvent(event)
     if (event.type === 'lost') {
       this.state = 'lost'
       this.reason = event.reason
@@ -57,6 +60,10 @@ export class StageMarket {
 
 export const SYMBOLS = ['BTCUSD', 'ETHUSD'] as const
 
+/** Of both markets. */
+type Decimals = Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>
+const DECIMALS: Decimals = { priceDecimals: 2, amountDecimals: 8 }
+
 export class Stage {
   readonly clock = new NodeClock()
   readonly directory = new Directory()
@@ -71,7 +78,7 @@ export class Stage {
   readonly #waiters = new Waiters()
   #clients: Readonly<Record<string, StageClient>> = {}
 
-  private constructor(settings: Partial<IngestSettings>) {
+  private constructor(settings: Partial<IngestSettings>, decimals: Decimals) {
     const { log, lines } = captureLog()
     this.lines = lines
     const clock: Clock = this.clock
@@ -106,12 +113,12 @@ export class Stage {
       upgrade: (request, socket, head) => this.ingest.upgrade(request, socket, head, '127.0.0.1'),
     })
     this.ingest.registerRoutes(this.#app)
-    this.sourceMarkets = SYMBOLS.map((symbol) => this.#sourceMarket(symbol))
+    this.sourceMarkets = SYMBOLS.map((symbol) => this.#sourceMarket(symbol, decimals))
     this.source = this.ingest.createSource(this.sourceMarkets)
   }
 
-  static async open(settings: Partial<IngestSettings> = {}): Promise<Stage> {
-    const stage = new Stage(settings)
+  static async open(settings: Partial<IngestSettings> = {}, decimals = DECIMALS): Promise<Stage> {
+    const stage = new Stage(settings, decimals)
     stage.url = await listenOnFreePort(stage.#app)
     stage.permit({ engine: { markets: SYMBOLS }, other: { markets: SYMBOLS } })
     stage.source.start()
@@ -184,11 +191,11 @@ export class Stage {
     await closed
   }
 
-  #sourceMarket(symbol: string): SourceMarket {
+  #sourceMarket(symbol: string, { priceDecimals, amountDecimals }: Decimals): SourceMarket {
     const state = new StageMarket()
     this.markets.set(symbol, state)
     const quoteAsset = 'USD'
-    const market = { symbol, baseAsset: symbol.slice(0, 3), quoteAsset, priceDecimals: 2, amountDecimals: 8, depth: 0 }
+    const market = { symbol, baseAsset: symbol.slice(0, 3), quoteAsset, priceDecimals, amountDecimals, depth: 0 }
     return {
       market,
       venueSymbol: '',

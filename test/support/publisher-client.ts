@@ -2,6 +2,7 @@
  * A publisher as an integrator writes it, over a real WebSocket: it sends what the test gives it, and keeps what the server
  * sends. `connect` rejects with `HandshakeRefused` when the service answers without an upgrade.
  */
+import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import { HandshakeRefused } from './sample-client.ts'
 import { Waiters } from './waiters.ts'
@@ -87,6 +88,13 @@ export class PublisherClient {
 
   ping(): void {
     this.#socket.ping()
+  }
+
+  /** Resolves with the answer to a ping: the server has read what was sent before. */
+  async untilRead(): Promise<void> {
+    const answered = once(this.#socket, 'pong')
+    this.#socket.ping()
+    await answered
   }
 
   /** Reads nothing from now on. */

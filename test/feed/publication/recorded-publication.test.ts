@@ -1,20 +1,24 @@
 /**
- * Recorded books of Kraken, published by an engine over a connection and by a module: customers get the same messages, byte
- * for byte, as from the events of the recording themselves. Times apart; every book message also gets a trade.
+ * Recorded books of Kraken, published by an engine that Tidegate pulls from, by a module, and by publishers that push, one
+ * and two for a market: customers get the same messages, byte for byte, as from the events of the recording themselves.
+ * Times apart; every book message also gets a trade.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { formatDecimal } from '../../../src/base/decimal.ts'
 import { KRAKEN } from '../../../src/feed/kraken/protocol.ts'
 import { createModuleSource } from '../../../src/feed/module/module-source.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type MarketEvent } from '../../../src/market/event.ts'
+import { Stage } from '../../ingest/stage.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { MarketPipeline } from '../../support/market-pipeline.ts'
+import type { PublisherClient } from '../../support/publisher-client.ts'
 import type { WireMessage } from '../../support/publishing-engine.ts'
 import { PulledFeed } from '../../support/pulled-feed.ts'
+import { Random } from '../../support/random.ts'
 import { type KrakenRecording, krakenBtcUsd, krakenEthUsd, krakenFloats } from '../../support/recordings.ts'
 import { type PublishedEngine, TestPublisher } from '../../support/test-publisher.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
@@ -129,6 +133,52 @@ function pipelineOf(market: MarketDefinition) {
   }
 }
 
+function messagesOf(market: MarketDefinition, events: readonly MarketEvent[]): string[] {
+  const engine = new RecordedEngine(market, events)
+  const messages = [engine.snapshot()]
+  while (!engine.hasEnded) messages.push(engine.next())
+  return messages.map((message) => JSON.stringify(message))
+}
+
+/** An ingest listener with the market, whose events become commits. */
+async function openIngest(market: MarketDefinition) {
+  const stage = await Stage.open({}, market)
+  onTestFinished(() => stage.close())
+  const pushed = pipelineOf(market)
+  stage.market('BTCUSD').onEvent = pushed.offer
+  return { stage, pushed }
+}
+
+const LOSSES_SEED = 20_261_123
+/** Messages that a line sends in 50 ms, and by how many of these groups the late line is behind: 200 ms. */
+const GROUP = 5
+const GROUP_MILLISECONDS = 50
+const GROUPS_BEHIND = 4
+
+/** Sends the messages by two lines, of which one loses a tenth of them once both have begun. */
+async function pushTwice(
+  stage: Stage,
+  lines: { readonly early: PublisherClient; readonly late: PublisherClient },
+  messages: readonly string[],
+  lossy: 'early' | 'late',
+): Promise<void> {
+  const random = new Random(LOSSES_SEED)
+  const send = (name: 'early' | 'late', group: number): void => {
+    const start = Math.max(0, group * GROUP)
+    for (const [index, message] of messages.slice(start, Math.max(0, (group + 1) * GROUP)).entries()) {
+      const isLost = name === lossy && start + index > GROUP * GROUPS_BEHIND && random.chance(0.1)
+      if (!isLost) lines[name].send(message)
+    }
+  }
+  for (let group = 0; group * GROUP < messages.length + GROUPS_BEHIND * GROUP; group++) {
+    send('early', group)
+    send('late', group - GROUPS_BEHIND)
+    // The early line is not read while it waits for the late one.
+    await lines.late.untilRead()
+    stage.clock.advance(GROUP_MILLISECONDS)
+  }
+}
+
 describe.each([
   ['BTC/USD', krakenBtcUsd],
   ['ETH/USD', krakenEthUsd],
@@ -154,6 +204,29 @@ describe.each([
     expect(pulled.wire()).toBe(direct.wire())
     expect(pulled.line.published).toEqual(direct.line.published)
     expect(events.length).toBeGreaterThan(50)
+  })
+
+  it('is served equally when a publisher pushes it', async () => {
+    const { stage, pushed } = await openIngest(market)
+    const client = await stage.connect('engine')
+    for (const message of messagesOf(market, events)) client.send(message)
+    await stage.until('all events', () => stage.market('BTCUSD').events.length >= events.length)
+    expect(pushed.wire()).toBe(direct.wire())
+    expect(pushed.line.published).toEqual(direct.line.published)
+  })
+
+  it.each([
+    ['the late one', 'late'],
+    ['the early one', 'early'],
+  ] as const)('is served equally when two lines push it, 200 ms apart, and %s loses messages', async (_, lossy) => {
+    const { stage, pushed } = await openIngest(market)
+    const lines = { early: await stage.connect('engine'), late: await stage.connect('engine') }
+    await pushTwice(stage, lines, messagesOf(market, events), lossy)
+    await stage.until('all events', () => stage.market('BTCUSD').events.length >= events.length)
+    expect(await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')).toBeGreaterThan(10)
+    expect(stage.market('BTCUSD').missed).toBe(0)
+    expect(pushed.wire()).toBe(direct.wire())
+    expect(pushed.line.published).toEqual(direct.line.published)
   })
 
   it('is served equally when a module publishes it', async () => {
