@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startService } from '../../src/app/compose.ts'
+import type { DemoClient } from '../../src/auth/demo-client.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
@@ -44,6 +45,8 @@ export interface ServiceInside extends RunningService {
   /** The address of publishers; empty without the flag `ingest.port`. */
   readonly ingest: string
   readonly record: ServiceRecord
+  /** Creates the client that the verb `demo` creates. */
+  createDemoClient(): Promise<DemoClient>
   stop(): Promise<void>
 }
 
@@ -226,6 +229,7 @@ export async function startServiceInside(
     folder,
     ingest,
     record,
+    createDemoClient: () => service.ensureDemoClient(undefined),
     async stop() {
       if (!(await service.stop())) throw new Error('the service did not stop cleanly')
     },

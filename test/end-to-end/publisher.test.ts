@@ -1,0 +1,157 @@
+/**
+ * An engine that pushes its book, the whole service, and a customer: the engine's token, what the customer receives, what
+ * is rejected, how access ends, and that none of it exists in a service without the ingest listener.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { PUBLISH_SCOPE } from '../../src/contract/scopes.ts'
+import { PublisherClient } from '../support/publisher-client.ts'
+import { ENGINE_DECIMALS, PublishingEngine } from '../support/publishing-engine.ts'
+import { Random } from '../support/random.ts'
+import {
+  market,
+  newToken,
+  type ServiceInside,
+  startServiceInside,
+  type TestClient,
+  temporaryFolder,
+} from '../support/running-service.ts'
+import { fetchToken, SampleClient } from '../support/sample-client.ts'
+import type { SampleExecution, SampleLevel } from '../support/sample-messages.ts'
+
+const SEED = 20_261_123
+const ROUNDS = 400
+const folder = temporaryFolder()
+const { price: priceDecimals, amount: amountDecimals } = ENGINE_DECIMALS
+const MARKETS = ['BTC', 'ETH'].map((base) => market(base, priceDecimals, 50, 'ingest', amountDecimals))
+let service: ServiceInside
+let engineClient: TestClient
+
+beforeAll(async () => {
+  service = await startServiceInside(folder.path, MARKETS, { 'ingest.port': 0 })
+  engineClient = await createEngineClient()
+})
+
+afterAll(async () => {
+  await service?.stop()
+  folder.remove()
+})
+
+/** A client that may publish BTCUSD. */
+async function createEngineClient(): Promise<TestClient> {
+  const { id: customerId } = await service.operator.call<{ id: string }>('POST', '/customers', { name: 'The exchange' })
+  const client = await service.operator.call<{ client_id: string; client_secret: string }>(
+    'POST',
+    `/customers/${customerId}/clients`,
+    { name: 'engine', scopes: [PUBLISH_SCOPE], publish_markets: ['BTCUSD'] },
+  )
+  return { customerId, clientId: client.client_id, clientSecret: client.client_secret }
+}
+
+function publishToken({ clientId, clientSecret }: Omit<TestClient, 'customerId'> = engineClient): Promise<string> {
+  return fetchToken({ authUrl: service.http, clientId, clientSecret, scope: PUBLISH_SCOPE })
+}
+
+function connect(token: string): Promise<PublisherClient> {
+  return PublisherClient.connect({ url: service.ingest, token })
+}
+
+function newEngine(symbol: string): PublishingEngine {
+  return new PublishingEngine({ symbol, random: new Random(SEED), publishesOrders: false, keptMax: 10 })
+}
+
+/** `side price` → amount, as the customer has it. */
+function levelsOf(customer: SampleClient): Map<string, string> {
+  const { bids, asks } = customer.book('BTCUSD')
+  const keyed = (side: string, levels: ReadonlyMap<string, string>) =>
+    [...levels].map(([price, amount]) => [`${side} ${price}`, amount] as const)
+  return new Map([...keyed('bids', bids), ...keyed('asks', asks)])
+}
+
+function tradeTexts(executions: readonly (SampleLevel | SampleExecution)[]): string[] {
+  return executions.map(({ price, amount }) => `${amount} at ${price}`)
+}
+
+it('serves the book and the executions of an engine exactly, and rejects a market that it may not publish', async () => {
+  const [engine, other] = [newEngine('BTCUSD'), newEngine('ETHUSD')]
+  const publisher = await connect(await publishToken())
+  expect(await publisher.until(({ type }) => type === 'accepted')).toEqual({
+    type: 'accepted',
+    markets: [{ market: 'BTCUSD' }],
+  })
+  const customer = await SampleClient.connect({ wsUrl: service.ws, token: await newToken(service) })
+  await customer.subscribeAll('BTCUSD', 'ETHUSD')
+  publisher.send(engine.snapshot())
+  publisher.send(other.snapshot())
+  const trades: SampleLevel[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const message = engine.step()
+    trades.push(...(message.payload.executions as SampleLevel[]))
+    publisher.send(message)
+    publisher.send(other.step())
+    if (round % 50 === 0) await publisher.untilRead()
+  }
+  await publisher.untilAccepted('BTCUSD', engine.epoch, ROUNDS)
+  const isComplete = () => customer.executions.length >= trades.length
+  await customer.until('every trade', isComplete)
+  const expected = [...engine.levels()].sort()
+  await customer.until(
+    'the last book',
+    () => JSON.stringify([...levelsOf(customer)].sort()) === JSON.stringify(expected),
+  )
+  expect(tradeTexts(customer.executions)).toEqual(tradeTexts(trades))
+  expect(trades.length).toBeGreaterThan(100)
+  expect(customer.problems).toEqual([])
+  const rejected = publisher.received.filter(({ type }) => type === 'rejected')
+  expect(rejected).toHaveLength(ROUNDS + 1)
+  expect(rejected[0]).toEqual({
+    type: 'rejected',
+    market: 'ETHUSD',
+    message: 'the client may not publish this market',
+  })
+  expect(service.record.market('ETHUSD').commits).toEqual([])
+  expect(customer.books.get('ETHUSD')?.isComplete ?? false).toBe(false)
+  await publisher.close()
+  await customer.close()
+})
+
+it('closes the publisher within 1 s when its token is revoked, and when its client is disabled', async () => {
+  const token = await publishToken()
+  const first = await connect(token)
+  const { clientId: client_id, clientSecret: client_secret } = engineClient
+  const revocation = new URLSearchParams({ token, client_id, client_secret })
+  const revoked = performance.now()
+  const response = await fetch(`${service.http}/oauth2/revoke`, { method: 'POST', body: revocation })
+  expect(response.status).toBe(200)
+  expect(await first.untilClosed()).toEqual({ code: 4001, reason: 'token revoked' })
+  expect(performance.now() - revoked).toBeLessThan(1_000)
+  await expect(connect(token)).rejects.toMatchObject({ status: 401 })
+
+  const fresh = await publishToken()
+  const second = await connect(fresh)
+  const disabled = performance.now()
+  await service.operator.call('PATCH', `/clients/${client_id}`, { enabled: false })
+  expect(await second.untilClosed()).toEqual({ code: 4003, reason: 'access revoked' })
+  expect(performance.now() - disabled).toBeLessThan(1_000)
+  await expect(connect(fresh)).rejects.toMatchObject({ status: 403 })
+  await service.operator.call('PATCH', `/clients/${client_id}`, { enabled: true })
+})
+
+it('never lets the client of the demo publish', async () => {
+  const demo = await service.createDemoClient()
+  expect(demo.scopes).not.toContain(PUBLISH_SCOPE)
+  const { scopes } = await service.operator.call<{ scopes: string[] }>('GET', `/clients/${demo.clientId}`)
+  expect(scopes).not.toContain(PUBLISH_SCOPE)
+  await expect(publishToken(demo)).rejects.toThrow('400 invalid_scope')
+})
+
+it('does not know the scope without the listener, also where a client had it before', async () => {
+  await service.stop()
+  service = await startServiceInside(folder.path, [market('BTC', 2, 10)])
+  expect(service.ingest).toBe('')
+  await expect(publishToken()).rejects.toThrow('400 invalid_scope')
+  const grant = { name: 'another engine', scopes: [PUBLISH_SCOPE] }
+  const path = `/customers/${engineClient.customerId}/clients`
+  await expect(service.operator.call('POST', path, grant)).rejects.toThrow(/was answered 400: .*scopes/)
+  const change = service.operator.call('PATCH', `/clients/${engineClient.clientId}`, { scopes: [PUBLISH_SCOPE] })
+  await expect(change).rejects.toThrow(/was answered 400: .*scopes/)
+})
