@@ -1,4 +1,4 @@
-/** Self-signed certificates for tests, in a folder that is removed after the tests of the file. */
+/** Certificates for tests, self-signed or of an authority, in a folder that is removed after the tests of the file. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,14 +10,46 @@ export interface Certificate {
   readonly key: string
 }
 
-/** Creates a certificate of 127.0.0.1; `commonName` distinguishes it from others. */
-export async function newCertificate(commonName: string, days: { from?: Date; to?: Date } = {}): Promise<Certificate> {
+/** Creates a self-signed certificate of 127.0.0.1; `commonName` distinguishes it from others. */
+export function newCertificate(commonName: string, days: Days = {}): Promise<Certificate> {
+  return create(commonName, {
+    days,
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
+  })
+}
+
+/** Creates the certificate of an authority. */
+export function newAuthority(commonName: string): Promise<Certificate> {
+  const usage = { name: 'keyUsage', keyCertSign: true, critical: true } as const
+  return create(commonName, { extensions: [{ name: 'basicConstraints', cA: true, critical: true }, usage] })
+}
+
+/** Creates the certificate of a client, signed by an authority. */
+export function newClientCertificate(commonName: string, authority: Certificate, days: Days = {}) {
+  return create(commonName, { days, authority, extensions: [{ name: 'extKeyUsage', clientAuth: true }] })
+}
+
+interface Days {
+  readonly from?: Date
+  readonly to?: Date
+}
+
+interface Contents {
+  readonly days?: Days
+  /** Absent: self-signed. */
+  readonly authority?: Certificate
+  readonly extensions: NonNullable<NonNullable<Parameters<typeof generate>[1]>['extensions']>
+}
+
+async function create(commonName: string, { days = {}, authority, extensions }: Contents): Promise<Certificate> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: commonName }], {
     keyType: 'ec',
     curve: 'P-256',
+    algorithm: 'sha256',
     ...(days.from === undefined ? {} : { notBeforeDate: days.from }),
     ...(days.to === undefined ? {} : { notAfterDate: days.to }),
-    extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
+    ...(authority === undefined ? {} : { ca: { cert: authority.cert, key: authority.key } }),
+    extensions,
   })
   return { cert, key }
 }
