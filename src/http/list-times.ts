@@ -112,16 +112,28 @@ export function readInstant(text: string): Instant | undefined {
     offsetHour = '00',
     offsetMinute = '00',
   ] = match
-  const midnight = Date.parse(`${date}T00:00:00.000Z`)
-  const exists = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(date)
+  const midnight = midnightOf(date)
   // Second 60 is a leap second; like most clocks, it is read as the first second of the next minute.
   const isClock = hour <= '23' && minute <= '59' && second <= '60' && offsetHour <= '23' && offsetMinute <= '59'
-  if (!exists || !isClock) return undefined
+  if (midnight === undefined || !isClock) return undefined
   const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === '-' ? -1 : 1)
   const minutes = Number(hour) * 60 + Number(minute) - offsetMinutes
   const within = Number(second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
   return {
     milliseconds: midnight + minutes * MINUTE_MILLISECONDS + within,
-    isWhole: /^0*$/.test(fraction.slice(3)),
+    isWhole: fraction.length <= 3 || /^0*$/.test(fraction.slice(3)),
   }
+}
+
+/** The last date that was parsed: those of a publisher's messages hardly ever change, and parsing one is slow. */
+let lastDate: { readonly text: string; readonly midnight: number } | undefined
+
+/** The beginning of a day in UTC, in milliseconds since the epoch; undefined when there is no such day. */
+function midnightOf(text: string): number | undefined {
+  if (lastDate?.text === text) return lastDate.midnight
+  const midnight = Date.parse(`${text}T00:00:00.000Z`)
+  const exists = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(text)
+  if (!exists) return undefined
+  lastDate = { text, midnight }
+  return midnight
 }

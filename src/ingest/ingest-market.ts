@@ -225,9 +225,10 @@ export class IngestMarket {
     this.#isBusy = true
     for (const event of events) if (!this.#isStopped) this.#sourceMarket.listener(event)
     const { instrument } = this
-    if (!isDeepStrictEqual(instrument, this.#instrumentShown)) {
+    if (instrument !== this.#instrumentShown) {
+      const isChanged = !isDeepStrictEqual(instrument, this.#instrumentShown)
       this.#instrumentShown = instrument
-      if (!this.#isStopped) this.#sourceMarket.onInstrument?.()
+      if (isChanged && !this.#isStopped) this.#sourceMarket.onInstrument?.()
     }
     this.#isBusy = false
     const reason = this.#rebuildReason

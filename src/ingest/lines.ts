@@ -111,8 +111,11 @@ export class Lines<Line> {
 
   /** When `expire` has to be called; undefined while no line waits. */
   get dueMilliseconds(): number | undefined {
-    const due = [...this.#states.values()].flatMap(({ held }) => (held === undefined ? [] : [held.untilMilliseconds]))
-    return due.length === 0 ? undefined : Math.min(...due)
+    let due: number | undefined
+    for (const { held } of this.#states.values()) {
+      if (held !== undefined) due = Math.min(held.untilMilliseconds, due ?? held.untilMilliseconds)
+    }
+    return due
   }
 
   /**
@@ -344,7 +347,11 @@ export class Lines<Line> {
 
   /** Of the lines that hold a message, the one with the lowest number. */
   #firstHolding(): LineState<Line> | undefined {
-    const holding = [...this.#states.values()].filter(({ held }) => held !== undefined)
-    return holding.toSorted((left, right) => (left.held?.message.seq ?? 0) - (right.held?.message.seq ?? 0))[0]
+    let first: LineState<Line> | undefined
+    for (const state of this.#states.values()) {
+      if (state.held === undefined) continue
+      if (first?.held === undefined || state.held.message.seq < first.held.message.seq) first = state
+    }
+    return first
   }
 }
