@@ -192,8 +192,9 @@ describe.each(STAGES)('$name', (stage) => {
       await atRest()
     }
 
+    // Of two exchanged messages without numbers, the later one is applied first, and only the other one shows it.
     const noticed = (['dropped', 'reordered', 'corrupted'] as const).filter(
-      (kind) => stage.hasUnnumberedBooks !== true || kind !== 'dropped',
+      (kind) => stage.hasUnnumberedBooks !== true || kind === 'corrupted',
     )
     it.each(noticed)('a book message that is %s costs its own market the book until a new one', async (kind) => {
       const losses = hit.reasons.length

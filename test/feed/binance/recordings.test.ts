@@ -131,6 +131,8 @@ describe('recorded books of Binance', () => {
           amount: '58.00000000',
           executedAtMilliseconds: 1633998523963,
           pageCursor: expect.any(String) as string,
+          id: expect.stringMatching(/^[0-9]+$/) as string,
+          side: expect.stringMatching(/^(buy|sell)$/) as string,
         },
         {
           firstId: 12368013,
@@ -139,6 +141,8 @@ describe('recorded books of Binance', () => {
           amount: '177.00000000',
           executedAtMilliseconds: 1633998534486,
           pageCursor: expect.any(String) as string,
+          id: expect.stringMatching(/^[0-9]+$/) as string,
+          side: expect.stringMatching(/^(buy|sell)$/) as string,
         },
       ])
       const listings = recordedListings()
