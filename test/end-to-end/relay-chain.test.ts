@@ -23,7 +23,7 @@ import {
 import { TcpProxy } from '../support/tcp-proxy.ts'
 
 const LONG = process.env.TIDEGATE_LONG === '1'
-const SECONDS = LONG ? 60 * Number(process.env.TIDEGATE_CHAIN_MINUTES ?? 10) : 6
+const SECONDS = LONG ? 60 * Number(process.env.TIDEGATE_CHAIN_MINUTES ?? 10) : 4
 const MARKETS = ['BTC', 'ETH'] as const
 const NAMES = ['first', 'second', 'third'] as const
 
