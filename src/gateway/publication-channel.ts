@@ -5,8 +5,8 @@
  * silently: the message after a gap says that they were missed. While the market is stale, the relay is notified of it
  * and gets executions only.
  *
- * It never sends a book of which the number in the message names another version: a message with executions only, sent
- * before the book, has a number from which a relay cannot resume with its book.
+ * The number of a message that completes the book always names the version of that book. A message with executions only
+ * has a number of another form: a relay that resumes from it is sent a SNAPSHOT, because its book is older.
  */
 import { BASE, type Message, messageHead } from '../channel/frame.ts'
 import {
