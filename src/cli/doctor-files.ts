@@ -1,22 +1,26 @@
 /**
- * The checks of `tidegate doctor` on files: the data folder, the operator token, the encryption key, the TLS certificate.
- * They change nothing.
+ * The checks of `tidegate doctor` on files: the data folder, the folder of recordings, the operator token, the encryption
+ * key, the TLS certificates. They change nothing.
  */
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { dataFolderProblem, modeText, OTHERS, storeFolder } from '../app/data-folder.ts'
 import { encryptionKeyFile } from '../app/encryption-key.ts'
-import { checkTlsFiles, tlsFilesOf } from '../app/tls-settings.ts'
+import { checkRecordingFolder } from '../app/start-recording.ts'
+import { checkTlsFiles, ingestTlsFilesOf, tlsFilesOf } from '../app/tls-settings.ts'
 import { EncryptionKey } from '../auth/encryption-key.ts'
 import { hasCode } from '../base/error-code.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
+import { HOUR_MILLISECONDS, listRecordings } from '../feed/replay/recording-folder.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 
 /** A new embedded store needs about 40 MB; its write-ahead log can double that. */
 const FREE_BYTES_MIN = 100_000_000
 const FREE_BYTES_LOW = 1_000_000_000
+/** The most that a market was seen to record in an hour. */
+const MARKET_HOUR_BYTES = 100_000_000
 const DAY_MILLISECONDS = 86_400_000
 /** Renewing by hand takes some days; automatic renewal happens earlier. */
 const CERTIFICATE_DAYS_LOW = 14
@@ -48,6 +52,63 @@ export function examineFolder(folder: string): Finding {
   }
   if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'free disk space')
   return ok(name, `${path}, writable, ${free}`)
+}
+
+/**
+ * The folder of recordings, and whether its disk can keep `recording.keep_hours`. What the recordings that are still to
+ * come need is estimated by the largest of the last hours that are complete, or else by the figures of docs/limits.md.
+ * No finding without `recording.dir`.
+ */
+export async function examineRecordingFolder(
+  config: Config,
+  origins: Readonly<Record<SettingKey, string>>,
+  nowMilliseconds: number,
+): Promise<Finding[]> {
+  const name = 'recordings'
+  const folder = config['recording.dir']
+  if (folder === '') return []
+  const { problems } = checkRecordingFolder(config, origins)
+  const next = "give the folder to the service's user, or name another recording.dir"
+  if (problems.length > 0) return problems.map((problem) => bad(name, describeProblem(problem), next))
+  const path = resolve(folder)
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats !== undefined && (stats.mode & OTHERS) !== 0) {
+    return [warn(name, `${path} can be read by other users (mode ${modeText(stats)})`, `chmod 700 ${path}`)]
+  }
+  const keepHours = config['recording.keep_hours']
+  const { hours, hourBytesMax } = await sizeRecordings(path, nowMilliseconds)
+  const hourBytes = hourBytesMax ?? config.markets.length * MARKET_HOUR_BYTES
+  const freeBytes = freeBytesOf(stats === undefined ? existingParent(path) : path)
+  const neededBytes = Math.max(FREE_BYTES_MIN, hourBytes * Math.max(1, keepHours - hours))
+  const state = stats === undefined ? 'does not exist yet: the service makes it' : 'writable'
+  const perHour = megabytes(hourBytes)
+  const basis = hourBytesMax === undefined ? `up to ${perHour} an hour` : `the largest hour of the last day: ${perHour}`
+  const need = `${hours} of ${keepHours} hours are kept; the others need ${megabytes(neededBytes)} (${basis})`
+  const detail = `${path}, ${state}, ${megabytes(freeBytes)} free; ${need}`
+  if (freeBytes >= neededBytes) return [ok(name, detail)]
+  return [warn(name, detail, 'free disk space, or decrease recording.keep_hours: on a full disk the recording stops')]
+}
+
+/** @returns how many hours have a recording, and the bytes of the largest of the last day that are complete */
+async function sizeRecordings(
+  path: string,
+  nowMilliseconds: number,
+): Promise<{ readonly hours: number; readonly hourBytesMax: number | undefined }> {
+  const bytesOfHours = new Map<number, number>()
+  for (const file of await listRecordings(path)) {
+    // A file that expired in the meantime.
+    const size = statSync(file.path, { throwIfNoEntry: false })?.size ?? 0
+    bytesOfHours.set(file.hourMilliseconds, (bytesOfHours.get(file.hourMilliseconds) ?? 0) + size)
+  }
+  const sizes = [...bytesOfHours].flatMap(([hour, bytes]) => {
+    const isComplete = hour + HOUR_MILLISECONDS <= nowMilliseconds
+    return isComplete && hour > nowMilliseconds - DAY_MILLISECONDS ? [bytes] : []
+  })
+  return { hours: bytesOfHours.size, hourBytesMax: sizes.length === 0 ? undefined : Math.max(...sizes) }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6)} MB`
 }
 
 export function examineOperatorToken(config: Config): Finding {
@@ -97,23 +158,24 @@ export function examineEncryptionKeyFile(config: Config): Finding {
   return ok(name, `${path}, mode ${modeText(stats)}`)
 }
 
-/** No finding when the public listener uses plain HTTP. */
-export function examineCertificate(
+/** One finding for each listener with TLS. */
+export function examineCertificates(
   config: Config,
   origins: Readonly<Record<SettingKey, string>>,
   nowMilliseconds: number,
 ): Finding[] {
   const name = 'certificate'
-  const files = tlsFilesOf(config)
-  if (files === undefined) return []
   const { problems, warnings } = checkTlsFiles(config, origins, nowMilliseconds)
   const next = 'correct the files; a running service reads them again on SIGHUP'
   if (problems.length > 0) return problems.map((problem) => bad(name, describeProblem(problem), next))
   if (warnings.length > 0) return warnings.map((warning) => warn(name, warning, next))
-  const { validTo } = new X509Certificate(readFileSync(files.certFile))
-  const daysLeft = Math.floor((Date.parse(validTo) - nowMilliseconds) / DAY_MILLISECONDS)
-  if (daysLeft >= CERTIFICATE_DAYS_LOW) return [ok(name, `${files.certFile}, ${daysLeft} days left`)]
-  return [warn(name, `${files.certFile} expires in ${daysLeft} days`, 'renew it, then send SIGHUP to the service')]
+  return [tlsFilesOf(config), ingestTlsFilesOf(config)].flatMap((files) => {
+    if (files === undefined) return []
+    const { validTo } = new X509Certificate(readFileSync(files.certFile))
+    const daysLeft = Math.floor((Date.parse(validTo) - nowMilliseconds) / DAY_MILLISECONDS)
+    if (daysLeft >= CERTIFICATE_DAYS_LOW) return [ok(name, `${files.certFile}, ${daysLeft} days left`)]
+    return [warn(name, `${files.certFile} expires in ${daysLeft} days`, 'renew it, then send SIGHUP to the service')]
+  })
 }
 
 function existingParent(path: string): string {

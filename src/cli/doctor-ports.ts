@@ -8,9 +8,10 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from 'node:https'
 import { createServer } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { tlsFilesOf } from '../app/tls-settings.ts'
+import { ingestTlsFilesOf, tlsFilesOf } from '../app/tls-settings.ts'
 import { hasCode } from '../base/error-code.ts'
-import type { Config } from '../config/settings.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
+import type { TlsFiles } from '../http/tls.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { addressText, reachable } from './listener-address.ts'
 
@@ -20,6 +21,14 @@ interface Port {
   readonly keys: string
   readonly host: string
   readonly port: number
+}
+
+/** A request without a token, and the answer that only the listener gives. */
+interface Probe {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly status: number
+  readonly code: string
 }
 
 /** The service is on this machine, so an answer is fast. */
@@ -34,6 +43,13 @@ export function publicPort(config: Config): Port {
 export function operatorPort(config: Config): Port {
   const keys = 'operator.host, operator.port'
   return { name: 'operator port', keys, host: config['operator.host'], port: config['operator.port'] }
+}
+
+/** Undefined where no ingest listener is configured. */
+export function ingestPort(config: Config): Port | undefined {
+  const port = config['ingest.port']
+  if (port === '') return undefined
+  return { name: 'ingest port', keys: 'ingest.host, ingest.port', host: config['ingest.host'], port }
 }
 
 /** Whether a service that starts now could listen on the port. */
@@ -55,18 +71,37 @@ export async function examineFreePort({ name, keys, host, port }: Port): Promise
 }
 
 /** Whether the running service answers on the public port, with the configured certificate. */
-export async function examinePublicPort(config: Config): Promise<Finding> {
-  const { name, host, port } = publicPort(config)
-  if (port === 0) return ok(name, 'any free one (http.port is 0): the ready line of the service names it')
-  const files = tlsFilesOf(config)
+export function examinePublicPort(config: Config): Promise<Finding> {
+  // A plain request to the stream's address is answered by our problem `upgrade_required`.
+  const probe = { method: 'GET', path: '/', status: 426, code: 'upgrade_required' } as const
+  return examineAnswer(publicPort(config), tlsFilesOf(config), probe, 'http.port')
+}
+
+/** The same of the ingest port; no finding where the service has no ingest listener. */
+export async function examineIngestPort(config: Config): Promise<Finding[]> {
+  const port = ingestPort(config)
+  if (port === undefined) return []
+  const probe = { method: 'POST', path: '/publish', status: 401, code: 'unauthorized' } as const
+  return [await examineAnswer(port, ingestTlsFilesOf(config), probe, 'ingest.port')]
+}
+
+async function examineAnswer(
+  { name, host, port }: Port,
+  files: TlsFiles | undefined,
+  probe: Probe,
+  key: SettingKey,
+): Promise<Finding> {
+  if (port === 0) return ok(name, `any free one (${key} is 0): the ready line of the service names it`)
   const url = `${files === undefined ? 'http' : 'https'}://${addressText(reachable(host), port)}`
   const next = 'see the log of the service; was it started with this configuration?'
   try {
-    const { isOurs, fingerprint } = await askDoor(host, port, files !== undefined)
-    if (!isOurs) return bad(name, `${url} is answered by another program`, `stop that program, or change http.port`)
+    const { isOurs, fingerprint } = await askListener(host, port, files, probe)
+    if (isOurs === false)
+      return bad(name, `${url} is answered by another program`, `stop that program, or change ${key}`)
     if (files !== undefined && fingerprint !== new X509Certificate(readFileSync(files.certFile)).fingerprint256) {
       return warn(name, `${url} uses a different certificate than ${files.certFile}`, 'send SIGHUP to the service')
     }
+    if (isOurs === undefined) return ok(name, `${url}, has the certificate of the service and requires one of clients`)
     return ok(name, `${url}, answered by the service`)
   } catch (error) {
     return bad(name, `${url} does not answer (${reasonOf(error)})`, next)
@@ -81,22 +116,32 @@ function listenBriefly(host: string, port: number): Promise<void> {
   })
 }
 
-/** A plain request to the stream's address is answered by our problem `upgrade_required`. */
-function askDoor(
+/** `isOurs` is undefined where the listener requires a client certificate, so that only its own certificate is known. */
+function askListener(
   host: string,
   port: number,
-  isTls: boolean,
-): Promise<{ readonly isOurs: boolean; readonly fingerprint: string | undefined }> {
+  files: TlsFiles | undefined,
+  { method, path, status, code }: Probe,
+): Promise<{ readonly isOurs: boolean | undefined; readonly fingerprint: string | undefined }> {
   return new Promise((resolve, reject) => {
-    const options: RequestOptions = { host: reachable(host), port, path: '/', timeout: ANSWER_MILLISECONDS_MAX }
+    let fingerprint: string | undefined
+    const options: RequestOptions = { host: reachable(host), port, method, path, timeout: ANSWER_MILLISECONDS_MAX }
     // Trust in the certificate is not checked: it is compared with the file.
-    const request = isTls ? requestHttps({ ...options, rejectUnauthorized: false }) : requestHttp(options)
+    const request = files === undefined ? requestHttp(options) : requestHttps({ ...options, rejectUnauthorized: false })
+    request.once('socket', (socket) => {
+      socket.once('secureConnect', () => {
+        fingerprint = (socket as TLSSocket).getPeerCertificate().fingerprint256
+      })
+    })
     request.once('timeout', () => request.destroy(new Error('no answer in time')))
-    request.once('error', reject)
+    request.once('error', (error) => {
+      // The client's part of a handshake is complete before the listener refuses it for its missing certificate.
+      if (files?.clientCaFile !== undefined && fingerprint !== undefined) resolve({ isOurs: undefined, fingerprint })
+      else reject(error)
+    })
     request.once('response', (response) => {
-      const fingerprint = isTls ? (response.socket as TLSSocket).getPeerCertificate().fingerprint256 : undefined
       readText(response).then((text) => {
-        const isOurs = response.statusCode === 426 && text.includes('"upgrade_required"')
+        const isOurs = response.statusCode === status && text.includes(`"${code}"`)
         resolve({ isOurs, fingerprint })
         request.destroy()
       }, reject)

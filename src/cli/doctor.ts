@@ -22,10 +22,23 @@ import { sql } from '../store/sql.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
-import { examineCertificate, examineEncryptionKeyFile, examineFolder, examineOperatorToken } from './doctor-files.ts'
+import {
+  examineCertificates,
+  examineEncryptionKeyFile,
+  examineFolder,
+  examineOperatorToken,
+  examineRecordingFolder,
+} from './doctor-files.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { askLedger, examineLedger } from './doctor-ledger.ts'
-import { examineFreePort, examinePublicPort, operatorPort, publicPort } from './doctor-ports.ts'
+import {
+  examineFreePort,
+  examineIngestPort,
+  examinePublicPort,
+  ingestPort,
+  operatorPort,
+  publicPort,
+} from './doctor-ports.ts'
 import { readinessFindings } from './doctor-readiness.ts'
 import {
   examineEncryption,
@@ -94,7 +107,8 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     examineFolder(config.data_dir),
     examineOperatorToken(config),
     examineEncryptionKeyFile(config),
-    ...examineCertificate(config, origins, clock.wallInstant().milliseconds),
+    ...examineCertificates(config, origins, clock.wallInstant().milliseconds),
+    ...(await examineRecordingFolder(config, origins, clock.wallInstant().milliseconds)),
     ...examineAddressKeys(config),
     ...(await examineSources(config, origins, clock)),
     ...examineTransport(config),
@@ -120,7 +134,10 @@ async function examineService(examination: Examination): Promise<Finding[]> {
 /** No process has the folder open: opens and checks the store, and the ports must be free. */
 async function examineStopped(examination: Examination): Promise<Finding[]> {
   const { config } = examination
-  const ports = [await examineFreePort(publicPort(config)), await examineFreePort(operatorPort(config))]
+  const ports: Finding[] = []
+  for (const port of [publicPort(config), operatorPort(config), ingestPort(config)]) {
+    if (port !== undefined) ports.push(await examineFreePort(port))
+  }
   const folder = join(config.data_dir, 'store')
   try {
     const store =
@@ -213,6 +230,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     ...(store === undefined ? [await askLedger(api)] : []),
     ok('operator port', `${api.url}, answered by the service`),
     await examinePublicPort(config),
+    ...(await examineIngestPort(config)),
   ]
 }
 

@@ -58,6 +58,6 @@ export function withReload(service: Service, read: () => ConfigResult): Running 
 }
 
 /** The line that scripts wait for: the actual addresses, also when a port is 0. */
-export function readyLine({ http, ws, operator }: ServiceAddresses): string {
-  return `${JSON.stringify({ ready: true, http, ws, operator, pid: process.pid })}\n`
+export function readyLine({ http, ws, operator, ingest }: ServiceAddresses): string {
+  return `${JSON.stringify({ ready: true, http, ws, operator, ingest, pid: process.pid })}\n`
 }

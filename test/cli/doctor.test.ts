@@ -2,7 +2,17 @@
  * What doctor reports about an installation: with the service running in a process of its own, stopped, on another
  * store, and with one fault after the other.
  */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,12 +74,15 @@ describe('a running service', () => {
   let home: string
   let service: RunningCommand
   let ports: string[]
-  let ready: { readonly http: string; readonly operator: string; readonly pid: number }
+  let recordings: string
+  let ready: { readonly http: string; readonly operator: string; readonly ingest: string; readonly pid: number }
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), 'tidegate-doctor-service-'))
+    recordings = join(home, 'recordings')
     service = startCommand([
       'serve',
       ...ANY_PORTS,
+      ...['--ingest.port', '0', '--recording.dir', recordings],
       ...SIMULATED_ARGS,
       '--data_dir',
       home,
@@ -78,6 +91,7 @@ describe('a running service', () => {
     ])
     ready = JSON.parse(await service.line((line) => line.startsWith('{"ready"')))
     ports = ['--http.port', new URL(ready.http).port, '--operator.port', new URL(ready.operator).port]
+    ports.push('--ingest.port', new URL(ready.ingest).port, '--recording.dir', recordings)
   })
   afterAll(async () => {
     service.child.kill('SIGTERM')
@@ -94,6 +108,7 @@ describe('a running service', () => {
       'ok    data folder',
       'ok    operator token',
       'ok    encryption key',
+      'ok    recordings',
       'ok    addresses',
       'ok    service',
       'ok    store',
@@ -105,12 +120,14 @@ describe('a running service', () => {
       'ok    ledger',
       'ok    operator port',
       'ok    public port',
+      'ok    ingest port',
       'ok    bus',
       'ok    clock',
     ])
-    expect(lines[5]).toBe(`ok    service         process ${ready.pid} has ${home} open`)
-    expect(lines[9]).toMatch(/^warn {2}market BTCUSD +live; simulated: its prices are invented; /)
-    expect(lines[14]).toBe(`ok    public port     ${ready.http}, answered by the service`)
+    expect(lines[6]).toBe(`ok    service         process ${ready.pid} has ${home} open`)
+    expect(lines[10]).toMatch(/^warn {2}market BTCUSD +live; simulated: its prices are invented; /)
+    expect(lines[15]).toBe(`ok    public port     ${ready.http}, answered by the service`)
+    expect(lines[16]).toBe(`ok    ingest port     ${ready.ingest}, answered by the service`)
   })
 
   it('with other addresses than its configuration is reported; --operator-url finds it', async () => {
@@ -129,6 +146,16 @@ describe('a running service', () => {
     other.close()
     expect(error).toBe('checks failed: public port')
     expect(named('public port')[0]?.detail).toContain('answered by another program')
+    // The public listener of the service is not its ingest listener.
+    const swapped = await doctor(
+      ...['--data_dir', home, ...ports, '--http.port', String(port)],
+      ...['--ingest.port', new URL(ready.http).port],
+    )
+    expect(swapped.named('ingest port')[0]).toMatchObject({
+      verdict: 'bad',
+      detail: `${ready.http} is answered by another program`,
+      next: 'stop that program, or change ingest.port',
+    })
     const gone = await doctor('--data_dir', home, ...ports, '--http.port', String(port))
     expect(gone.named('public port')[0]?.detail).toContain('does not answer (ECONNREFUSED)')
   })
@@ -150,22 +177,38 @@ describe('a running service with TLS', () => {
       writeFileSync(paths[1], privateKey, { mode: 0o600 })
     }
     await renew()
-    const tls = { 'http.tls.cert_file': paths[0], 'http.tls.key_file': paths[1] }
-    const service = await startServiceInside(folder, [market('AAA', 2, 10)], { ...tls, 'stream.drain_seconds': 0 })
+    const tls = {
+      ...{ 'http.tls.cert_file': paths[0], 'http.tls.key_file': paths[1] },
+      ...{ 'ingest.tls.cert_file': paths[0], 'ingest.tls.key_file': paths[1], 'ingest.tls.client_ca_file': paths[0] },
+    }
+    const serviceFlags = { ...tls, 'ingest.port': 0, 'stream.drain_seconds': 0 }
+    const service = await startServiceInside(folder, [market('AAA', 2, 10)], serviceFlags)
     const flags = [
       ...['--data_dir', folder, '--http.port', new URL(service.http).port],
+      ...['--ingest.port', new URL(service.ingest).port],
       ...['--operator.port', new URL(service.operator.url).port],
       ...Object.entries(tls).flatMap(([key, value]) => [`--${key}`, value]),
     ]
-    expect((await doctor(...flags)).named('public port')).toEqual([
+    const portsOf = async () => {
+      const { named } = await doctor(...flags)
+      return [...named('public port'), ...named('ingest port')]
+    }
+    expect(await portsOf()).toEqual([
       { verdict: 'ok', name: 'public port', detail: `${service.http}, answered by the service` },
+      {
+        verdict: 'ok',
+        name: 'ingest port',
+        detail: `${service.ingest}, has the certificate of the service and requires one of clients`,
+      },
     ])
     await renew()
-    expect((await doctor(...flags)).named('public port')[0]).toMatchObject({
-      verdict: 'warn',
-      detail: `${service.http} uses a different certificate than ${paths[0]}`,
-      next: 'send SIGHUP to the service',
-    })
+    expect(await portsOf()).toMatchObject(
+      [service.http, service.ingest].map((url) => ({
+        verdict: 'warn',
+        detail: `${url} uses a different certificate than ${paths[0]}`,
+        next: 'send SIGHUP to the service',
+      })),
+    )
     await service.stop()
   })
 })
@@ -234,9 +277,14 @@ describe('a stopped service', () => {
   it('whose port is held by another program fails, with the key to change', async () => {
     const other = createServer()
     const { port } = await listening(other)
-    const { error, named } = await doctor('--data_dir', folder, '--http.port', String(port), '--operator.port', '0')
+    const another = createServer()
+    const { port: ingestPort } = await listening(another)
+    const held = ['--http.port', String(port), '--operator.port', '0', '--ingest.port', String(ingestPort)]
+    const { error, named } = await doctor('--data_dir', folder, ...held)
     other.close()
-    expect(error).toBe('checks failed: public port')
+    another.close()
+    expect(error).toBe('checks failed: public port, ingest port')
+    expect(named('ingest port')[0]?.next).toBe('stop that program, or change ingest.host, ingest.port')
     expect(named('public port')[0]).toMatchObject({
       detail: `127.0.0.1:${port} is held by another program`,
       next: 'stop that program, or change http.host, http.port',
@@ -299,6 +347,55 @@ describe('the check of files', () => {
     })
     chmodSync(folder, 0o777)
     expect(await found()).toMatchObject({ verdict: 'bad', next: `chmod o-w ${folder}` })
+  })
+
+  it('reports a folder of recordings that is missing, open to others, or cannot be used', async () => {
+    const recordings = join(folder, 'recordings')
+    const found = async (...flags: string[]) =>
+      (await doctor('--data_dir', folder, ...ANY_PORTS, '--recording.dir', recordings, ...flags)).named('recordings')
+    expect(await found()).toMatchObject([
+      { verdict: 'ok', detail: expect.stringContaining(`${recordings}, does not exist yet: the service makes it, `) },
+    ])
+    expect(existsSync(recordings)).toBe(false)
+    mkdirSync(recordings)
+    chmodSync(recordings, 0o755)
+    expect(await found()).toMatchObject([
+      { verdict: 'warn', detail: expect.stringContaining('(mode 755)'), next: `chmod 700 ${recordings}` },
+    ])
+    rmSync(recordings, { recursive: true })
+    writeFileSync(recordings, '')
+    expect(await found()).toMatchObject([
+      { verdict: 'bad', detail: expect.stringContaining('cannot be written (EEXIST)') },
+    ])
+  })
+
+  it('compares the free space with what the hours to keep need, by the largest complete hour of the last day', async () => {
+    const recordings = join(folder, 'recordings')
+    mkdirSync(recordings, { mode: 0o700 })
+    const hourFile = (hoursAgo: number, bytes: number, suffix = '') => {
+      const hour = new Date(Date.now() - hoursAgo * 3_600_000).toISOString().slice(0, 13)
+      const path = join(recordings, `${hour}${suffix}.recording`)
+      writeFileSync(path, '')
+      truncateSync(path, bytes)
+    }
+    const found = async () =>
+      (await doctor('--data_dir', folder, ...ANY_PORTS, '--recording.dir', recordings)).named('recordings')[0]
+    hourFile(2, 3e6)
+    hourFile(2, 2e6, '-2')
+    // Too long ago, and not complete.
+    hourFile(30, 1e15)
+    hourFile(0, 1e15)
+    expect(await found()).toMatchObject({
+      verdict: 'ok',
+      detail: expect.stringContaining(
+        '3 of 168 hours are kept; the others need 825 MB (the largest hour of the last day: 5 MB)',
+      ),
+    })
+    hourFile(3, 1e15)
+    expect(await found()).toMatchObject({
+      verdict: 'warn',
+      next: 'free disk space, or decrease recording.keep_hours: on a full disk the recording stops',
+    })
   })
 
   it('reports a data folder that is a file', async () => {
