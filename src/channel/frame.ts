@@ -198,7 +198,7 @@ export function executionText(market: MarketDefinition, execution: Execution, co
   return `{"channel":"execution_data","payload":{"market":"${market.symbol}",${members}}}`
 }
 
-/** The execution of the extended protocol, which also has its identifier, and the side of the taker where it is known. */
+/** The execution of the extended protocol, which also has its identifier, its venue, and the taker's side where known. */
 export function extendedExecutionText(
   market: MarketDefinition,
   execution: IdentifiedExecution,
@@ -217,9 +217,10 @@ export function identifiedMembers(
   execution: IdentifiedExecution,
   commitMilliseconds: number,
 ): string {
-  const { id, side } = execution
+  const { id, side, venue } = execution
   const sideMember = side === undefined ? '' : `,"side":"${side}"`
-  return `${executionMembers(market, execution, commitMilliseconds)},"id":${JSON.stringify(id)}${sideMember}`
+  const venueMember = venue === undefined ? '' : `,"venue":${JSON.stringify(venue)}`
+  return `${executionMembers(market, execution, commitMilliseconds)},"id":${JSON.stringify(id)}${sideMember}${venueMember}`
 }
 
 function executionMembers(market: MarketDefinition, execution: Execution, commitMilliseconds: number): string {

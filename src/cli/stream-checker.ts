@@ -14,6 +14,8 @@ import type { Violation, ViolationName } from './violations.ts'
 export interface StreamCheckerOptions {
   /** The interval of heartbeats; absent = the median of the first gaps. */
   readonly heartbeatMilliseconds?: number
+  /** Whether the messages are those of `tidegate.v1`. */
+  readonly isExtended?: boolean
 }
 
 export interface StreamCounts {
@@ -28,6 +30,7 @@ export interface StreamCounts {
 export class StreamChecker {
   readonly counts: StreamCounts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0 }
   readonly #heartbeat: HeartbeatChecker
+  readonly #isExtended: boolean
   readonly #books = new Map<string, BookChecker>()
   /** Subscriptions by channel and market: true = acknowledged, false = ended. */
   readonly #subscriptions = new Map<string, boolean>()
@@ -40,6 +43,7 @@ export class StreamChecker {
 
   constructor(options: StreamCheckerOptions = {}) {
     this.#heartbeat = new HeartbeatChecker(options.heartbeatMilliseconds)
+    this.#isExtended = options.isExtended === true
   }
 
   /** The number of levels of a market's book; undefined before its first SNAPSHOT on this connection. */
@@ -188,6 +192,7 @@ export class StreamChecker {
       else book.checkDecimals(field, number)
     }
     if (!isTimeText(payload.executed_at, 3)) wrong.push(`executed_at is ${JSON.stringify(payload.executed_at)}`)
+    if (this.#isExtended) wrong.push(...identityProblems(payload))
     if (wrong.length > 0) this.#report('execution-malformed', market, wrong.join(', '))
   }
 
@@ -213,6 +218,16 @@ export class StreamChecker {
     }
     return book
   }
+}
+
+/** What is wrong with the members that only executions of `tidegate.v1` have. */
+function identityProblems({ id, side, venue }: Record<string, unknown>): string[] {
+  const isNamed = (value: unknown) => typeof value === 'string' && value !== ''
+  return [
+    ...(isNamed(id) ? [] : [`id is ${JSON.stringify(id)}`]),
+    ...(isNamed(venue) ? [] : [`venue is ${JSON.stringify(venue)}`]),
+    ...([undefined, 'buy', 'sell'].includes(side as string) ? [] : [`side is ${JSON.stringify(side)}`]),
+  ]
 }
 
 function subscriptionKey(type: string, market: string | undefined): string {

@@ -94,7 +94,10 @@ async function verify(
   if (markets.length === 0) throw new Error('name at least one market, such as: tidegate verify BTCUSD')
   const { clock, stdout, stderr } = environment
   const interval = options.heartbeatSeconds
-  const checker = new StreamChecker(interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 })
+  const checker = new StreamChecker({
+    ...(interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 }),
+    isExtended: options.save !== undefined,
+  })
   const findings = new Map<ViolationName, Finding>()
   const start = clock.monotonicMilliseconds()
   let connections = 0

@@ -25,7 +25,8 @@ export const VIOLATIONS = {
   'top-not-best': 'a top of book equals the best of the book when it arrives',
   'top-unchanged': 'a top of book is sent only when its price or amount changed',
   'top-overdue': 'a top of book follows soon after the best of the book changed',
-  'execution-malformed': 'an execution has market, price, a positive amount and executed_at, in their forms',
+  'execution-malformed':
+    'an execution has market, price, a positive amount and executed_at (in tidegate.v1 also id and venue), in their forms',
   'heartbeat-late': 'heartbeats are sent at their interval',
 } as const
 

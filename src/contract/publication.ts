@@ -34,7 +34,14 @@ const INSTRUMENT_MEMBERS = {
 const INSTRUMENT_REQUIRED = ['price_decimals', 'amount_decimals']
 
 const ORDER_MEMBERS = { order_id: IDENTIFIER, side: SIDE, price: ABOVE_ZERO, amount: ABOVE_ZERO }
-const EXECUTION_MEMBERS = { id: IDENTIFIER, side: SIDE, price: ABOVE_ZERO, amount: ABOVE_ZERO, executed_at: TIME }
+const EXECUTION_MEMBERS = {
+  id: IDENTIFIER,
+  side: SIDE,
+  venue: IDENTIFIER,
+  price: ABOVE_ZERO,
+  amount: ABOVE_ZERO,
+  executed_at: TIME,
+}
 const EXECUTION_REQUIRED = ['id', 'price', 'amount']
 
 /** Orders stand in place of levels. */

@@ -37,6 +37,7 @@ export const IDENTITY = {
     enum: ['buy', 'sell'],
     description: 'Side of the taker; absent where the source does not report it',
   },
+  venue: text('Where it was traded: as the source names it, or the name of its feed where the source names none'),
 }
 
 /** Members of the payload of a publication, depending on its type. */
@@ -47,7 +48,7 @@ export const PUBLICATION = {
     description: 'UPDATE: the executions since the previous message, in order',
     items: withOptional(
       object('PublishedExecution', { price: PRICE, amount: PRICE, executed_at: MILLISECONDS, id: IDENTITY.id }),
-      { side: IDENTITY.side },
+      { side: IDENTITY.side, venue: IDENTITY.venue },
     ),
   },
   instrument: withOptional(

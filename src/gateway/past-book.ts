@@ -113,11 +113,12 @@ function pastBookDocument(book: PastBook, at: string, hasExecutions: boolean): o
 }
 
 function executionDocument(market: MarketDefinition, execution: PastExecution): object {
-  const { id, side, executedAtMilliseconds, committedAtMilliseconds } = execution
+  const { id, side, venue, executedAtMilliseconds, committedAtMilliseconds } = execution
   return {
     ...levelDocument(market, execution),
     ...(id === undefined ? {} : { id }),
     ...(side === undefined ? {} : { side }),
+    ...(venue === undefined ? {} : { venue }),
     ...(executedAtMilliseconds === undefined ? {} : { executed_at: millisecondText(executedAtMilliseconds) }),
     committed_at: millisecondText(committedAtMilliseconds),
   }

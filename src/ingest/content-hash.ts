@@ -110,17 +110,19 @@ function addInstrument(hash: Hash, instrument: PublishedInstrument): void {
 type Members = {
   readonly id?: string | undefined
   readonly side?: string | undefined
+  readonly venue?: string | undefined
   readonly price?: string | undefined
   readonly amount?: string | undefined
   readonly type?: string | undefined
   readonly orderId?: string | undefined
 }
 
-function addMembers(hash: Hash, { type, orderId, id, side, price, amount }: Members): void {
+function addMembers(hash: Hash, { type, orderId, id, side, venue, price, amount }: Members): void {
   hash.text(type ?? '')
   hash.text(orderId ?? '')
   hash.text(id ?? '')
   hash.text(side ?? '')
+  hash.text(venue ?? '')
   hash.decimal(price ?? '')
   hash.decimal(amount ?? '')
 }

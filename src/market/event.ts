@@ -63,6 +63,11 @@ export interface Execution {
   /** Side of the taker; absent when the source does not report it. */
   readonly side?: TakerSide
   /**
+   * Where it was traded, as the source names it: a relay passes on the name that its upstream gave. Sources that name
+   * nothing leave it out, and the input of the market adds the name of their feed.
+   */
+  readonly venue?: string
+  /**
    * Trade time of the source in milliseconds since the epoch; absent when the source gives none (the commit time then
    * applies).
    */

@@ -2,14 +2,15 @@
  * The inputs of one market: a listener for each of its sources, the state of each, and, for several sources, the
  * aggregate that makes one book of them. Of several sources, one that breaks an invariant is counted, logged and asked
  * for a fresh snapshot while the others continue. The sources can be changed while the sequencer stays the same; the
- * market is then stale until one of them has sent a fresh snapshot. It starts and stops no source.
+ * market is then stale until one of them has sent a fresh snapshot. Executions whose source names no venue get the name of
+ * their feed. It starts and stops no source.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Counter } from '../base/metrics.ts'
 import type { SourceMarket } from '../feed/source.ts'
 import { Aggregate } from '../market/aggregate.ts'
-import type { MarketEvent } from '../market/event.ts'
+import type { Execution, MarketEvent } from '../market/event.ts'
 import { type ConfiguredMarket, type MarketSource, sourceText } from './configured-market.ts'
 
 /** One source of the market, and what the source is given to feed it. */
@@ -151,11 +152,12 @@ export class MarketInputs {
     if (event.type === 'snapshot') this.#note(index, 'live', '')
     if (event.type === 'lost') this.#note(index, 'lost', event.reason)
     if (event.type === 'snapshot' || this.#silent.size === 0) onStarted()
+    const named = withVenues(event, this.#inputs[index]!.source)
     if (this.#aggregate === undefined) {
-      offer(event)
+      offer(named)
       return
     }
-    const { events, violation } = this.#aggregate.offer(index, event, this.#options.clock.monotonicMilliseconds())
+    const { events, violation } = this.#aggregate.offer(index, named, this.#options.clock.monotonicMilliseconds())
     for (const aggregated of events) offer(aggregated)
     if (violation !== undefined) this.#reject(index, violation)
   }
@@ -176,6 +178,19 @@ export class MarketInputs {
       known.state === state ? known.sinceMilliseconds : this.#options.clock.wallInstant().milliseconds
     this.#states[index] = { state, reason, sinceMilliseconds }
   }
+}
+
+/** The event with a venue at each of its executions. */
+function withVenues(event: MarketEvent, { feed }: MarketSource): MarketEvent {
+  if (event.type !== 'update' || event.executions.every(hasVenue)) return event
+  const executions = event.executions.map((execution) =>
+    hasVenue(execution) ? execution : { ...execution, venue: feed },
+  )
+  return { ...event, executions }
+}
+
+function hasVenue({ venue }: Execution): boolean {
+  return venue !== undefined
 }
 
 /** None for a single source: its events go straight to the sequencer, which enforces the same invariants. */

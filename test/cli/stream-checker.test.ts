@@ -386,4 +386,17 @@ describe('StreamChecker', () => {
     expect(checker.onEnd(300, [])).toEqual([])
     expect(checker.onEnd(301, []).map(({ name }) => name)).toEqual(['heartbeat-late'])
   })
+
+  it.each([
+    [{ id: '7', venue: 'kraken', side: 'buy' }, []],
+    [{ id: '7', venue: 'kraken' }, []],
+    [{ id: '7' }, ['venue is undefined']],
+    [{ id: 7, venue: '', side: 'bid' }, ['id is 7, venue is "", side is "bid"']],
+  ])('expects of an execution of tidegate.v1 an id, a venue and the side of the taker: %j', (members, details) => {
+    const checker = new StreamChecker({ isExtended: true })
+    checker.onMessage(JSON.stringify(acknowledged(M)), 0)
+    const { channel, payload } = execution(M, 2, '101.00', '1.0000') as { channel: string; payload: object }
+    const found = checker.onMessage(JSON.stringify({ channel, payload: { ...payload, ...members } }), 0)
+    expect(found.map(({ detail }) => detail)).toEqual(details)
+  })
 })

@@ -46,14 +46,14 @@ describe('the exact text', () => {
     stream.update(
       [{ side: BID, price: 100, amount: 0 }],
       [
-        { price: 100, amount: 5, id: 'T"1', side: 'sell', executedAtMilliseconds: 1_767_225_600_000 },
+        { price: 100, amount: 5, id: 'T"1', side: 'sell', venue: 'kraken', executedAtMilliseconds: 1_767_225_600_000 },
         { price: 100, amount: 6 },
       ],
     )
     expect(client.read()).toEqual([
       '{"channel":"publication","payload":{"market":"AAAUSD","type":"UPDATE","time":"2026-01-01T00:00:00.003000000Z",' +
         '"bids":[{"price":"1.00","amount":"0"}],' +
-        '"executions":[{"price":"1.00","amount":"0.0005","executed_at":"2026-01-01T00:00:00.000Z","id":"T\\"1","side":"sell"},' +
+        '"executions":[{"price":"1.00","amount":"0.0005","executed_at":"2026-01-01T00:00:00.000Z","id":"T\\"1","side":"sell","venue":"kraken"},' +
         '{"price":"1.00","amount":"0.0006","executed_at":"2026-01-01T00:00:00.003Z","id":"3zWplfC2.2"}]},' +
         '"stream":{"epoch":"aOLAjWsn","seq":12,"prev":8}}',
     ])

@@ -236,6 +236,7 @@ describe('the hash of a message', () => {
       { executions: [{ ...trade, id: '2' }, trade] },
       { executions: [{ ...trade, side: 'sell' }] },
       { executions: [{ ...trade, side: undefined }] },
+      { executions: [{ ...trade, venue: 'XETR' }] },
       { missed: 'a gap' },
       { instrument: instrumentMessage(4).instrument },
       { orders: [] },

@@ -24,6 +24,9 @@ const MARKET: MarketDefinition = {
 }
 
 const MAX_AGE_MILLISECONDS = 4
+/** Feeds of the sources, in their order, and again from the first. */
+const FEEDS = ['kraken', 'okx', 'backup'] as const
+const feedOf = (source: number): string => FEEDS[source % FEEDS.length]!
 
 function setUp(sourceCount: number) {
   const clock = new VirtualClock()
@@ -50,7 +53,7 @@ function setUp(sourceCount: number) {
   const inputs = new MarketInputs({
     configured: {
       definition: MARKET,
-      sources: Array.from({ length: sourceCount }, (_, index) => ({ feed: 'kraken', symbol: `A/USD${index}` })),
+      sources: Array.from({ length: sourceCount }, (_, index) => ({ feed: feedOf(index), symbol: `A/USD${index}` })),
       aggregation: { policy: 'recency', maxAgeMilliseconds: MAX_AGE_MILLISECONDS },
     },
     clock,
@@ -74,7 +77,7 @@ it('gives the replica the book of the naive aggregate, however commits group mes
     for (const [index, { source, event }] of offers.entries()) {
       inputs.list[source]?.sourceMarket.listener(event)
       const due = naive.offer(source, event, clock.monotonicMilliseconds())
-      executionsDue.push(...due.executions)
+      executionsDue.push(...due.executions.map((execution) => ({ ...execution, venue: feedOf(source) })))
       if (due.violates) rebuildsDue.push(source)
       if (gaps[index] === 0) continue
       clock.advance(gaps[index]!)
@@ -90,3 +93,17 @@ it('gives the replica the book of the naive aggregate, however commits group mes
   })
   fc.assert(property, propertySettings(60))
 })
+
+it.each([1, 2])(
+  'passes on the venue that one of %d sources names, and otherwise names the feed of the source',
+  (sourceCount) => {
+    const { clock, executions, inputs } = setUp(sourceCount)
+    const listener = inputs.list.at(-1)!.sourceMarket.listener
+    listener({ type: 'snapshot', levels: [{ side: 0, price: 1, amount: 1 }] })
+    const traded = { price: 1, amount: 1 }
+    listener({ type: 'update', changes: [], executions: [{ ...traded, venue: 'XETR' }, traded] })
+    listener({ type: 'update', changes: [], executions: [{ ...traded, venue: 'XLON' }] })
+    clock.advance(5)
+    expect(executions.map(({ venue }) => venue)).toEqual(['XETR', feedOf(sourceCount - 1), 'XLON'])
+  },
+)

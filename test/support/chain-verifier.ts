@@ -28,6 +28,7 @@ interface Message {
     readonly market: string
     readonly type?: string
     readonly id: string
+    readonly venue: string
     readonly bids: readonly Level[]
     readonly asks: readonly Level[]
     readonly books?: readonly {
@@ -189,6 +190,7 @@ export class ChainVerifier {
     else if (channel === 'heartbeat') this.#onHeartbeat(payload.books ?? [])
     else if (channel === 'execution_data') {
       this.#executions.get(payload.market)!.push(payload.id)
+      if (payload.venue !== 'simulator') this.problems.push(`execution ${payload.id} has the venue ${payload.venue}`)
       this.#executionCursors.set(payload.market, stream.cursor)
     } else {
       for (const { type, params, resumed, success } of channels) {

@@ -49,7 +49,7 @@ const LOCAL: Column = { name: 'local_timestamp', kind: 'microseconds' }
 
 export const COLUMNS: Readonly<Record<TableName, readonly Column[]>> = {
   book: [...COMMON, LOCAL, { name: 'is_snapshot', kind: 'boolean' }, ...PRICED],
-  trades: [...COMMON, LOCAL, { name: 'id', kind: 'text' }, ...PRICED],
+  trades: [...COMMON, LOCAL, { name: 'id', kind: 'text' }, ...PRICED, { name: 'venue', kind: 'text' }],
   losses: [
     ...COMMON,
     { name: 'until', kind: 'microseconds', isOptional: true },
@@ -65,7 +65,7 @@ export function cellsOf(row: ExportRow, market: MarketDefinition): CellValue[] {
   if (row.table === 'losses') return [...common, row.until, row.kind, row.reason]
   const price = { unscaled: row.price, scale: priceDecimals }
   const amount = { unscaled: row.amount, scale: amountDecimals }
-  if (row.table === 'trades') return [...common, row.localTimestamp, row.id, row.side, price, amount]
+  if (row.table === 'trades') return [...common, row.localTimestamp, row.id, row.side, price, amount, row.venue]
   return [...common, row.timestamp, row.isSnapshot, sideText(row.side), price, amount]
 }
 

@@ -42,6 +42,8 @@ export interface PublishedLevel {
 export interface PublishedExecution extends PublishedLevel {
   readonly id: string
   readonly side: TakerSide | undefined
+  /** Where it was traded; undefined where the publisher names no venue. */
+  readonly venue?: string | undefined
   /** Trade time, cut to whole milliseconds since the epoch; the time of the message where the trade has none. */
   readonly executedAtMilliseconds: number
 }
@@ -280,10 +282,11 @@ function levels(value: unknown, path: string, mayBeZero: boolean): readonly Publ
 }
 
 function executionOf(entry: JsonObject, path: string, timeMilliseconds: number): PublishedExecution {
-  const { id, side, price, amount, executed_at: executedAt } = entry
+  const { id, side, venue, price, amount, executed_at: executedAt } = entry
   return {
     id: identifier(id, `${path}.id`),
     side: side === undefined ? undefined : sideOf(side, `${path}.side`),
+    venue: venue === undefined ? undefined : identifier(venue, `${path}.venue`),
     price: checkPrice(price, path),
     amount: checkAmount(amount, path),
     executedAtMilliseconds: executedAt === undefined ? timeMilliseconds : time(executedAt, `${path}.executed_at`),

@@ -51,12 +51,15 @@ export function scaledLevels(
 }
 
 export function scaledExecution(entry: PublishedExecution, market: MarketDefinition, path: string): Execution {
-  const { id, side, executedAtMilliseconds } = entry
-  const price = scaledPrice(entry.price, market, path)
-  const amount = scaledAmount(entry.amount, market, path)
-  return side === undefined
-    ? { price, amount, id, executedAtMilliseconds }
-    : { price, amount, id, side, executedAtMilliseconds }
+  const { id, side, venue, executedAtMilliseconds } = entry
+  return {
+    price: scaledPrice(entry.price, market, path),
+    amount: scaledAmount(entry.amount, market, path),
+    id,
+    ...(side === undefined ? {} : { side }),
+    ...(venue === undefined ? {} : { venue }),
+    executedAtMilliseconds,
+  }
 }
 
 export function scaledOrder(order: PublishedOrder, market: MarketDefinition, path: string): RestingOrder {

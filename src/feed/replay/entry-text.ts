@@ -3,7 +3,7 @@
  * event …]`, so that a decompressed recording can be read by people and by any program. Prices and amounts are integers
  * at the scale of the market; values beyond the safe integers are text. Every value is checked when it is read.
  *
- * What was added after the first version (commits, withdrawals, ids and sides of executions) are further members of the
+ * What was added after the first version (commits, withdrawals; ids, sides and venues of executions) are further members of the
  * events, which earlier readers ignore, so that they read new files too.
  */
 import type { Scaled } from '../../base/decimal.ts'
@@ -116,8 +116,17 @@ function encodeEvent(event: MarketEvent): EventText {
   const { executions } = event
   if (executions.length === 0) return { update: levels }
   const update: [FlatLevels, FlatLevels, unknown[][]] = [...levels, executions.map(encodeExecution)]
-  if (executions.every(({ id, side }) => id === undefined && side === undefined)) return { update }
-  return { update, trades: executions.map(({ id = null, side = null }) => [id, side]) }
+  if (executions.every(isAnonymous)) return { update }
+  return { update, trades: executions.map(encodeTrade) }
+}
+
+function isAnonymous({ id, side, venue }: Execution): boolean {
+  return id === undefined && side === undefined && venue === undefined
+}
+
+function encodeTrade({ id, side, venue }: Execution): unknown[] {
+  const trade = [id ?? null, side ?? null]
+  return venue === undefined ? trade : [...trade, venue]
 }
 
 function encodeLevels(levels: readonly LevelChange[]): [bids: FlatLevels, asks: FlatLevels] {
@@ -174,7 +183,7 @@ function decodeSides(sides: unknown): LevelChange[] | undefined {
   return levels
 }
 
-/** @param trades `[id, side]` of each execution, null where there is none; undefined where no execution has either */
+/** @param trades `[id, side, venue]` of each execution, null where there is none; undefined where no execution has any */
 function decodeExecutions(texts: unknown, trades: unknown): Execution[] | undefined {
   if (!Array.isArray(texts)) return undefined
   if (trades !== undefined && (!Array.isArray(trades) || trades.length !== texts.length)) return undefined
@@ -192,12 +201,20 @@ function decodeExecutions(texts: unknown, trades: unknown): Execution[] | undefi
   return executions
 }
 
-function decodeTrade(text: unknown): Pick<Execution, 'id' | 'side'> | undefined {
+function decodeTrade(text: unknown): Pick<Execution, 'id' | 'side' | 'venue'> | undefined {
   if (!Array.isArray(text)) return undefined
-  const [id, side] = text as unknown[]
-  const isId = id === null || typeof id === 'string'
-  if (!isId || (side !== null && side !== 'buy' && side !== 'sell')) return undefined
-  return { ...(id === null ? {} : { id }), ...(side === null ? {} : { side }) }
+  const [id, side, venue = null] = text as unknown[]
+  if (!isTextOrNull(id) || !isTextOrNull(venue) || (side !== null && side !== 'buy' && side !== 'sell'))
+    return undefined
+  return {
+    ...(id === null ? {} : { id }),
+    ...(side === null ? {} : { side }),
+    ...(venue === null ? {} : { venue }),
+  }
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
 }
 
 /** Text is accepted only beyond the safe integers, so that equal values have one form. */

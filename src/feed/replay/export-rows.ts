@@ -29,6 +29,8 @@ export interface TradeRow {
   readonly side: 'buy' | 'sell' | 'unknown'
   readonly price: number
   readonly amount: Scaled
+  /** Empty where the recording has none. */
+  readonly venue: string
 }
 
 /**
@@ -131,9 +133,9 @@ export class MarketRows {
     }
     if (event.type !== 'update') return
     for (const change of event.changes) this.#change(microseconds, change)
-    for (const { price, amount, id = '', side = 'unknown', executedAtMilliseconds } of event.executions) {
+    for (const { price, amount, id = '', side = 'unknown', venue = '', executedAtMilliseconds } of event.executions) {
       const timestamp = executedAtMilliseconds === undefined ? microseconds : executedAtMilliseconds * MICROSECONDS
-      this.#emit({ table: 'trades', timestamp, localTimestamp: microseconds, id, side, price, amount })
+      this.#emit({ table: 'trades', timestamp, localTimestamp: microseconds, id, side, price, amount, venue })
     }
   }
 

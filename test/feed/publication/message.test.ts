@@ -7,7 +7,7 @@ const STREAM = { epoch: 'run-1', seq: 18 }
 const UPDATE = { market: 'BTCUSD', type: 'UPDATE', time: TIME }
 const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN' }
 const SNAPSHOT = { market: 'BTCUSD', type: 'SNAPSHOT', time: TIME, instrument: INSTRUMENT, bids: [], asks: [] }
-const TRADE = { id: '881', side: 'buy', price: '60001.00', amount: '0.1' }
+const TRADE = { id: '881', side: 'buy', venue: 'XETR', price: '60001.00', amount: '0.1' }
 
 function parse(payload: object, stream: object = STREAM, more: object = {}) {
   return parsePublication(JSON.stringify({ channel: 'publication', payload, stream, ...more }))
@@ -132,6 +132,10 @@ it.each([
   [
     problem({ ...UPDATE, executions: [{ ...TRADE, side: 'bid' }] }),
     'payload.executions[0].side is neither buy nor sell',
+  ],
+  [
+    problem({ ...UPDATE, executions: [{ ...TRADE, venue: '' }] }),
+    'payload.executions[0].venue is not text of 1 to 64 printable ASCII characters',
   ],
   [problem({ ...UPDATE, executions: [{ ...TRADE, amount: '0' }] }), 'payload.executions[0].amount is not above 0'],
   [problem({ ...UPDATE, executions: Array(100_001).fill(0) }), 'payload.executions has more than 100000 entries'],

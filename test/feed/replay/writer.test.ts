@@ -80,11 +80,12 @@ describe('a recording', () => {
     const executions = [
       { price: 100, amount: 1, id: '17', side: 'sell' as const },
       { price: 100, amount: 2 },
+      { price: 100, amount: 3, venue: 'kraken' },
     ]
     const update: MarketEvent = { type: 'update', changes: [{ side: 0, price: 100, amount: 5 }], executions }
     const entry = { market: 1, atMilliseconds: RECORDING_START + 4 }
     expect(block.encode({ ...entry, events: [update], commit })).toBe(
-      '[1,4,{"update":[[100,5],[],[[100,1],[100,2]]],"trades":[["17","sell"],[null,null]],"commit":[7,3,5,"one"]}]\n',
+      '[1,4,{"update":[[100,5],[],[[100,1],[100,2],[100,3]]],"trades":[["17","sell"],[null,null],[null,null,"kraken"]],"commit":[7,3,5,"one"]}]\n',
     )
     expect(block.encode({ ...entry, events: [LOST], lostSinceMilliseconds: 9, withdrawn: true, commit })).toBe(
       '[1,4,{"lost":"the venue went away","commit":[7,3,5],"withdrawn":true,"since":9}]\n',
