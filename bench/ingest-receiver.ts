@@ -145,7 +145,6 @@ async function openIngest(pipeline: Pipeline): Promise<{ readonly port: number; 
       connectionsMax: () => 8,
       lineWaitMilliseconds: () => 1_000,
       messageBytesMax: 16_777_216,
-      allowsSimulated: () => false,
       closesExpired: false,
     },
   })
@@ -174,7 +173,6 @@ function startPull(pipeline: Pipeline, port: number): Source {
     url: `ws://127.0.0.1:${port}/`,
     credentials: { kind: 'none' },
     markets: [pipeline.sourceMarket],
-    allowsSimulated: false,
     clock,
     random: Math.random,
     log,

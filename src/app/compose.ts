@@ -248,6 +248,7 @@ function applyConfig({ current, log }: Parts, modules: ReloadedModules): void {
   const { config } = current
   setLogLevel(log, config['log.level'])
   const { added, removed, resourced } = changeMarkets(modules.markets, config.markets)
+  modules.markets.writers.followAllowed()
   const symbols = added.map(({ market }) => market.symbol)
   for (const symbol of removed) modules.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
   for (const replica of added) modules.hub.addMarket(replica)

@@ -54,7 +54,6 @@ export function createIngest(parts: IngestParts): Ingest | undefined {
       connectionsMax: () => current.config['ingest.connections_max'],
       lineWaitMilliseconds: () => current.config['ingest.line_wait_ms'],
       messageBytesMax: config['ingest.message_bytes_max'],
-      allowsSimulated: () => current.config['simulator.allowed'],
       closesExpired: config['stream.token_expiry'] === 'close',
     },
   })

@@ -63,6 +63,7 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
     clock,
     log,
     metrics: createSequencerMetrics(metrics),
+    allowsSimulated: () => parts.current.config['simulator.allowed'],
     createSource: createSources({
       ...parts,
       ...(ingest === undefined ? {} : { createIngestSource: (list) => ingest.createSource(list) }),

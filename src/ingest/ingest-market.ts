@@ -31,8 +31,6 @@ export interface IngestMarketOptions {
   readonly metrics: IngestMetrics
   /** The setting `ingest.line_wait_ms`. */
   readonly lineWaitMilliseconds: () => number
-  /** The setting `simulator.allowed`. */
-  readonly allowsSimulated: () => boolean
 }
 
 /** How long a market without a publisher counts as starting: engines need a moment to reconnect to a new process. */
@@ -73,11 +71,11 @@ export class IngestMarket {
   #instrumentShown: Instrument | undefined
 
   constructor(sourceMarket: SourceMarket, options: IngestMarketOptions) {
-    const { lineWaitMilliseconds, allowsSimulated, clock, metrics } = options
+    const { lineWaitMilliseconds, clock, metrics } = options
     this.#sourceMarket = sourceMarket
     this.#options = options
     this.#lines = new Lines(lineWaitMilliseconds)
-    this.#reader = new PublicationReader({ market: sourceMarket.market, allowsSimulated: allowsSimulated() })
+    this.#reader = new PublicationReader({ market: sourceMarket.market })
     metrics.startMarket(this.symbol)
     const counters = MESSAGE_OUTCOMES.map((outcome) => {
       return [outcome, metrics.messages.labels({ market: this.symbol, outcome })] as const

@@ -31,8 +31,6 @@ export interface IngestSettings {
   readonly connectionsMax: () => number
   readonly lineWaitMilliseconds: () => number
   readonly messageBytesMax: number
-  /** `simulator.allowed` */
-  readonly allowsSimulated: () => boolean
   /** `stream.token_expiry` is `close` */
   readonly closesExpired: boolean
 }

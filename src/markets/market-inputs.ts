@@ -1,7 +1,8 @@
 /**
  * The inputs of one market: a listener for each of its sources, the state of each, and, for several sources, the
  * aggregate that makes one book of them. Of several sources, one that breaks an invariant is counted, logged and asked
- * for a fresh snapshot while the others continue. The sources can be changed while the sequencer stays the same; the
+ * for a fresh snapshot while the others continue. One whose book may not be served (`refusalOf`) counts as lost, and
+ * nothing of it reaches the book or the executions. The sources can be changed while the sequencer stays the same; the
  * market is then stale until one of them has sent a fresh snapshot. Executions whose source names no venue get the name of
  * their feed. It starts and stops no source.
  */
@@ -41,6 +42,15 @@ export interface MarketInputsOptions {
   readonly onInstrument: () => void
   /** Asks one source for a fresh snapshot. */
   readonly rebuild: (input: MarketInput, reason: string) => void
+  /** Why a source may not be served, although it has a book; undefined = it may. */
+  readonly refusalOf: (input: MarketInput) => string | undefined
+}
+
+/** A source that may not be served. */
+interface Refusal {
+  readonly reason: string
+  /** Whether it has executed anything meanwhile. */
+  hasExecutions: boolean
 }
 
 /** Which inputs a change of the sources added, removed and kept. */
@@ -50,6 +60,9 @@ interface InputChanges {
   /** With the same listeners as before; the caller asks their sources for fresh snapshots. */
   readonly kept: readonly MarketInput[]
 }
+
+/** Why a source that was refused is asked for a snapshot. */
+const ALLOWED_AGAIN = 'the source may be served again'
 
 /** Why a market is stale right after its sources were changed. */
 export const SOURCES_CHANGED = 'the sources of the market were changed'
@@ -63,6 +76,8 @@ export class MarketInputs {
   #states: InputState[]
   /** Inputs of the first configuration without a message so far. */
   readonly #silent: Set<SourceMarket>
+  /** The inputs that may not be served. */
+  readonly #refused = new Map<SourceMarket, Refusal>()
 
   constructor(options: MarketInputsOptions) {
     const { configured } = options
@@ -106,12 +121,25 @@ export class MarketInputs {
       inputs.some(({ sourceMarket }) => sourceMarket === input.sourceMarket)
     const earlier = [...before.values()].map(({ input }) => input)
     const removed = earlier.filter((input) => !isIn(this.#inputs)(input))
-    for (const { sourceMarket } of removed) this.#silent.delete(sourceMarket)
+    for (const { sourceMarket } of removed) {
+      this.#silent.delete(sourceMarket)
+      this.#refused.delete(sourceMarket)
+    }
     const wasThere = isIn(earlier)
     return {
       added: this.#inputs.filter((input) => !wasThere(input)),
       removed,
       kept: this.#inputs.filter(wasThere),
+    }
+  }
+
+  /** To be called when the answers of `refusalOf` may have changed. */
+  followRefusals(): void {
+    for (const [index, input] of this.#inputs.entries()) {
+      const reason = this.#options.refusalOf(input)
+      if (reason !== undefined) this.#refuse(index, reason)
+      // Its next snapshot is served.
+      else if (this.#refused.has(input.sourceMarket)) this.#options.rebuild(input, ALLOWED_AGAIN)
     }
   }
 
@@ -134,7 +162,10 @@ export class MarketInputs {
       market,
       venueSymbol: source.symbol,
       listener: (event) => this.#take(sourceMarket, event),
-      onInstrument: () => this.#options.onInstrument(),
+      onInstrument: () => {
+        this.followRefusals()
+        this.#options.onInstrument()
+      },
     }
     return { source, sourceMarket }
   }
@@ -147,17 +178,50 @@ export class MarketInputs {
   #take(sourceMarket: SourceMarket, event: MarketEvent): void {
     const index = this.#inputs.findIndex((input) => input.sourceMarket === sourceMarket)
     if (index === -1) return
-    const { offer, onStarted } = this.#options
+    const { onStarted } = this.#options
     this.#silent.delete(sourceMarket)
+    const isServed = this.#isServed(index, event)
+    if (this.#silent.size === 0 || (isServed && event.type === 'snapshot')) onStarted()
+    if (!isServed) return
     if (event.type === 'snapshot') this.#note(index, 'live', '')
     if (event.type === 'lost') this.#note(index, 'lost', event.reason)
-    if (event.type === 'snapshot' || this.#silent.size === 0) onStarted()
-    const named = withVenues(event, this.#inputs[index]!.source)
+    this.#offer(index, withVenues(event, this.#inputs[index]!.source))
+  }
+
+  /** Whether the event may reach the book. A source that was refused returns with a snapshot. */
+  #isServed(index: number, event: MarketEvent): boolean {
+    const input = this.#inputs[index]!
+    const reason = this.#options.refusalOf(input)
+    if (reason !== undefined) this.#refuse(index, reason)
+    const refusal = this.#refused.get(input.sourceMarket)
+    if (refusal === undefined) return true
+    if (event.type === 'missed' || (event.type === 'update' && event.executions.length > 0)) {
+      refusal.hasExecutions = true
+    }
+    if (reason !== undefined || event.type !== 'snapshot') return false
+    this.#refused.delete(input.sourceMarket)
+    if (refusal.hasExecutions) this.#offer(index, { type: 'missed', reason: refusal.reason })
+    return true
+  }
+
+  #refuse(index: number, reason: string): void {
+    const { sourceMarket, source } = this.#inputs[index]!
+    const known = this.#refused.get(sourceMarket)
+    if (known?.reason === reason) return
+    this.#refused.set(sourceMarket, { reason, hasExecutions: known?.hasExecutions ?? false })
+    const { log } = this.#options
+    log.warn({ market: this.#configured.definition.symbol, source: sourceText(source), reason }, 'source refused')
+    this.#note(index, 'lost', reason)
+    this.#offer(index, { type: 'lost', reason })
+  }
+
+  #offer(index: number, event: MarketEvent): void {
+    const { offer } = this.#options
     if (this.#aggregate === undefined) {
-      offer(named)
+      offer(event)
       return
     }
-    const { events, violation } = this.#aggregate.offer(index, named, this.#options.clock.monotonicMilliseconds())
+    const { events, violation } = this.#aggregate.offer(index, event, this.#options.clock.monotonicMilliseconds())
     for (const aggregated of events) offer(aggregated)
     if (violation !== undefined) this.#reject(index, violation)
   }

@@ -27,6 +27,8 @@ export interface MarketWritersOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
+  /** The current value of `simulator.allowed`. */
+  readonly allowsSimulated: () => boolean
   /** Called for each feed, the simulator and the player of recordings when a market begins to use it. */
   readonly createSource: CreateSource
 }
@@ -81,22 +83,35 @@ export class MarketWriters {
 
   /**
    * Whether a market's instrument trades: it does when it trades at any of its sources. Undefined while no source has
-   * reported it. The reason names its source. It is simulated when one of its sources is.
+   * reported it. The reason names its source. Only a market with one source can be simulated (`#refusalOf`).
    */
   #instrumentOf(symbol: string): Instrument | undefined {
     const inputs = this.#markets.get(symbol)?.inputs.list ?? []
     const known = inputs.flatMap(({ source, sourceMarket }) => {
       const instrument = this.#sources.get(source.feed)?.instrument(sourceMarket)
-      if (instrument === undefined) return []
+      if (instrument === undefined || (instrument.simulated === true && inputs.length > 1)) return []
       const { reason } = instrument
       return [{ ...instrument, reason: reason === '' ? '' : `${sourceText(source)}: ${reason}` }]
     })
-    const simulated = known.some((instrument) => instrument.simulated === true)
     for (const state of OPENNESS) {
       const found = known.find((instrument) => instrument.state === state)
-      if (found !== undefined) return simulated ? { ...found, simulated } : found
+      if (found !== undefined) return found
     }
     return undefined
+  }
+
+  /**
+   * Why the book of a source may not be served. Whether an engine or another Tidegate invents its prices is known when it
+   * says so; the rules for it are those that a configuration with the simulator has to comply with.
+   */
+  #refusalOf({ source, sourceMarket }: MarketInput, sourceCount: number): string | undefined {
+    if (this.#sources.get(source.feed)?.instrument(sourceMarket)?.simulated !== true) return undefined
+    const name = sourceText(source)
+    if (!this.#options.allowsSimulated()) {
+      return `${name} is simulated by its publisher; simulator.allowed must be true to serve it (it is false)`
+    }
+    if (sourceCount === 1) return undefined
+    return `${name} is simulated by its publisher; a simulated book must be the only source of its market`
   }
 
   /** Symbols of the markets that were configured at the start, have no book, and have sources that sent nothing yet. */
@@ -159,6 +174,14 @@ export class MarketWriters {
     for (const configured of added) for (const input of this.#write(configured)) this.#addInput(input)
     this.#stopIdleSources()
     return resourced
+  }
+
+  /** To be called when `simulator.allowed` has changed. */
+  followAllowed(): void {
+    for (const [symbol, { inputs }] of this.#markets) {
+      inputs.followRefusals()
+      this.#noteInstrument(symbol)
+    }
   }
 
   /** Stops the sources, then the sequencers. */
@@ -244,6 +267,7 @@ export class MarketWriters {
       onStarted: () => this.#noteStarted(symbol),
       onInstrument: () => this.#noteInstrument(symbol),
       rebuild: ({ source, sourceMarket }, reason) => this.#sources.get(source.feed)?.rebuild(sourceMarket, reason),
+      refusalOf: (input): string | undefined => this.#refusalOf(input, inputs.list.length),
     })
     this.#markets.set(symbol, { configured, sequencer, inputs })
     return inputs.list

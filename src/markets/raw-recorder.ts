@@ -63,6 +63,8 @@ export async function startRawRecorder(options: RecorderOptions): Promise<Record
     clock,
     log,
     metrics: createSequencerMetrics(metrics),
+    // Only venues are recorded.
+    allowsSimulated: () => false,
     createSource: createSources({ config, clock, random, log, metrics, createTap }),
   })
   // Not awaited: frames are recorded whenever they arrive.

@@ -23,6 +23,7 @@ const EXECUTIONS_KEPT = 1
 
 /** The settings of the same names. */
 export interface RecordedConfig extends SourceSettings {
+  readonly 'simulator.allowed': boolean
   readonly markets: readonly ConfiguredMarket[]
 }
 
@@ -59,6 +60,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
     clock,
     log,
     metrics: createSequencerMetrics(metrics),
+    allowsSimulated: () => config['simulator.allowed'],
     createSource: createSources({ config, clock, random, log, metrics }),
   })
   const markets = config.markets.map(({ definition }) => definition)

@@ -28,7 +28,6 @@ export interface FeedSettings {
     | { readonly kind: VenueName; readonly addresses: VenueAddresses }
     | { readonly kind: 'tidegate'; readonly upstream: Upstream }
   >
-  readonly 'simulator.allowed': boolean
 }
 
 export interface SourceParts extends Omit<VenueSourceParts, 'name' | 'markets'> {
@@ -56,7 +55,7 @@ export function createSources({ config, onTrade, createIngestSource, ...shared }
       })
     }
     if (name === 'module') {
-      return createModuleSource({ ...shared, markets, allowsSimulated: config['simulator.allowed'] })
+      return createModuleSource({ ...shared, markets })
     }
     if (name === 'ingest' && createIngestSource !== undefined) return createIngestSource(markets)
     if (name !== 'replay') return createFeedSource(config, { ...shared, name, markets })
@@ -79,7 +78,7 @@ export function createFeedSource(config: FeedSettings, parts: VenueSourceParts):
   const feed = config.feeds.get(parts.name)
   if (feed === undefined) throw new Error(`there is no feed ${parts.name}`)
   if (feed.kind === 'tidegate') {
-    return new TidegateSource({ ...parts, ...feed.upstream, allowsSimulated: config['simulator.allowed'] })
+    return new TidegateSource({ ...parts, ...feed.upstream })
   }
   return VENUES[feed.kind].createSource(feed.addresses, parts)
 }

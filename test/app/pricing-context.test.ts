@@ -64,6 +64,7 @@ function setUp(flags: Readonly<Record<string, string>> = {}) {
     clock,
     log: createLog('silent'),
     metrics: createSequencerMetrics(createMetricsRegistry()),
+    allowsSimulated: () => false,
     createSource,
   })
   void writers.start(new Map())

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
 import { market, newToken, OperatorApi, type RunningService } from '../support/running-service.ts'
@@ -10,6 +10,8 @@ import { Waiters } from '../support/waiters.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-reload-'))
 const file = join(folder, 'tidegate.yaml')
+/** An engine that says that its prices are invented. */
+const ENGINE = join(import.meta.dirname, '../../examples/module/engine.mjs')
 
 let command: RunningCommand
 let service: RunningService
@@ -20,7 +22,7 @@ const ETH = market('ETH', 2, 10)
 const SOL = market('SOL', 2, 10)
 
 function configure(values: object): void {
-  writeFileSync(file, JSON.stringify(values))
+  writeFileSync(file, JSON.stringify({ simulator: { allowed: true }, ...values }))
 }
 
 /** Sends SIGHUP and resolves to the first new log line with that event. */
@@ -77,20 +79,7 @@ const isData = (symbol: string, type: string) => (message: Record<string, unknow
 
 beforeAll(async () => {
   configure({ markets: [BTC, ETH], log: { level: 'info' } })
-  // On the command line, so that the file contains only markets.
-  const args = [
-    'serve',
-    '--config',
-    file,
-    '--http.port',
-    '0',
-    '--operator.port',
-    '0',
-    '--data_dir',
-    folder,
-    '--simulator.allowed',
-    'true',
-  ]
+  const args = ['serve', '--config', file, '--http.port', '0', '--operator.port', '0', '--data_dir', folder]
   command = startCommand(args)
   const ready = JSON.parse(await command.line((line) => line.startsWith('{"ready":true')))
   service = { http: ready.http, ws: ready.ws, operator: new OperatorApi(ready.operator, folder), folder }
@@ -204,4 +193,25 @@ it('a reload changes the log level', async () => {
   expect(command.stderr()).not.toContain('"added":["ETHUSD"]')
   configure({ markets: [BTC], log: { level: 'info' } })
   expect(await reload('markets changed')).toMatchObject({ removed: ['ETHUSD'] })
+})
+
+it('a reload that forbids the simulator ends a market whose engine invents its prices, and one that allows it continues it', async () => {
+  const markets = [{ ...market('SIM', 2, 10), amount_decimals: 8, sources: [`module:${ENGINE}:BTCUSD`] }]
+  const stateOf = async () => {
+    const { checks } = (await (await fetch(`${service.operator.url}/readyz`)).json()) as {
+      checks: { name: string; detail: string }[]
+    }
+    return checks.find(({ name }) => name === 'market SIMUSD')?.detail
+  }
+  const until = (isMet: (detail: string) => boolean) =>
+    vi.waitUntil(async () => isMet((await stateOf()) ?? ''), { timeout: 45_000, interval: 20 })
+  configure({ markets })
+  expect(await reload('markets changed')).toMatchObject({ added: ['SIMUSD'] })
+  await until((detail) => detail === 'ok')
+  configure({ markets, simulator: { allowed: false } })
+  expect(await reload('source refused')).toMatchObject({ level: 'warn', market: 'SIMUSD' })
+  await until((detail) => detail.includes('simulator.allowed must be true to serve it'))
+  configure({ markets })
+  await reload('configuration reloaded')
+  await until((detail) => detail === 'ok')
 })

@@ -92,6 +92,7 @@ async function serveMarket() {
     clock,
     log,
     metrics: createSequencerMetrics(metrics),
+    allowsSimulated: () => false,
     createSource: (_name, fed) => createKrakenSource({ url: venue.url, markets: fed, clock, log, metrics }),
   })
   ends.push(() => writers.stop())

@@ -96,7 +96,6 @@ export class Stage {
         connectionsMax: () => 8,
         lineWaitMilliseconds: () => 1_000,
         messageBytesMax: 65_536,
-        allowsSimulated: () => false,
         closesExpired: false,
         ...settings,
       },

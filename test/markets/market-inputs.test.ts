@@ -62,6 +62,7 @@ function setUp(sourceCount: number) {
     offer: (event) => sequencer.offer(event),
     onStarted: () => undefined,
     onInstrument: () => undefined,
+    refusalOf: () => undefined,
     rebuild: (input) => rebuilt.push(inputs.list.indexOf(input)),
   })
   return { clock, executions, replica, sequencerViolations, rebuilt, inputs }

@@ -64,7 +64,6 @@ export class PulledFeed {
       name: 'engine',
       credentials: { kind: 'none' },
       markets: this.markets,
-      allowsSimulated: false,
       clock: this.clock,
       random: () => 0.5,
       log: this.log.log,

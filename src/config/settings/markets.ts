@@ -17,7 +17,8 @@ export const MARKETS_SETTINGS = {
   'simulator.allowed': toggle({
     initial: false,
     live: true,
-    meaning: 'whether markets may use the simulator, whose prices are invented; true in demo',
+    meaning:
+      'whether markets may use the simulator, or a publisher that says that it invents its prices; true in demo. A reload to false is refused while a market names the simulator, and ends the books of such publishers',
   }),
   'simulator.seed': integer({ initial: 1, min: 0, max: 4_294_967_295, meaning: 'same seed, same orders' }),
   'simulator.rate': integer({ initial: 40, min: 1, max: 10_000, meaning: 'mean book updates per second and market' }),

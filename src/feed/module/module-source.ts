@@ -15,8 +15,6 @@ import { engineOf, errorText, loadModule, type ModuleEngine } from './module-loa
 
 interface ModuleSourceOptions {
   readonly markets: readonly SourceMarket[]
-  /** `simulator.allowed`. */
-  readonly allowsSimulated: boolean
   readonly clock: Clock
   /** A number in [0, 1), for jitter. */
   readonly random: () => number
@@ -118,10 +116,8 @@ class ModuleHost {
 
   add(source: SourceMarket): void {
     const { symbol } = moduleSymbol(source.venueSymbol)
-    const { allowsSimulated } = this.#options
     const fed = new FedPublication({
       source,
-      allowsSimulated,
       onRequest: (reason) => this.#request(member, reason),
       onProblem: (problem) => this.#log.warn({ symbol, problem }, 'publication refused'),
     })

@@ -11,7 +11,6 @@ import { PublicationReader, type PublicationStep } from './publication-reader.ts
 /** What the owner of the publication is called with. */
 export interface FedPublicationOptions {
   readonly source: SourceMarket
-  readonly allowsSimulated: boolean
   /** A SNAPSHOT is needed. */
   readonly onRequest: (reason: string) => void
   /** A message breaks a rule, or the market does not accept it. */
@@ -32,8 +31,7 @@ export class FedPublication {
 
   constructor(options: FedPublicationOptions) {
     this.#options = options
-    const { source, allowsSimulated } = options
-    this.reader = new PublicationReader({ market: source.market, allowsSimulated })
+    this.reader = new PublicationReader({ market: options.source.market })
   }
 
   get source(): SourceMarket {

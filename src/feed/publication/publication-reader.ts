@@ -56,8 +56,6 @@ export interface PublicationStep {
 
 export interface PublicationReaderOptions {
   readonly market: MarketDefinition
-  /** `simulator.allowed`: whether a market may be served whose instrument is `simulated`. */
-  readonly allowsSimulated: boolean
 }
 
 /** Who sends the SNAPSHOT that the book needs. */
@@ -83,8 +81,6 @@ export class PublicationReader {
   /** The reason of the last `lost` event; undefined while the book is trusted. */
   #lostReason: string | undefined
   #hasExecutions = false
-  /** The market is simulated, and that is not allowed: nothing is published before another SNAPSHOT. */
-  #isForbidden = false
   #instrument: Instrument | undefined
   /** Where a relay says that its book comes from; undefined where the publisher is no relay. */
   #relayedOrigin: string | undefined
@@ -194,8 +190,6 @@ export class PublicationReader {
       throw new Broken('stream.seq', `is below ${left}, at which this epoch was left`)
     checkDecimals(instrument, this.#options.market, 'payload.instrument')
     this.#awaited = 'none'
-    if (instrument.simulated && !this.#options.allowsSimulated) return this.#forbid()
-    this.#isForbidden = false
     this.#load(message)
     if (this.#epoch === undefined) {
       this.#seq = seq
@@ -220,7 +214,6 @@ export class PublicationReader {
   }
 
   #takeLost({ epoch, seq, reason }: LostMessage): PublicationStep {
-    if (this.#isForbidden) return this.#step('waiting')
     const left = this.#left.get(epoch) ?? -1
     if (epoch === this.#epoch ? seq < this.#seq : seq <= left) return this.#step('repeated')
     if (epoch === this.#epoch) {
@@ -235,17 +228,11 @@ export class PublicationReader {
 
   #takeCounted(message: CountedMessage): PublicationStep {
     const { epoch, seq, prev } = message
-    if (this.#isForbidden) {
-      return message.instrument?.simulated === false
-        ? this.#need('waiting', 'the market is not simulated any more')
-        : this.#step('waiting')
-    }
     if (epoch !== this.#epoch) return this.#takeOtherEpoch(epoch, seq)
     const isNew = seq > this.#seq
     const { instrument } = message
     if (instrument !== undefined && isNew) {
       checkDecimals(instrument, this.#options.market, message.type === 'UPDATE' ? 'payload.instrument' : 'payload')
-      if (instrument.simulated && !this.#options.allowsSimulated) return this.#forbid()
     }
     // Everything that can be wrong with the message is found before anything of it counts.
     const executions = isNew && message.type === 'UPDATE' ? executionsOf(message, this.#options.market) : []
@@ -336,16 +323,6 @@ export class PublicationReader {
     if (!this.#hasExecutions) return
     const reason = `the epoch ${epoch} ended; executions after its message ${this.#seq} are unknown`
     this.#events.push({ type: 'missed', reason })
-  }
-
-  #forbid(): PublicationStep {
-    const { symbol } = this.#options.market
-    const problem = `${symbol} is simulated by its publisher; simulator.allowed must be true to serve it (it is false)`
-    this.#bookSeq = undefined
-    this.#isForbidden = true
-    this.#awaited = 'publisher'
-    this.#lose(problem)
-    return { ...this.#step('refused'), problem }
   }
 
   #miss(first: number, last: number): void {

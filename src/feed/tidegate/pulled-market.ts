@@ -22,7 +22,6 @@ export interface PulledMarketOptions {
   readonly feed: string
   /** Symbol of the publisher. */
   readonly symbol: string
-  readonly allowsSimulated: boolean
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
@@ -64,10 +63,9 @@ export class PulledMarket {
   }
 
   add(source: SourceMarket): void {
-    const { allowsSimulated, log, symbol } = this.#options
+    const { log, symbol } = this.#options
     const fed: FedPublication = new FedPublication({
       source,
-      allowsSimulated,
       onRequest: (reason) => this.#requestSnapshot(reason),
       onProblem: (problem) => log.warn({ symbol, market: source.market.symbol, problem }, 'publication refused'),
       onEvent: (event) => this.#count(event),

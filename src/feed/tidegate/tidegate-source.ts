@@ -28,8 +28,6 @@ export interface TidegateSourceOptions extends Upstream {
   /** Name of the feed as in the settings. */
   readonly name: string
   readonly markets: readonly SourceMarket[]
-  /** `simulator.allowed`. */
-  readonly allowsSimulated: boolean
   readonly clock: Clock
   /** A number in [0, 1), for jitter. */
   readonly random: () => number
@@ -118,11 +116,10 @@ export class TidegateSource implements Source {
   #pulledOf(symbol: string): PulledMarket {
     const known = this.#pulled.get(symbol)
     if (known !== undefined) return known
-    const { name, allowsSimulated, clock, random } = this.#options
+    const { name, clock, random } = this.#options
     const pulled = new PulledMarket({
       feed: name,
       symbol,
-      allowsSimulated,
       clock,
       random,
       log: this.#log,

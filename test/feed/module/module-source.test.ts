@@ -60,7 +60,7 @@ function write(name: string, given: Omit<Hooks, 'listener' | 'calls'> = {}, vers
   return Object.assign(own, { path })
 }
 
-function run(path: string, symbols: readonly string[] = ['BTCUSD'], allowsSimulated = false) {
+function run(path: string, symbols: readonly string[] = ['BTCUSD']) {
   const waiters = new Waiters()
   const clock = new VirtualClock()
   const { log, lines } = captureLog()
@@ -69,7 +69,7 @@ function run(path: string, symbols: readonly string[] = ['BTCUSD'], allowsSimula
     return Object.assign(market, { venueSymbol: `${path}:${symbol}` })
   }
   const markets = symbols.map(follow)
-  const source = createModuleSource({ markets, allowsSimulated, clock, random: () => 0.5, log })
+  const source = createModuleSource({ markets, clock, random: () => 0.5, log })
   running.push(source)
   source.start()
   const [market] = markets as [FollowedMarket]
@@ -197,14 +197,11 @@ describe('the example', () => {
     const [source] = result.config.markets[0]?.sources ?? []
     expect(source && sourceText(source)).toBe(`module:${join(folder, 'engine.mjs')}:BTCUSD`)
 
-    const example = run(EXAMPLE, ['BTCUSD'], true)
+    const example = run(EXAMPLE)
     const { follower, events } = example.market
     await example.until('some trades', () => follower.executions >= 3 || events.length > 10)
     expect(follower.isLive).toBe(true)
     expect(example.source.instrument(example.market)).toEqual({ state: 'OPEN', reason: '', simulated: true })
-    const refused = run(EXAMPLE)
-    await refused.until('the refusal', () => refused.market.events.length > 0)
-    expect(refused.market.summary[0]).toMatch(/simulator.allowed must be true/)
   })
 })
 

@@ -29,7 +29,7 @@ const MARKET: MarketDefinition = {
 class World {
   readonly random: Random
   readonly engine: PublishingEngine
-  readonly reader = new PublicationReader({ market: MARKET, allowsSimulated: false })
+  readonly reader = new PublicationReader({ market: MARKET })
   readonly follower = new PublicationFollower(MARKET)
   readonly past: WireMessage[] = []
   isRequested = false

@@ -9,8 +9,8 @@ const MARKET = { symbol: 'BTCUSD', baseAsset: 'BTC', quoteAsset: 'USD', priceDec
 const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN' }
 const EXECUTED_AT = Date.UTC(2026, 10, 20, 12)
 
-function reader(allowsSimulated = false) {
-  const own = new PublicationReader({ market: MARKET, allowsSimulated })
+function reader() {
+  const own = new PublicationReader({ market: MARKET })
   const send = (type: string, stream: object, payload: object = {}) => {
     const members = { market: 'BTCUSD', type, time: '2026-11-20T12:00:00Z', ...payload }
     const message = readPublication({ channel: 'publication', payload: members, stream: { epoch: 'a', ...stream } })
@@ -237,24 +237,14 @@ describe('the content of a message', () => {
   })
 })
 
-describe('a simulated market', () => {
-  it('is refused, executions included, until a SNAPSHOT is not simulated any more', () => {
-    const { own, snapshot, update, send } = reader()
-    snapshot(0)
-    const step = send('INSTRUMENT', { seq: 1 }, { ...INSTRUMENT, simulated: true })
-    expect(step).toMatchObject({ outcome: 'refused', events: [{ type: 'lost' }] })
-    expect(step.request).toBeUndefined()
-    expect(update(2, { executions: [trade('1')] })).toEqual({ outcome: 'waiting', events: [] })
-    expect(send('INSTRUMENT', { seq: 3 }, INSTRUMENT).request).toBe('the market is not simulated any more')
-    expect(snapshot(3).events.map(({ type }) => type)).toEqual(['missed', 'snapshot'])
-    expect(own.isLive).toBe(true)
-  })
-
-  it('is accepted where the setting allows it', () => {
-    const { own, snapshot } = reader(true)
-    snapshot(0, { instrument: { ...INSTRUMENT, simulated: true } })
-    expect([own.isLive, own.instrument]).toEqual([true, { state: 'OPEN', reason: '', simulated: true }])
-  })
+it('a simulated market is one, whether its SNAPSHOT or a later message says so', () => {
+  const { own, snapshot, send } = reader()
+  snapshot(0, { instrument: { ...INSTRUMENT, simulated: true } })
+  expect([own.isLive, own.instrument]).toEqual([true, { state: 'OPEN', reason: '', simulated: true }])
+  send('INSTRUMENT', { seq: 1 }, INSTRUMENT)
+  expect(own.instrument).toEqual({ state: 'OPEN', reason: '' })
+  send('INSTRUMENT', { seq: 2 }, { ...INSTRUMENT, simulated: true })
+  expect([own.isLive, own.instrument?.simulated]).toEqual([true, true])
 })
 
 describe('between connections', () => {

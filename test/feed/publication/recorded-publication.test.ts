@@ -258,7 +258,6 @@ describe.each([
     const clock = new VirtualClock()
     const source = createModuleSource({
       markets,
-      allowsSimulated: false,
       clock,
       random: () => 0.5,
       log: captureLog().log,

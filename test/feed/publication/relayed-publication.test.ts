@@ -22,7 +22,7 @@ const MARKET = testMarket('AAAUSD', 0)
 
 class Relay {
   readonly stream: LiveStream
-  readonly reader = new PublicationReader({ market: MARKET, allowsSimulated: false })
+  readonly reader = new PublicationReader({ market: MARKET })
   readonly follower = new PublicationFollower(MARKET)
   #client: LiveClient | undefined
   requests = 0

@@ -281,19 +281,12 @@ describe('a source that pulls', () => {
     expect(publisher.isSubscribed('BTCUSD')).toBe(true)
   })
 
-  it('refuses a simulated market unless that is allowed', async () => {
+  it('reports a simulated market as one, with the book that it has', async () => {
     const btc = engine('BTCUSD', { simulated: true })
     const publisher = await publish([btc])
-    const refused = pull(['BTCUSD'], { url: publisher.url })
-    await refused.until('the refusal', () => refused.market.events.length > 0)
-    expect(refused.market.summary).toEqual([
-      'lost: BTCUSD is simulated by its publisher; simulator.allowed must be true to serve it (it is false)',
-    ])
-    publisher.publish(btc.step())
-    const allowed = pull(['BTCUSD'], { url: publisher.url, allowsSimulated: true })
-    await allowed.until('the book', () => allowed.market.follower.isLive)
-    expect(allowed.source.instrument(allowed.market)).toEqual({ state: 'OPEN', reason: '', simulated: true })
-    expect(refused.market.events).toHaveLength(1)
+    const feed = pull(['BTCUSD'], { url: publisher.url })
+    await feed.until('the book', () => feed.market.follower.isLive)
+    expect(feed.source.instrument(feed.market)).toEqual({ state: 'OPEN', reason: '', simulated: true })
   })
 
   it('is lost where the engine has more decimals than the market', async () => {

@@ -1,0 +1,36 @@
+/** A source without a connection: a test sends events to the listeners of its markets, and reads what it was called with. */
+import type { Source, SourceMarket } from '../../src/feed/source.ts'
+import type { Instrument } from '../../src/market/event.ts'
+
+export class ManualSource implements Source {
+  readonly calls: string[] = []
+  readonly markets: SourceMarket[]
+  notes: readonly string[] = []
+  trading: Instrument | undefined
+  constructor(markets: readonly SourceMarket[]) {
+    this.markets = [...markets]
+  }
+  add(market: SourceMarket): void {
+    this.calls.push(`add ${market.market.symbol}`)
+    this.markets.push(market)
+  }
+  remove({ market }: SourceMarket): void {
+    this.calls.push(`remove ${market.symbol}`)
+  }
+  instrument(): Instrument | undefined {
+    return this.trading
+  }
+  notices(): readonly string[] {
+    return this.notes
+  }
+  start(): void {
+    this.calls.push('start')
+  }
+  stop(): Promise<void> {
+    this.calls.push('stop')
+    return Promise.resolve()
+  }
+  rebuild({ market }: SourceMarket): void {
+    this.calls.push(`rebuild ${market.symbol}`)
+  }
+}
