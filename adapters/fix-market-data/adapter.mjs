@@ -21,6 +21,8 @@ import { Session } from './session.mjs'
 const CONNECT_MILLISECONDS = 10_000
 const BACKOFF_MILLISECONDS_MAX = 30_000
 const MESSAGE_BYTES_MAX = 16_777_216
+/** Between two reports that the engine waits. */
+const REPORT_MILLISECONDS = 60_000
 
 export class FixAdapter {
   #configuration
@@ -36,6 +38,7 @@ export class FixAdapter {
   #session
   #epoch = ''
   #isPaused = false
+  #reportedMilliseconds = Number.NEGATIVE_INFINITY
   #isStopped = false
   #failures = 0
   /** @type {Timer | undefined} */
@@ -185,8 +188,15 @@ export class FixAdapter {
     if (isPaused === this.#isPaused || this.#socket === undefined) return
     this.#isPaused = isPaused
     this.#session?.pause(isPaused)
-    if (isPaused) this.#socket.pause()
-    else this.#socket.resume()
+    if (!isPaused) {
+      this.#socket.resume()
+      return
+    }
+    this.#socket.pause()
+    const now = this.#clock.now()
+    if (now - this.#reportedMilliseconds < REPORT_MILLISECONDS) return
+    this.#reportedMilliseconds = now
+    this.#log('info', 'the engine waits: it sends faster than Tidegate takes messages')
   }
 
   /** @param {Message} message */

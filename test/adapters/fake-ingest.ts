@@ -26,7 +26,6 @@ export class FakeIngest {
   readonly #server = createServer((request, response) => void this.#grant(request, response))
   readonly #sockets = new WebSocketServer({ noServer: true })
   #socket: WebSocket | undefined
-  #stream: Duplex | undefined
 
   private constructor(markets: readonly string[], waiters: Waiters) {
     this.#waiters = waiters
@@ -73,12 +72,13 @@ export class FakeIngest {
     this.#send({ type: 'accepted', markets: this.#accepted() })
   }
 
+  /** Of the WebSocket, not of its stream: the receiver would read on when it has taken what it was given. */
   pause(): void {
-    this.#stream?.pause()
+    this.#socket?.pause()
   }
 
   resume(): void {
-    this.#stream?.resume()
+    this.#socket?.resume()
   }
 
   drop(): void {
@@ -118,7 +118,6 @@ export class FakeIngest {
     this.#sockets.handleUpgrade(request, stream, head, (socket) => {
       this.connections++
       this.#socket = socket
-      this.#stream = stream
       socket.on('message', (data, isBinary) => {
         if (isBinary) this.violations.push('a binary frame')
         this.#onMessage(JSON.parse(String(data)) as Record<string, unknown>)

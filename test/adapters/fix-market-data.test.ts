@@ -306,19 +306,24 @@ describe('Tidegate', () => {
     const stage = await start({ tidegate: { bufferedBytesMax: 65_536 } })
     const { acceptor, ingest, own, book } = stage
     ingest.pause()
-    let waits = 0
-    // Until bytes have stayed unsent for a while: the buffers of two connections are full.
-    for (let round = 0, unsent = 0; waits < 50; round++) {
-      if (round > 20_000) throw new Error('the adapter never stops reading')
-      if (acceptor.unsentBytes < 200_000) {
-        const levels = Array.from({ length: 400 }, (_, index) => own.set('buy', 9_000 + index, 1 + round))
-        stage.send(SYMBOL, [...levels, own.trade(10_000, 1 + round)])
-      }
-      waits = acceptor.unsentBytes >= 200_000 && acceptor.unsentBytes === unsent ? waits + 1 : 0
-      unsent = acceptor.unsentBytes
-      await new Promise((resolve) => setImmediate(resolve))
+    const isWaiting = () => stage.log.some((line) => line.includes('the engine waits'))
+    const nextTick = () => new Promise((resolve) => setImmediate(resolve))
+    for (let round = 1; !isWaiting(); round++) {
+      if (round > 5_000) throw new Error('the adapter never stops reading')
+      const levels = Array.from({ length: 400 }, (_, index) => own.set('buy', 9_000 + index, round))
+      stage.send(SYMBOL, [...levels, own.trade(10_000, round)])
+      await nextTick()
     }
+    // What the adapter ignores, until the buffers of the connection are full: it takes nothing more.
+    const news = 'x'.repeat(1_000_000)
+    for (let megabytes = 0; acceptor.unsentBytes === 0; megabytes++) {
+      if (megabytes > 64) throw new Error('the adapter reads although it announced that it does not')
+      acceptor.send('B', [[58, news]])
+      await nextTick()
+    }
+    stage.send(SYMBOL, [own.trade(10_000, 1)])
     ingest.resume()
+    await ingest.until('the last trade', () => book.executions.length === own.trades.length)
     await stage.settled()
     expect(book.executions.map(({ id }) => id)).toEqual(own.trades)
     expect([book.snapshots, book.missed, acceptor.logons]).toEqual([1, 0, 1])
