@@ -15,7 +15,7 @@ const ON_EACH_ENGINE = [
   'test/app/decimals-check.test.ts',
   'test/auth/directory-*.test.ts',
   'test/auth/key-encryption.test.ts',
-  'test/markets/commit-times.test.ts',
+  'test/markets/{commit-times,feed-lease-table}.test.ts',
   'test/controls/gates.test.ts',
   'test/deliveries/manual.test.ts',
   'test/deliveries/webhook-sender.test.ts',

@@ -1,4 +1,4 @@
-/** Starts `lifecycle-child.ts` as a process, writes to it and waits for its reports. */
+/** Starts `lifecycle-child.ts`, or another script, as a process, writes to it and waits for its reports. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -11,6 +11,8 @@ export function killLifecycleChildren(): void {
 }
 
 interface ChildOptions {
+  /** Name of the script in this folder. */
+  readonly script?: string
   /** Arguments of the script. */
   readonly args?: readonly string[]
   /** Variables in addition to those of this process. */
@@ -18,9 +20,8 @@ interface ChildOptions {
 }
 
 /** A started process: `tell` writes a line, `heard` resolves when it has written one, `exit` when it has ended. */
-export function startLifecycleChild({ args = [], environment = {} }: ChildOptions = {}) {
-  const script = join(import.meta.dirname, 'lifecycle-child.ts')
-  const program = ['--import', import.meta.resolve('tsx'), script, ...args]
+export function startLifecycleChild({ script = 'lifecycle-child.ts', args = [], environment = {} }: ChildOptions = {}) {
+  const program = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, script), ...args]
   const child = spawn(process.execPath, program, { env: { ...process.env, ...environment } })
   children.push(child)
   const lines: string[] = []

@@ -1,6 +1,7 @@
 /**
- * A TCP proxy to a server that a test can disturb: it becomes silent, cuts its connections, or swallows the response to one
- * query and closes. Listens on a free port of 127.0.0.1.
+ * A TCP proxy to a server (PostgreSQL, NATS, …) that a test can disturb: it becomes silent in one or both directions, delays
+ * what it forwards, cuts its connections, refuses new ones, or swallows the response to one query and closes. Listens on
+ * a port of 127.0.0.1.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
@@ -10,11 +11,15 @@ interface Pair {
   readonly far: Socket
 }
 
+/** What no longer passes: what clients send, what the server sends, or both. */
+type Direction = 'requests' | 'answers' | 'both'
+
 export class TcpProxy {
   readonly port: number
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
-  #isFrozen = false
+  #frozen: Direction | undefined
+  #delayMilliseconds = 0
   #breakAfter: string | undefined
 
   private constructor(server: Server, connect: () => Socket) {
@@ -38,21 +43,40 @@ export class TcpProxy {
     return this.#pairs.size
   }
 
-  /** Forwards nothing any more without closing connections; new connections are accepted. */
-  freeze(): void {
-    this.#isFrozen = true
-    for (const { near, far } of this.#pairs) {
-      near.pause()
-      far.pause()
-    }
+  /**
+   * Forwards nothing any more in these directions without closing connections, like a network that drops all packets; new
+   * connections are accepted. What is sent meanwhile arrives after `thaw`, as TCP repeats it.
+   */
+  freeze(direction: Direction = 'both'): void {
+    this.#frozen = direction
+    for (const pair of this.#pairs) this.#pause(pair)
   }
 
   thaw(): void {
-    this.#isFrozen = false
+    this.#frozen = undefined
     for (const { near, far } of this.#pairs) {
       near.resume()
       far.resume()
     }
+  }
+
+  /** Forwards everything after this time from now on, in both directions and in order; 0: at once. */
+  delay(milliseconds: number): void {
+    this.#delayMilliseconds = milliseconds
+  }
+
+  /** Ends all connections, and refuses new ones until `accept`. */
+  async refuse(): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.cut()
+    await closed
+  }
+
+  /** Accepts connections again, on the same port. */
+  async accept(): Promise<void> {
+    this.#server.listen(this.port, '127.0.0.1')
+    await once(this.#server, 'listening')
   }
 
   /** Ends all connections without a close; new ones are accepted. */
@@ -86,20 +110,40 @@ export class TcpProxy {
       far.destroy()
     }
     for (const socket of [near, far]) socket.on('error', end).on('close', end)
+    const toFar = this.#forwarder(far)
+    const toNear = this.#forwarder(near)
     near.on('data', (chunk) => {
       if (this.#breakAfter !== undefined && chunk.includes(this.#breakAfter)) {
         this.#breakAfter = undefined
         isBroken = true
       }
-      far.write(chunk)
+      toFar(chunk)
     })
     far.on('data', (chunk) => {
       if (isBroken) end()
-      else near.write(chunk)
+      else toNear(chunk)
     })
-    if (this.#isFrozen) {
-      near.pause()
-      far.pause()
+    this.#pause(pair)
+  }
+
+  /** Forwards to a socket in order, also when the delay is shortened meanwhile. */
+  #forwarder(socket: Socket): (chunk: Buffer) => void {
+    const waiting: Buffer[] = []
+    return (chunk) => {
+      if (this.#delayMilliseconds === 0 && waiting.length === 0) {
+        socket.write(chunk)
+        return
+      }
+      waiting.push(chunk)
+      setTimeout(() => {
+        const first = waiting.shift()
+        if (first !== undefined && !socket.destroyed) socket.write(first)
+      }, this.#delayMilliseconds).unref()
     }
+  }
+
+  #pause({ near, far }: Pair): void {
+    if (this.#frozen === 'requests' || this.#frozen === 'both') near.pause()
+    if (this.#frozen === 'answers' || this.#frozen === 'both') far.pause()
   }
 }

@@ -29,6 +29,7 @@ import { fewerIndexes } from './202611222150-fewer-indexes.ts'
 import { changesByIndex } from './202611222240-changes-by-index.ts'
 import { publishMarkets } from './202611230050-publish-markets.ts'
 import { receiptKeys } from './202611230200-receipt-keys.ts'
+import { feedLeases } from './202611230400-feed-leases.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   changesByIndex,
   publishMarkets,
   receiptKeys,
+  feedLeases,
 ]
