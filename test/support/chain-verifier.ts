@@ -63,6 +63,7 @@ export class ChainVerifier {
   readonly #executionCursors = new Map<string, string>()
   /** By market and origin. */
   readonly #origins = new Map<string, string>()
+  readonly #lastOrigins = new Map<string, string>()
   #markets: readonly string[] = []
   #socket: WebSocket | undefined
   #isStopped = false
@@ -101,6 +102,21 @@ export class ChainVerifier {
         throw new Error(`${this.name} waited in vain for ${what}: ${this.problems.join('; ')}`)
       await wait(20)
     }
+  }
+
+  /** Of a market, in their order; null where executions are missing, and the client was notified of it. */
+  executionsOf(market: string): readonly (string | null)[] {
+    return this.#executions.get(market) ?? []
+  }
+
+  /** The digests that were seen, by market and origin (`BTCUSD run-1.18`), in their order. */
+  get origins(): ReadonlyMap<string, string> {
+    return this.#origins
+  }
+
+  /** The origin of the last digest of the market; empty before one. */
+  lastOrigin(market: string): string {
+    return this.#lastOrigins.get(market) ?? ''
   }
 
   /** How many origins both have seen with equal digests, and which with different ones. */
@@ -226,6 +242,7 @@ export class ChainVerifier {
       else if (digestOf(book) !== digest) this.problems.push(`${market}: the digest differs`)
       else this.digests += 1
       if (origin === undefined) continue
+      this.#lastOrigins.set(market, origin)
       const key = `${market} ${origin}`
       const earlier = this.#origins.get(key)
       if (earlier !== undefined && earlier !== digest) this.problems.push(`${key} has two digests`)

@@ -33,6 +33,8 @@ export interface EngineOptions {
   /** Past messages that it keeps for a resumption. */
   readonly keptMax: number
   readonly simulated?: boolean
+  /** Begins its epochs and the ids of its trades: distinct for processes that publish one market one after the other. */
+  readonly name?: string
 }
 
 export const ENGINE_DECIMALS = { price: 2, amount: 8 } as const
@@ -62,14 +64,14 @@ export class PublishingEngine {
   }
 
   get epoch(): string {
-    return `run-${this.#epochNumber}`
+    return `${this.#options.name ?? ''}run-${this.#epochNumber}`
   }
 
   get seq(): number {
     return this.#seq
   }
 
-  /** Trades so far, of all epochs; their ids are `t1`, `t2`, … */
+  /** Trades so far, of all epochs; their ids are `t1`, `t2`, …, after the name. */
   get trades(): number {
     return this.#tradeNumber
   }
@@ -170,7 +172,7 @@ export class PublishingEngine {
     this.#tradeNumber++
     return {
       type: 'trade',
-      id: `t${this.#tradeNumber}`,
+      id: `${this.#options.name ?? ''}t${this.#tradeNumber}`,
       order_id: id,
       side: order.side === 'buy' ? 'sell' : 'buy',
       price: priceText(order.cents),

@@ -37,6 +37,8 @@ export interface TestPublisherOptions {
   readonly client?: { readonly id: string; readonly secret: string }
   /** Sent by itself; absent = only by `heartbeat`. */
   readonly heartbeatMilliseconds?: number
+  /** Absent: any free one. */
+  readonly port?: number
 }
 
 export class TestPublisher {
@@ -58,13 +60,14 @@ export class TestPublisher {
   readonly #wires = new Set<Socket>()
   readonly #waiters = new Waiters()
   #server: Server | undefined
-  #port = 0
+  #port: number
   #heartbeats: NodeJS.Timeout | undefined
   #grants = 0
 
   private constructor(engines: readonly PublishedEngine[], options: TestPublisherOptions) {
     this.#engines = new Map(engines.map((engine) => [engine.symbol, engine]))
     this.#options = options
+    this.#port = options.port ?? 0
   }
 
   static async start(engines: readonly PublishedEngine[], options: TestPublisherOptions = {}): Promise<TestPublisher> {
