@@ -42,6 +42,7 @@ const OPERATOR_WRITES: readonly (readonly [method: string, path: string, schema:
   ['POST', `/rules/${UNKNOWN_ID}/approve`, {}],
   ['POST', `/rules/${UNKNOWN_ID}/reject`, { properties: { reason: text } }],
   ['POST', `/rules/${UNKNOWN_ID}/delete`, {}],
+  ['POST', '/receipt-keys', {}],
   ['POST', '/address-pool', { properties: { network: text, addresses: LIST } }],
 ]
 

@@ -244,10 +244,12 @@ export class ViewFeed {
   /**
    * The heartbeat's entry for a subscription whose last message had the book of `version` and named the change version
    * `cursor`; undefined while the digest is not known. A stale book has no digest. `sinceMilliseconds`: when the market
-   * last became live or stale.
+   * last became live or stale. A book from before the market became live, such as a withdrawn one, is confirmed by no
+   * source: it has no entry while a later one waits to be sent.
    */
   statusText(version: number, cursor: number, sinceMilliseconds: number): string | undefined {
-    const { market, epoch, live, instrument, publication } = this.#replica
+    const { market, epoch, live, liveVersion, instrument, publication } = this.#replica
+    if (live && version < liveVersion && cursor !== this.view.changeVersion) return undefined
     const digest = live ? this.#digest?.at(version) : undefined
     if (live && digest === undefined) return undefined
     const origin = live ? publication.originAt(version) : undefined

@@ -3,6 +3,7 @@
  * is rejected, how access ends, and that none of it exists in a service without the ingest listener.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { PUBLISH_SCOPE } from '../../src/contract/scopes.ts'
 import { PublisherClient } from '../support/publisher-client.ts'
 import { ENGINE_DECIMALS, PublishingEngine } from '../support/publishing-engine.ts'
@@ -27,7 +28,7 @@ let service: ServiceInside
 let engineClient: TestClient
 
 beforeAll(async () => {
-  service = await startServiceInside(folder.path, MARKETS, { 'ingest.port': 0 })
+  service = await startServiceInside(folder.path, MARKETS, { 'ingest.port': 0, 'receipts.enabled': 'true' })
   engineClient = await createEngineClient()
 })
 
@@ -55,8 +56,9 @@ function connect(token: string): Promise<PublisherClient> {
   return PublisherClient.connect({ url: service.ingest, token })
 }
 
-function newEngine(symbol: string): PublishingEngine {
-  return new PublishingEngine({ symbol, random: new Random(SEED), publishesOrders: false, keptMax: 10 })
+/** @param name distinct for engines that publish one market one after the other */
+function newEngine(symbol: string, name = ''): PublishingEngine {
+  return new PublishingEngine({ symbol, random: new Random(SEED), publishesOrders: false, keptMax: 10, name })
 }
 
 /** `side price` → amount, as the customer has it. */
@@ -112,6 +114,52 @@ it('serves the book and the executions of an engine exactly, and rejects a marke
   expect(customer.books.get('ETHUSD')?.isComplete ?? false).toBe(false)
   await publisher.close()
   await customer.close()
+})
+
+/** The first receipt that the heartbeats of the extended protocol bring. */
+async function receiptOf(symbol: string): Promise<string> {
+  const headers = { authorization: `Bearer ${await newToken(service)}` }
+  const socket = new WebSocket(service.ws, ['tidegate.v1'], { headers })
+  const channels = [{ type: 'market_data', params: { market: symbol } }, { type: 'heartbeat' }]
+  socket.once('open', () => socket.send(JSON.stringify({ type: 'subscribe', channels })))
+  try {
+    return await new Promise((resolve, reject) => {
+      socket.once('error', reject)
+      socket.once('close', (code) => reject(new Error(`closed with ${code} before a receipt`)))
+      socket.on('message', (data) => {
+        const { channel, payload } = JSON.parse(String(data))
+        const receipt = channel === 'heartbeat' ? payload.books?.[0]?.receipt : undefined
+        if (receipt !== undefined) resolve(receipt)
+      })
+    })
+  } finally {
+    socket.terminate()
+  }
+}
+
+it('takes a receipt of a book for a token nowhere', async () => {
+  const engine = newEngine('BTCUSD', 'second-')
+  const publisher = await connect(await publishToken())
+  publisher.send(engine.snapshot())
+  publisher.send(engine.step())
+  const receipt = await receiptOf('BTCUSD')
+  const [header = ''] = receipt.split('.')
+  expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toMatchObject({ typ: 'tidegate-receipt+jws' })
+  const refusal = { status: 401, body: expect.stringContaining('"invalid_token"') }
+  await expect(connect(receipt)).rejects.toMatchObject(refusal)
+  await expect(SampleClient.connect({ wsUrl: service.ws, token: receipt })).rejects.toMatchObject(refusal)
+  const headers = { authorization: `Bearer ${receipt}` }
+  const lines = JSON.stringify(engine.snapshot())
+  for (const [url, request] of [
+    [`${service.ingest}/publish`, { method: 'POST', body: lines, type: 'application/x-ndjson' }],
+    [`${service.http}/v2/profiles`, { method: 'GET' }],
+    [`${service.http}/v2/markets`, { method: 'GET' }],
+  ] as const) {
+    const type = 'type' in request ? { 'content-type': request.type } : {}
+    const { status } = await fetch(url, { ...request, headers: { ...headers, ...type } })
+    expect(status, url).toBe(401)
+  }
+  await publisher.close()
 })
 
 it('closes the publisher within 1 s when its token is revoked, and when its client is disabled', async () => {

@@ -73,6 +73,27 @@ describe('the exact text of the extended protocol', () => {
     ])
   })
 
+  test('confirms no withdrawn book while the book that replaces it waits for the end of an interval', () => {
+    const { stream, connect } = startStream({ settings: { heartbeatSeconds: 0.1, staleSeconds: 10 } })
+    const { client, subscribe } = connect()
+    subscribe(entry(BOOK, { interval_ms: 1_000 }), { type: 'heartbeat' })
+    const entries = () =>
+      client.readMessages().flatMap(({ payload }) => (payload as unknown as { books?: readonly object[] }).books ?? [])
+    stream.lose()
+    stream.clock.advance(10_000)
+    client.read()
+    stream.clock.advance(1_500)
+    client.read()
+    stream.clock.advance(100)
+    expect(entries().at(-1)).toMatchObject({ live: false, cursor: 'KbYAR8_u.2' })
+    stream.snapshot()
+    stream.clock.advance(100)
+    expect(entries()).toEqual([])
+    stream.clock.advance(1_000)
+    const digest = expect.not.stringMatching(/^0+$/)
+    expect(entries().at(-1)).toMatchObject({ live: true, cursor: 'KbYAR8_u.3', digest })
+  })
+
   test('current subscribers share frames', () => {
     const { stream, connect } = startStream()
     const clients = [connect(), connect(), connect()]
