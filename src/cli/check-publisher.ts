@@ -7,11 +7,13 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { fileErrorText } from '../base/regular-file.ts'
+import { PUBLISHED_ENTRIES_MAX } from '../feed/publication/message.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { addressText } from './listener-address.ts'
 import { positiveInteger } from './option-values.ts'
 import { checkPull, checkPush, type PublisherCheck } from './publisher-check/check-publisher-run.ts'
-import type { CheckedMarket, CheckOptions, Finding, ScenarioResult } from './publisher-check/check-run.ts'
+import type { CheckOptions, Finding, ScenarioResult } from './publisher-check/check-run.ts'
+import type { CheckedMarket } from './publisher-check/published-market.ts'
 import { PULL_SCENARIOS } from './publisher-check/pull-scenarios.ts'
 import { PUSH_SCENARIOS } from './publisher-check/push-scenarios.ts'
 import { PUSH_CLIENT_ID } from './publisher-check/push-server.ts'
@@ -144,6 +146,7 @@ function checkOptionsOf(options: CheckPublisherOptions, { stderr, clock }: Comma
     },
     clock,
     backlogBytesMax: BACKLOG_BYTES_MAX,
+    bookEntriesMax: PUBLISHED_ENTRIES_MAX,
     restart: restart === undefined ? undefined : () => runCommand(restart),
     onProgress(name, result) {
       const place = `${scenarios.findIndex((scenario) => scenario.name === name) + 1} of ${scenarios.length}`

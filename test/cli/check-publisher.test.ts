@@ -1,7 +1,6 @@
 /** `tidegate check-publisher` against a correct publisher, and against publishers with one deliberate mistake each. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { checkPull, checkPush } from '../../src/cli/publisher-check/check-publisher-run.ts'
 import type { CheckOptions, CheckTimes, ScenarioResult } from '../../src/cli/publisher-check/check-run.ts'
 import { PULL_SCENARIOS } from '../../src/cli/publisher-check/pull-scenarios.ts'
@@ -13,18 +12,27 @@ import {
   type MistakenPublisherOptions,
   TEST_TOKEN,
 } from '../support/mistaken-publisher.ts'
+import { ENGINE_DECIMALS, PublishingEngine } from '../support/publishing-engine.ts'
+import { Random } from '../support/random.ts'
+import { TestPublisher } from '../support/test-publisher.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 
+/** Of the clock of the publisher: 4 ms pass with each of its steps. */
 const TIMES: CheckTimes = { observe: 200, answer: 4_000, stall: 150, heartbeat: 3_000, connect: 4_000 }
 /** Waits for what never arrives. */
 const IMPATIENT: Partial<CheckTimes> = { answer: 1_000, connect: 700 }
+
+/** Levels of a book; the engine has fewer. */
+const BOOK_ENTRIES_MAX = 1_000
 
 function optionsFor(publisher: MistakenPublisher, times: Partial<CheckTimes>): CheckOptions {
   return {
     markets: [{ symbol: 'BTCUSD', decimals: undefined }],
     times: { ...TIMES, ...times },
-    clock: createSystemClock(),
+    clock: publisher.clock,
     // The kernels of both sides keep up to 10 MiB.
     backlogBytesMax: 12 * 1_048_576,
+    bookEntriesMax: BOOK_ENTRIES_MAX,
     restart: async () => publisher.restart(),
     onProgress(scenario) {
       publisher.isSlowlyRead = scenario === 'slow-reader'
@@ -32,10 +40,15 @@ function optionsFor(publisher: MistakenPublisher, times: Partial<CheckTimes>): C
   }
 }
 
-async function pull(options: MistakenPublisherOptions, times: Partial<CheckTimes> = {}) {
+async function pull(
+  options: MistakenPublisherOptions,
+  times: Partial<CheckTimes> = {},
+  limits: Partial<CheckOptions> = {},
+) {
   const publisher = new MistakenPublisher(options)
   const url = await publisher.listen()
-  const results = await checkPull(optionsFor(publisher, times), { url, token: TEST_TOKEN }).results
+  const all = { ...optionsFor(publisher, times), ...limits }
+  const results = await checkPull(all, { url, token: TEST_TOKEN }).results
   await publisher.stop()
   return results
 }
@@ -118,6 +131,57 @@ describe.concurrent('a publisher to which the check connects', () => {
     ['levels-of-orders', 'orders-and-levels-mixed'],
   ])('with single orders that %s is reported as %s', async (mistake, name) => {
     expect(namesOf(await pull({ mistake, publishesOrders: true }))).toEqual([name])
+  })
+})
+
+describe.concurrent('a publisher to which the check connects, besides its mistakes', () => {
+  it('has a book that is too large where the service accepts no such book', async () => {
+    expect(namesOf(await pull({}, {}, { bookEntriesMax: 3 }))).toEqual(['book-too-large'])
+  })
+
+  it.each([
+    ['NONE', TEST_TOKEN, 'market-refused'],
+    ['BTCUSD', 'another-token', 'handshake-refused'],
+  ])('is checked no further when the market %s with the token %s is refused: %s', async (symbol, token, name) => {
+    const publisher = new MistakenPublisher({})
+    const url = await publisher.listen()
+    const options = { ...optionsFor(publisher, IMPATIENT), markets: [{ symbol, decimals: undefined }] }
+    const results = await checkPull(options, { url, token }).results
+    await publisher.stop()
+    expect(results.map(({ outcome }) => outcome)).toEqual(['wrong', ...Array(RIGHT.pull - 1).fill('skipped')])
+    expect(namesOf(results)).toEqual([name])
+    if (token !== TEST_TOKEN) expect(results[0]?.findings[0]?.examples[0]?.detail).toContain('answered with 401')
+  })
+
+  it('breaks no rule when it is the publisher of the tests of sources', async () => {
+    const clock = new VirtualClock()
+    const random = new Random(7)
+    const engine = new PublishingEngine({ symbol: 'BTCUSD', random, publishesOrders: false, keptMax: 10_000 })
+    const publisher = await TestPublisher.start([engine], { token: TEST_TOKEN })
+    const steps = setInterval(() => {
+      publisher.publish(engine.step())
+      publisher.heartbeat()
+      clock.advance(4)
+    }, 4)
+    const restart = async () => {
+      await publisher.kill()
+      engine.restart()
+      await publisher.listen()
+    }
+    const options: CheckOptions = {
+      markets: [{ symbol: 'BTCUSD', decimals: ENGINE_DECIMALS }],
+      times: TIMES,
+      clock,
+      backlogBytesMax: 12 * 1_048_576,
+      bookEntriesMax: BOOK_ENTRIES_MAX,
+      restart,
+      onProgress: () => undefined,
+    }
+    const results = await checkPull(options, { url: publisher.url, token: TEST_TOKEN }).results
+    clearInterval(steps)
+    await publisher.kill()
+    expect(results.flatMap(({ findings }) => findings)).toEqual([])
+    expect(outcomes(results).filter((text) => text.endsWith(' right'))).toHaveLength(RIGHT.pull)
   })
 })
 

@@ -13,11 +13,13 @@ const PROGRAMS = [
   ['py', PYTHON, 'python3-websockets'],
 ] as const
 
+/** The engines change their book every 100 ms: an observation has some messages on a busy machine too. */
 const options: CheckOptions = {
   markets: [{ symbol: 'BTCUSD', decimals: { price: 2, amount: 4 } }],
-  times: { observe: 600, answer: 10_000, stall: 500, heartbeat: 6_000, connect: 20_000 },
+  times: { observe: 2_000, answer: 10_000, stall: 500, heartbeat: 6_000, connect: 20_000 },
   clock: createSystemClock(),
   backlogBytesMax: 1_000_000,
+  bookEntriesMax: 1_000,
   restart: undefined,
   onProgress: () => undefined,
 }

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { WebSocket, WebSocketServer } from 'ws'
 import { PublishingEngine, type WireMessage } from './publishing-engine.ts'
 import { Random } from './random.ts'
+import { VirtualClock } from './virtual-clock.ts'
 
 export type Mistake =
   | 'skips-number'
@@ -68,6 +69,8 @@ const BYTES_AT_ONCE = 1_048_576
 type Payload = Record<string, unknown>
 
 export class MistakenPublisher {
+  /** Advances with the steps of the engine, so that a busy machine leaves as many steps to every wait as an idle one. */
+  readonly clock = new VirtualClock()
   readonly engine: PublishingEngine
   /** Set while one of two connections is not read, when everything is kept for it. */
   isSlowlyRead = false
@@ -75,7 +78,7 @@ export class MistakenPublisher {
   readonly #publishesOrders: boolean
   #log: { readonly seq: number; readonly text: string }[] = []
   readonly #subscribed = new Set<WebSocket>()
-  readonly #timers: NodeJS.Timeout[] = []
+  readonly #timer: NodeJS.Timeout
   #sent = 0
   #hasMadeMistake = false
   /** Steps in which two connections were subscribed. */
@@ -84,15 +87,18 @@ export class MistakenPublisher {
   #client: WebSocket | undefined
   #sockets: WebSocketServer | undefined
   #isStopped = false
-  #milliseconds = Date.now()
+  #milliseconds = 0
 
   constructor({ mistake, publishesOrders = false, seed = 7 }: MistakenPublisherOptions) {
     this.#mistake = mistake
     this.#publishesOrders = publishesOrders
     const random = new Random(seed)
     this.engine = new PublishingEngine({ symbol: 'BTCUSD', random, publishesOrders, keptMax: 100_000 })
-    this.#timers.push(setInterval(() => this.#step(), STEP_MILLISECONDS))
-    if (mistake !== 'no-heartbeat') this.#timers.push(setInterval(() => this.#heartbeat(), HEARTBEAT_MILLISECONDS))
+    this.#timer = setInterval(() => {
+      this.#step()
+      this.clock.advance(STEP_MILLISECONDS)
+    }, STEP_MILLISECONDS)
+    if (mistake !== 'no-heartbeat') this.#heartbeatLater()
   }
 
   /** Listens for a pull; returns the address. */
@@ -140,9 +146,9 @@ export class MistakenPublisher {
       this.#subscribed.delete(socket)
       if (this.#isStopped || this.#mistake === 'stays-away') return
       const delay = this.#mistake === 'reconnects-at-once' ? 1 : 150
-      setTimeout(() => {
+      this.clock.schedule(delay, () => {
         if (!this.#isStopped) this.connect(url, token)
-      }, delay)
+      })
     })
   }
 
@@ -158,7 +164,7 @@ export class MistakenPublisher {
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    for (const timer of this.#timers) clearInterval(timer)
+    clearInterval(this.#timer)
     this.#client?.terminate()
     for (const socket of this.#sockets?.clients ?? []) socket.terminate()
     const server = this.#server
@@ -303,7 +309,7 @@ export class MistakenPublisher {
   }
 
   #timed(message: WireMessage): WireMessage {
-    this.#milliseconds = Math.max(this.#milliseconds, Date.now())
+    this.#milliseconds = Math.max(this.#milliseconds, this.clock.wallInstant().milliseconds)
     return { ...message, payload: { ...message.payload, time: new Date(this.#milliseconds).toISOString() } }
   }
 
@@ -311,8 +317,15 @@ export class MistakenPublisher {
     return { ...message, stream }
   }
 
+  #heartbeatLater(): void {
+    this.clock.schedule(HEARTBEAT_MILLISECONDS, () => {
+      this.#heartbeat()
+      this.#heartbeatLater()
+    })
+  }
+
   #heartbeat(): void {
-    const timestamp = new Date().toISOString()
+    const timestamp = new Date(this.clock.wallInstant().milliseconds).toISOString()
     const { epoch, seq, symbol: market } = this.engine
     const books = this.#mistake === 'wrong-digest' ? [{ market, epoch, seq, digest: '0123456789abcdef' }] : []
     const text = JSON.stringify({ channel: 'heartbeat', payload: { timestamp, books } })

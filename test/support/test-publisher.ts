@@ -1,8 +1,8 @@
 /**
  * A publisher that Tidegate can pull from, as the engineer of an engine would write it: a WebSocket server with the
- * acknowledgements, resumption and heartbeats of docs/feeding-your-own-book.md, for several engines. It can lose, damage
- * and repeat messages, refuse clients and markets, fall silent, and be killed and started again on the same port. It also
- * serves a token endpoint.
+ * acknowledgements, resumption and heartbeats of docs/feeding-your-own-book.md, for several engines. It answers anything but
+ * a request with an error. It can lose, damage and repeat messages, refuse clients and markets, fall silent, and be killed
+ * and started again on the same port. It also serves a token endpoint.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -14,6 +14,30 @@ import { Waiters } from './waiters.ts'
 interface Entry {
   readonly type: string
   readonly params?: { readonly market: string; readonly resume?: string }
+}
+
+interface Request {
+  readonly type: 'subscribe' | 'unsubscribe'
+  readonly channels: readonly Entry[]
+}
+
+/** What a client sent, if it is a request of known form. */
+function requestOf(text: string): Request | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const { type, channels } = (value ?? {}) as Record<string, unknown>
+  if ((type !== 'subscribe' && type !== 'unsubscribe') || !Array.isArray(channels)) return undefined
+  const isEntry = (entry: unknown): entry is Entry => {
+    const { type: channel, params } = (entry ?? {}) as Record<string, unknown>
+    const { market, resume } = (params ?? {}) as Record<string, unknown>
+    const isText = typeof market === 'string' && (resume === undefined || typeof resume === 'string')
+    return channel === 'heartbeat' || (channel === 'publication' && isText)
+  }
+  return channels.every(isEntry) ? { type, channels } : undefined
 }
 
 /** One market of the publisher: a `PublishingEngine`, or a script. */
@@ -160,6 +184,17 @@ export class TestPublisher {
     for (const socket of this.#subscribers.keys()) socket.send(text)
   }
 
+  /** Pings every client; resolves with the answers. */
+  async ping(): Promise<readonly string[]> {
+    const sockets = [...this.#subscribers.keys()]
+    const pongs = sockets.map(async (socket) => {
+      const [data] = (await once(socket, 'pong')) as [Buffer]
+      return String(data)
+    })
+    for (const [index, socket] of sockets.entries()) socket.ping(`ping ${index}`)
+    return Promise.all(pongs)
+  }
+
   /** Ends the subscriptions of a market, as another Tidegate does when it removes or changes one. */
   endSubscriptions(market: string, message: string): void {
     const channels = [{ type: 'publication', params: { market }, success: true, message }]
@@ -180,19 +215,26 @@ export class TestPublisher {
       this.#subscribers.delete(socket)
       this.#waiters.notify()
     })
-    socket.on('message', (data) => {
-      const { type, channels } = JSON.parse(String(data)) as { type: string; channels: readonly Entry[] }
+    // Followed by 'close': a frame that breaks the rules of WebSocket ends the connection.
+    socket.on('error', () => undefined)
+    socket.on('message', (data, isBinary) => {
+      const request = isBinary ? undefined : requestOf(String(data))
+      if (request === undefined) {
+        socket.send(JSON.stringify({ type: 'error', message: 'it is no request' }))
+        return
+      }
+      const { type, channels } = request
       for (const { type: channel, params } of channels) {
         const target = params === undefined ? channel : [params.market, params.resume].filter(Boolean).join(' ')
         this.said.push(`${type} ${target}`)
       }
-      if (!this.isMute) this.#answer(socket, type, channels)
+      if (!this.isMute) this.#answer(socket, request)
       this.#waiters.notify()
     })
     this.#waiters.notify()
   }
 
-  #answer(socket: WebSocket, type: string, channels: readonly Entry[]): void {
+  #answer(socket: WebSocket, { type, channels }: Request): void {
     const following: WireMessage[] = []
     const answers = channels.map((entry) => {
       if (entry.params === undefined) return { type: entry.type, success: true }

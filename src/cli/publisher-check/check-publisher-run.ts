@@ -17,7 +17,7 @@ export interface PublisherCheck {
 export function checkPull(options: CheckOptions, address: PullAddress): PublisherCheck {
   const run = new CheckRun(options)
   const driver = new PullDriver(run, address)
-  const results = run.play(PULL_SCENARIOS, driver, () => driver.afterEach()).finally(() => driver.close())
+  const results = run.play(PULL_SCENARIOS, driver).finally(() => driver.close())
   return { results, stop: () => run.stop() }
 }
 
@@ -45,7 +45,7 @@ export function checkPush(
     await server.listen(host, port)
     onListening(server)
     try {
-      return await run.play(PUSH_SCENARIOS, driver, () => driver.afterEach())
+      return await run.play(PUSH_SCENARIOS, driver)
     } finally {
       await server.stop()
     }

@@ -3,8 +3,7 @@
  * rule by name, with its first messages. It opens nothing itself.
  */
 import type { Clock } from '../../base/clock.ts'
-import type { Decimals } from './naive-book.ts'
-import { PublishedMarket } from './published-market.ts'
+import { type CheckedMarket, PublishedMarket } from './published-market.ts'
 import { isWarning, PUBLISHER_RULES, type PublisherRuleName, type ReportBroken } from './rules.ts'
 
 /** Times of a check, in milliseconds. */
@@ -21,18 +20,14 @@ export interface CheckTimes {
   readonly connect: number
 }
 
-export interface CheckedMarket {
-  readonly symbol: string
-  /** Those of the market where the service has more than the engine uses. */
-  readonly decimals: Decimals | undefined
-}
-
 export interface CheckOptions {
   readonly markets: readonly CheckedMarket[]
   readonly times: CheckTimes
   readonly clock: Clock
   /** Unsent bytes that a publisher may keep for a peer that does not read. */
   readonly backlogBytesMax: number
+  /** Levels, or orders, that the book of a market may have. */
+  readonly bookEntriesMax: number
   /** Restarts the publisher; absent: that is not checked. */
   readonly restart: (() => Promise<void>) | undefined
   /** Called with every scenario that begins and every result. */
@@ -67,6 +62,14 @@ export interface Scenario<Driver> {
   readonly play: (driver: Driver) => Promise<string | undefined>
 }
 
+/** What scenarios are written with. */
+export interface ScenarioDriver {
+  /** Why no further scenario can show anything; undefined otherwise. */
+  readonly hopeless: string | undefined
+  /** Ends a scenario. */
+  afterEach(): Promise<void>
+}
+
 /** A scenario does not apply, for a reason that is shown. */
 export class Skipped extends Error {
   override name = 'Skipped'
@@ -90,7 +93,10 @@ export class CheckRun {
   constructor(options: CheckOptions) {
     this.options = options
     this.markets = new Map(
-      options.markets.map(({ symbol, decimals }) => [symbol, new PublishedMarket(symbol, decimals, this.report)]),
+      options.markets.map((market) => [
+        market.symbol,
+        new PublishedMarket(market, options.bookEntriesMax, this.report),
+      ]),
     )
   }
 
@@ -155,18 +161,19 @@ export class CheckRun {
     await this.until(() => false, milliseconds)
   }
 
-  async play<Driver>(
+  async play<Driver extends ScenarioDriver>(
     scenarios: readonly Scenario<Driver>[],
     driver: Driver,
-    afterEach: () => Promise<void>,
   ): Promise<readonly ScenarioResult[]> {
     const results: ScenarioResult[] = []
     for (const { name, play } of scenarios) {
       if (this.#isStopped) break
       this.options.onProgress(name, undefined)
       this.#findings = new Map()
-      const { note, isSkipped } = await this.#outcome(play(driver))
-      await afterEach()
+      const { hopeless } = driver
+      const playing = hopeless === undefined ? play(driver) : Promise.reject(new Skipped(hopeless))
+      const { note, isSkipped } = await this.#outcome(playing)
+      await driver.afterEach()
       const result = this.#result(name, note, isSkipped)
       results.push(result)
       this.options.onProgress(name, result)

@@ -11,15 +11,20 @@ import type {
   PublishedExecution,
   PublishedInstrument,
   PublishedLevel,
-  PublishedOrder,
-  PublishedOrderChange,
   SnapshotMessage,
   UpdateMessage,
 } from '../../feed/publication/message.ts'
-import { type BookSide, type Decimals, decimalsOf, NaiveBook, scaled } from './naive-book.ts'
-import type { PublisherRuleName, ReportBroken } from './rules.ts'
+import { type Decimals, decimalsOf, NaiveBook, scaled } from './naive-book.ts'
+import { applyOrders, loadOrders, type Say } from './published-orders.ts'
+import type { ReportBroken } from './rules.ts'
 
 export type NumberedMessage = UpdateMessage | InstrumentMessage
+
+export interface CheckedMarket {
+  readonly symbol: string
+  /** Those of the market where the service has more than the engine uses. */
+  readonly decimals: Decimals | undefined
+}
 
 export interface Position {
   readonly epoch: string
@@ -40,8 +45,8 @@ const EPOCHS_KEPT = 1_000
 export class PublishedMarket {
   readonly symbol: string
   readonly #report: ReportBroken
-  /** Those of the market where the service has more than the engine uses. */
   readonly #marketDecimals: Decimals | undefined
+  readonly #entriesMax: number
   #instrument: Decimals | undefined
   #position: Position | undefined
   readonly #left = new Set<string>()
@@ -54,9 +59,10 @@ export class PublishedMarket {
   #ahead: { readonly book: NaiveBook; readonly seq: number; readonly text: string } | undefined
   #isCrossed = false
 
-  constructor(symbol: string, marketDecimals: Decimals | undefined, report: ReportBroken) {
+  constructor({ symbol, decimals }: CheckedMarket, entriesMax: number, report: ReportBroken) {
     this.symbol = symbol
-    this.#marketDecimals = marketDecimals
+    this.#marketDecimals = decimals
+    this.#entriesMax = entriesMax
     this.#report = report
   }
 
@@ -295,6 +301,12 @@ export class PublishedMarket {
   #noteBook(seq: number, say: Say): void {
     const book = this.#book
     if (book === undefined) return
+    const entries = book.orders?.size ?? book.size
+    if (entries > this.#entriesMax) {
+      say('book-too-large', `it has ${entries} ${book.orders === undefined ? 'levels' : 'orders'} after message ${seq}`)
+      this.distrust()
+      return
+    }
     this.#digests.set(seq, book.digest)
     limit(this.#digests, NUMBERS_KEPT)
     const crossing = book.crossing()
@@ -303,57 +315,10 @@ export class PublishedMarket {
   }
 }
 
-type Say = (name: PublisherRuleName, detail: string) => void
-
 /** The first price that occurs twice. */
 function firstTwice(levels: readonly PublishedLevel[]): string | undefined {
   const prices = new Set<bigint>()
   return levels.find(({ price }) => prices.size === prices.add(scaled(price)).size)?.price
-}
-
-function loadOrders(book: NaiveBook, orders: readonly PublishedOrder[], say: Say): boolean {
-  for (const { orderId, side, price, amount } of orders) {
-    const fault = book.add(orderId, { side: sideOf(side), price: scaled(price), amount: scaled(amount) })
-    if (fault === undefined) continue
-    say(fault, `the order ${orderId} occurs twice`)
-    return false
-  }
-  return true
-}
-
-function applyOrders(book: NaiveBook, changes: readonly PublishedOrderChange[], say: Say): boolean {
-  for (const change of changes) {
-    const fault = applyOrder(book, change)
-    if (fault === undefined) continue
-    say(fault, `${change.type} of the order ${change.orderId}`)
-    return false
-  }
-  return true
-}
-
-function applyOrder(book: NaiveBook, change: PublishedOrderChange) {
-  switch (change.type) {
-    case 'order_add':
-      return book.add(change.orderId, {
-        side: sideOf(change.side),
-        price: scaled(change.price),
-        amount: scaled(change.amount),
-      })
-    case 'order_modify':
-      return book.modify(
-        change.orderId,
-        scaled(change.amount),
-        change.price === undefined ? undefined : scaled(change.price),
-      )
-    case 'order_delete':
-      return book.delete(change.orderId)
-    case 'trade':
-      return change.orderId === undefined ? undefined : book.trade(change.orderId, scaled(change.amount))
-  }
-}
-
-function sideOf(side: 'buy' | 'sell'): BookSide {
-  return side === 'buy' ? 'bid' : 'ask'
 }
 
 function tradesOf(message: NumberedMessage): readonly PublishedExecution[] {
@@ -368,13 +333,18 @@ function entriesOf({ bids, asks, executions, orders }: UpdateMessage) {
   return [...bids, ...asks, ...executions, ...(orders ?? []).map((change) => ('amount' in change ? change : {}))]
 }
 
-/** Of everything that the message means; the order and the writing of its members do not count. */
+/**
+ * Of everything that the message means; the order and the writing of its members do not count. The instrument of an UPDATE
+ * does not either: a relay states it again in the first message after a resumption.
+ */
 function hashOf(message: NumberedMessage): string {
   const { prev: _, ...content } = message
   const levels = (side: readonly PublishedLevel[]) =>
     side.map(({ price, amount }) => `${scaled(price)} ${scaled(amount)}`)
   const meant =
-    content.type === 'UPDATE' ? { ...content, bids: levels(content.bids), asks: levels(content.asks) } : content
+    content.type === 'UPDATE'
+      ? { ...content, instrument: undefined, bids: levels(content.bids), asks: levels(content.asks) }
+      : content
   return createHash('sha1').update(JSON.stringify(meant)).digest('base64')
 }
 

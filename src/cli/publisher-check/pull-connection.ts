@@ -3,6 +3,7 @@
  * as they arrive, and a subscription expects its messages from the moment of its acknowledgement. An error never contains
  * the token.
  */
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
 import { isObject, type JsonObject, membersOf, parseJson } from '../../base/json-value.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
@@ -29,8 +30,11 @@ interface Subscription {
   message: string
 }
 
-/** A message with as many levels as the service reads, at 64 bytes each. */
+/** A message with as many levels as the service reads, at 256 bytes each. */
 const MESSAGE_BYTES_MAX = PUBLISHED_ENTRIES_MAX * 256
+
+/** Longest part of the answer to a refused handshake that is shown. */
+const ANSWER_CHARACTERS_MAX = 300
 
 export class PullConnection {
   readonly checker: ConnectionChecker
@@ -160,8 +164,26 @@ export class PullConnection {
       this.#pongs++
       this.#run.notify()
     })
+    webSocket.on('unexpected-response', (request, response) => this.#refused(request, response))
     webSocket.on('error', (error) => this.#end(error.message))
     webSocket.on('close', (code, reason) => this.#end(`closed with ${code} ${reason}`.trimEnd()))
+  }
+
+  /** The handshake was answered without an upgrade: the answer usually says why. */
+  #refused(request: ClientRequest, response: IncomingMessage): void {
+    let body = ''
+    const end = (): void => {
+      request.destroy()
+      this.#end(
+        `the handshake was answered with ${response.statusCode} ${body.slice(0, ANSWER_CHARACTERS_MAX)}`.trimEnd(),
+      )
+    }
+    response.on('data', (chunk) => {
+      body += chunk
+      if (body.length > ANSWER_CHARACTERS_MAX) end()
+    })
+    response.on('end', end)
+    response.on('error', end)
   }
 
   #end(text: string): void {

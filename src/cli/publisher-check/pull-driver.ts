@@ -2,14 +2,17 @@
  * The operations that the scenarios of a pull are written with. A first connection stays open during all of them and sees
  * every message, so that the messages of the others can be compared; it also shows whether a scenario disturbed it.
  */
-import { type CheckRun, Stopped } from './check-run.ts'
+import { type CheckRun, type ScenarioDriver, Stopped } from './check-run.ts'
 import type { Position } from './published-market.ts'
 import { type PullAddress, PullConnection } from './pull-connection.ts'
 
-export class PullDriver {
+export class PullDriver implements ScenarioDriver {
   readonly run: CheckRun
   readonly address: PullAddress
   #first: PullConnection | undefined
+  /** Whether a market was ever subscribed, and whether a scenario has ended. */
+  #hasSubscribed = false
+  #hasPlayed = false
   /** Of the current scenario. */
   #others: PullConnection[] = []
 
@@ -25,6 +28,11 @@ export class PullDriver {
   /** The symbol of the first market. */
   get symbol(): string {
     return this.symbols[0] as string
+  }
+
+  /** After the first scenario, which subscribes: without a subscription every other one would report the same again. */
+  get hopeless(): string | undefined {
+    return this.#hasPlayed && !this.#hasSubscribed ? 'no subscription was accepted before' : undefined
   }
 
   /** The connection that sees everything; opened again where it was lost. */
@@ -73,6 +81,7 @@ export class PullDriver {
 
   /** Ends a scenario: overdue heartbeats and lost connections are reported, and its connections are closed. */
   async afterEach(): Promise<void> {
+    this.#hasPlayed = true
     const { now } = this.run
     for (const connection of [this.#first, ...this.#others]) connection?.checker.checkHeartbeat(now)
     for (const connection of this.#others) connection.close()
@@ -98,7 +107,8 @@ export class PullDriver {
   async #subscribe(connection: PullConnection, symbol: string, resume?: Position, isPast = true): Promise<void> {
     const { answer } = this.run.options.times
     const { state, message, isResumed } = await connection.subscribe(symbol, resume, isPast)
-    if (state === 'refused') this.run.fail('acknowledgement-wrong', symbol, `the market is refused: ${message}`)
+    if (state === 'refused') this.run.fail('market-refused', symbol, message || 'without a message')
+    this.#hasSubscribed = true
     const line = connection.line(symbol)
     if (line === undefined) throw new Stopped('the acknowledgement is wrong')
     if (isResumed) return

@@ -2,7 +2,7 @@
  * The operations that the scenarios of a push are written with. The publisher has one connection, which the scenarios cut,
  * delay and refuse; it comes back by itself.
  */
-import type { CheckRun } from './check-run.ts'
+import type { CheckRun, ScenarioDriver } from './check-run.ts'
 import type { PublicationLine } from './publication-line.ts'
 import type { PushConnection } from './push-connection.ts'
 import type { PushServer } from './push-server.ts'
@@ -10,9 +10,10 @@ import type { PushServer } from './push-server.ts'
 /** More attempts within a second are a loop without a delay. */
 const ATTEMPTS_PER_SECOND_MAX = 10
 
-export class PushDriver {
+export class PushDriver implements ScenarioDriver {
   readonly run: CheckRun
   readonly server: PushServer
+  #isAbsent = false
   /** The connection whose loss is not expected. */
   #kept: PushConnection | undefined
 
@@ -25,12 +26,18 @@ export class PushDriver {
     return [...this.run.markets.keys()]
   }
 
+  /** After a publisher did not connect in time: it is waited for once. */
+  get hopeless(): string | undefined {
+    return this.#isAbsent ? 'the publisher did not connect before' : undefined
+  }
+
   /** The open connection, or the next one, with which the publisher has begun to send every market. */
   async connection(): Promise<PushConnection> {
     const { connect } = this.run.options.times
     await this.run.until(() => this.server.current !== undefined, connect)
     const connection = this.server.current
     if (connection === undefined) {
+      this.#isAbsent = true
       this.run.fail('not-connected', undefined, `no connection is open after ${connect / 1000} s`)
     }
     this.#kept = connection

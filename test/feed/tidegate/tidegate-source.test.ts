@@ -163,6 +163,16 @@ describe('a source that pulls', () => {
     await feed.until('the book again', isCurrent)
   })
 
+  it('answers the pings of its publisher, and ends no connection on which pings arrive', async () => {
+    const { publisher, feed, isCurrent } = await pullOne()
+    await feed.until('the book', isCurrent)
+    for (let round = 0; round < 3; round++) {
+      feed.clock.advance(SILENCE_MILLISECONDS - 1)
+      expect(await publisher.ping()).toEqual(['ping 0'])
+    }
+    expect([feed.market.follower.isLive, publisher.connections]).toEqual([true, 1])
+  })
+
   it('counts a publisher as dead from which nothing arrives for 15 seconds, whatever the state of its markets', async () => {
     const { btc, publisher, feed, market, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
