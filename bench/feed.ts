@@ -254,9 +254,14 @@ async function connect(
     end()
     return []
   }
+  // Nothing is sent, but a protocol may read only what it has requested on this connection.
+  const requests: typeof own.requests = (...request) => {
+    own.requests(...request)
+    return []
+  }
   const source = new VenueSource({
     venue: workload.venue,
-    protocol: { ...own, listings: { requests: () => [] }, read, createBook: own.createBook, requests: () => [] },
+    protocol: { ...own, listings: { requests: () => [] }, read, createBook: own.createBook, requests },
     url,
     markets: counter.markets,
     clock,

@@ -203,17 +203,59 @@ describe('export', () => {
   })
 })
 
-const PYTHON = ['python3', '/usr/bin/python3'].find((file) => spawnSync(file, ['-c', 'import pandas']).status === 0)
+/** A Python that has the package. */
+function pythonWith(name: string): string | undefined {
+  return ['python3', '/usr/bin/python3'].find((file) => spawnSync(file, ['-c', `import ${name}`]).status === 0)
+}
 
-describe.skipIf(PYTHON === undefined)('the lines of the documentation (needs Python with pandas)', () => {
+const [PANDAS, DUCKDB, POLARS] = ['pandas', 'duckdb', 'polars'].map(pythonWith)
+
+/** The code of docs/recordings.md in this language that contains a word. */
+function documented(language: string, word: string): string {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/recordings.md'), 'utf8')
+  const blocks = [...page.matchAll(new RegExp(`\`\`\`${language}\n([^\`]+)\`\`\``, 'g'))].map(([, code = '']) => code)
+  return blocks.find((code) => code.includes(word)) ?? ''
+}
+
+function runPython(file: string | undefined, code: string): string {
+  const { stdout, stderr } = spawnSync(file as string, ['-c', code], { cwd: root, encoding: 'utf8' })
+  return stdout === '' ? stderr : stdout
+}
+
+/** `side count amount` of the trades, by side. */
+function tradesBySide(): string {
+  const trades = csvRows('csv', 'trades')
+  const sides = [...new Set(trades.map(({ side }) => side))].sort()
+  const lines = sides.map((side) => {
+    const amounts = trades.filter((trade) => trade.side === side).map(({ amount }) => BigInt(amount.replace('.', '')))
+    const sum = String(amounts.reduce((left, right) => left + right)).padStart(9, '0')
+    return `${side} ${amounts.length} ${sum.slice(0, -8)}.${sum.slice(-8)}\n`
+  })
+  return lines.join('')
+}
+
+describe.skipIf(PANDAS === undefined)('the lines of the documentation (needs Python with pandas)', () => {
   it('read the exported book', async () => {
     await exported('export', '--format', 'csv', '--gzip')
-    const page = readFileSync(join(import.meta.dirname, '../../docs/recordings.md'), 'utf8')
-    const [, code = ''] = /```python\n([^`]+)```/.exec(page) ?? []
-    const { stdout, stderr } = spawnSync(PYTHON as string, ['-c', code], { cwd: root, encoding: 'utf8' })
     const book = csvRows('csv', 'incremental_book_L2')
     const prices = book.map(({ price }) => price).sort()
     const snapshots = book.filter((row) => row.is_snapshot === 'true').length
-    expect(stdout, stderr).toBe(`${book.length} ${snapshots} ${prices.at(-1)}\n`)
+    const due = `${book.length} ${snapshots} ${prices.at(-1)}\n`
+    expect(runPython(PANDAS, documented('python', 'pandas'))).toBe(due)
+  })
+})
+
+describe.skipIf(DUCKDB === undefined)('the lines of the documentation (needs Python with duckdb)', () => {
+  it('sum the exported trades exactly', async () => {
+    await exported('export', '--format', 'parquet')
+    const code = `import duckdb\nfor row in duckdb.sql("""${documented('sql', 'trades')}""").fetchall(): print(*row)`
+    expect(runPython(DUCKDB, code)).toBe(tradesBySide())
+  })
+})
+
+describe.skipIf(POLARS === undefined)('the lines of the documentation (needs Python with polars)', () => {
+  it('sum the exported trades exactly', async () => {
+    await exported('export', '--format', 'parquet')
+    expect(runPython(POLARS, documented('python', 'polars'))).toBe(tradesBySide())
   })
 })
