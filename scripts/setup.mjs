@@ -134,15 +134,18 @@ export async function ensureBuilt() {
 }
 
 /**
- * Creates the template of a new embedded store (src/store/store-template.ts) if the version of PGlite or a migration
- * changed since the last one was created. Returns whether it did.
+ * Creates the template of a new embedded store (src/store/store-template.ts) if the version of PGlite, a migration or the
+ * script changed since the last one was created. Returns whether it did.
  */
 export function ensureStoreTemplate() {
   const packages = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
   const { version } = packages['node_modules/@electric-sql/pglite']
-  const stamp = `${version} ${hashOf(sourceFiles().filter((file) => file.startsWith(MIGRATIONS_FOLDER)))}`
+  const migrations = sourceFiles().filter((file) => file.startsWith(MIGRATIONS_FOLDER))
+  const stamp = `${version} ${hashOf([...migrations, join(ROOT, 'scripts/store-template.ts')])}`
   if (existsSync(TEMPLATE_STAMP) && readFileSync(TEMPLATE_STAMP, 'utf8') === stamp) return false
   rmSync(TEMPLATE_STAMP, { force: true })
+  // The store would create it for its own user alone.
+  mkdirSync(OUTPUT_FOLDER, { recursive: true })
   if (runNode(TSX, ['scripts/store-template.ts'], { stdio: ['ignore', 2, 2] }) !== 0)
     fail('the template of the embedded store could not be created')
   writeFileSync(TEMPLATE_STAMP, stamp)
