@@ -1,0 +1,225 @@
+/**
+ * The Dockerfile and the Compose files, executed outside a container as far as that is possible: the commands of the last
+ * stage, its entry point as its user on a read-only file system, its health check, and the configuration of every service.
+ * The long run also executes the stages that install packages and build (`image.long.ts`).
+ */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RunningCommand, startProgram } from '../support/command-line.ts'
+import { ensureBuilt } from '../support/running-service.ts'
+import { SIMULATED_FLAGS } from '../support/simulated-markets.ts'
+import { configOfContainer, ROOT, readStages, readText, readYaml } from './deployment-files.ts'
+import { confined, type ExecutedStage, executeStage, lastOf } from './image-stages.ts'
+
+interface ComposeService {
+  readonly image: string
+  readonly build?: string
+  readonly hostname?: string
+  readonly command?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly secrets?: readonly string[]
+  readonly volumes?: readonly string[]
+  readonly ports?: readonly string[]
+  readonly healthcheck?: { readonly test?: readonly string[] }
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly stop_grace_period?: string
+  readonly ulimits?: { readonly nofile: number }
+  readonly sysctls?: Readonly<Record<string, string | number>>
+  readonly read_only?: boolean
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, ComposeService>>
+  readonly volumes: Readonly<Record<string, null>>
+  readonly secrets?: Readonly<Record<string, { readonly file: string }>>
+}
+
+const stages = readStages('Dockerfile')
+const image = stages.at(-1) ?? []
+const command = (name: string): string[] => JSON.parse(lastOf(image, name))
+const healthCommand = (words: readonly string[]): string[] => words.slice(1)
+
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-image-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the Dockerfile', () => {
+  it('builds on tags of an LTS line of Node that the package supports, and on nothing else', () => {
+    const bases = stages.map(([from]) => from?.words.split(' ')[0])
+    expect(new Set(bases)).toEqual(new Set(['node:24-bookworm-slim']))
+  })
+
+  it('copies only what the ignore file lets into the build context, and everything of that', () => {
+    const lines = readText('.dockerignore')
+      .split('\n')
+      .filter((line) => /^[^#]/.test(line))
+    expect(lines[0]).toBe('*')
+    const allowed = lines.slice(1).map((line) => line.replace(/^!/, ''))
+    const copied = stages.flat().flatMap(({ name, words }) => {
+      return name === 'COPY' && !words.startsWith('--from') ? words.split(' ').slice(0, -1) : []
+    })
+    expect([...new Set(copied)].sort()).toEqual(allowed.sort())
+  })
+
+  it('ends with a user that is not root, a volume for the data folder, and the signal of the drain', () => {
+    expect(lastOf(image, 'USER')).toBe('1000:1000')
+    expect(image).toContainEqual({ name: 'ENV', words: `TIDEGATE_DATA_DIR=${lastOf(image, 'VOLUME')}` })
+    expect(lastOf(image, 'STOPSIGNAL')).toBe('SIGTERM')
+    const { config } = validConfig({})
+    expect(lastOf(image, 'EXPOSE')).toBe(String(config['http.port']))
+    // The service's user can change no file of the program: nothing is given to it but the data folder.
+    expect(image.filter(({ words }) => /chown|-o 1000/.test(words))).toHaveLength(1)
+  })
+
+  describe('executed', () => {
+    let built: ExecutedStage
+    let running: RunningCommand
+    let environment: Record<string, string>
+
+    beforeAll(async () => {
+      ensureBuilt()
+      chmodSync(folder, 0o755)
+      // What the stages before it make is here already: the bundle, and the packages.
+      const made = { folder: join(folder, 'made'), workdir: '/', environment: {}, instructions: [] }
+      const copies = image.filter(({ name, words }) => !(name === 'COPY' && words.startsWith('--from=')))
+      const executed = process.getuid?.() === 0 ? copies : copies.filter(({ name }) => name !== 'RUN')
+      built = executeStage(executed, { context: ROOT, folder: join(folder, 'image'), stages: { build: made } })
+      running = startImage(built, { TIDEGATE_OPERATOR_PORT: '0' })
+      const { operator } = JSON.parse(await running.line((line) => line.startsWith('{"ready"')))
+      environment = { ...built.environment, TIDEGATE_OPERATOR_PORT: new URL(operator).port }
+    })
+
+    afterAll(async () => {
+      running?.child.kill('SIGTERM')
+      await running?.result
+    })
+
+    const health = (words: readonly string[], changed: Readonly<Record<string, string>> = {}) =>
+      spawnSync(words[0] as string, words.slice(1), { env: { PATH: process.env.PATH, ...environment, ...changed } })
+        .status
+
+    it('starts as its user without writing outside its volume, and listens on all addresses', async () => {
+      const { http } = JSON.parse(running.stdout().split('\n')[0] as string)
+      expect(new URL(http).hostname).toBe('0.0.0.0')
+    })
+
+    it('is healthy while it runs, and not without an answer', () => {
+      const words = healthWords()
+      expect(health(words)).toBe(0)
+      expect(health(words, { TIDEGATE_OPERATOR_PORT: '9' })).toBe(1)
+    })
+
+    it.each(['compose.yaml', 'deploy/compose/postgresql.yaml'])('passes the check of %s too', (path) => {
+      const checks = Object.values(readYaml<Compose>(path).services).filter(({ build }) => build !== undefined)
+      for (const { healthcheck } of checks) {
+        if (healthcheck?.test === undefined) continue
+        const words = healthCommand(healthcheck.test)
+        expect(words.join(' ')).toContain('127.0.0.1:8081/readyz')
+        const here = words.map((word) => word.replace(':8081', `:${environment.TIDEGATE_OPERATOR_PORT}`))
+        expect(health(here)).toBe(0)
+        expect(health(words.map((word) => word.replace(':8081', ':9')))).toBe(1)
+      }
+    })
+
+    it('ends with 0 on the signal that a container is stopped with', async () => {
+      running.child.kill(lastOf(image, 'STOPSIGNAL') as NodeJS.Signals)
+      expect((await running.result).code).toBe(0)
+    })
+  })
+})
+
+function healthWords(): string[] {
+  return JSON.parse(lastOf(image, 'HEALTHCHECK').split(' CMD ')[1] as string)
+}
+
+/** ENTRYPOINT and CMD as the user of the image, with its environment, simulated markets and free ports. */
+function startImage(built: ExecutedStage, changed: Readonly<Record<string, string>>): RunningCommand {
+  const words = [...command('ENTRYPOINT'), ...command('CMD')].map((word) =>
+    word.replace('/opt/', `${built.folder}/opt/`),
+  )
+  const settings: Record<string, string> = { TIDEGATE_HTTP_PORT: '0', TIDEGATE_STREAM_DRAIN_SECONDS: '0' }
+  for (const [key, value] of Object.entries(SIMULATED_FLAGS))
+    settings[`TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`] = value
+  const data = built.environment.TIDEGATE_DATA_DIR as string
+  const bound = ['dist', 'node_modules'].map(
+    (name) => [join(ROOT, name), join(built.folder, built.workdir, name)] as const,
+  )
+  const [file, ...args] = confined(words, lastOf(image, 'USER'), { writable: [data], bound }) as [string, ...string[]]
+  return startProgram(file, args, {
+    cwd: join(built.folder, built.workdir),
+    env: { PATH: process.env.PATH, ...built.environment, ...settings, ...changed },
+  })
+}
+
+function validConfig(environment: Readonly<Record<string, string>>) {
+  const result = configOfContainer({ ...imageEnvironment(), ...environment }, environment.TIDEGATE_CONFIG, {
+    '/etc/tidegate/tidegate.yaml': 'deploy/compose/tidegate.yaml',
+  })
+  if (!result.ok) throw new Error(JSON.stringify(result.problems))
+  return result
+}
+
+function imageEnvironment(): Record<string, string> {
+  const lines = image.filter(({ name, words }) => name === 'ENV' && words.startsWith('TIDEGATE_'))
+  return Object.fromEntries(lines.map(({ words }) => words.split('=') as [string, string]))
+}
+
+describe.each(['compose.yaml', 'deploy/compose/postgresql.yaml'])('%s', (path) => {
+  const compose = readYaml<Compose>(path)
+  const nodes = Object.entries(compose.services).filter(([, { build }]) => build !== undefined)
+  const services = nodes.filter(([, { command: words }]) => words === undefined)
+
+  it('has valid configurations, without a variable that is not a setting', () => {
+    expect(nodes.length).toBeGreaterThan(0)
+    for (const [, { environment = {}, volumes = [] }] of nodes) {
+      expect(validConfig(environment).warnings).toEqual([])
+      const config = volumes.find((volume) => volume.includes(environment.TIDEGATE_CONFIG as string)) as string
+      expect(join(path, '..', config.split(':')[0] as string)).toBe('deploy/compose/tidegate.yaml')
+    }
+  })
+
+  it('gives every node a volume for its data, a stable host name, and the time and the files that it needs', () => {
+    for (const [name, service] of services) {
+      const { config } = validConfig(service.environment ?? {})
+      const mounts = (service.volumes ?? []).map((volume) => volume.split(':'))
+      const [volume = ''] = mounts.find(([, target]) => target === config.data_dir) ?? []
+      expect(Object.keys(compose.volumes)).toContain(volume)
+      expect(service.hostname).toBe(name)
+      expect(service.read_only).toBe(true)
+      const drainSeconds = config['http.drain_delay_seconds'] + config['stream.drain_seconds'] + 15
+      expect(Number.parseInt(service.stop_grace_period ?? '', 10)).toBeGreaterThanOrEqual(drainSeconds)
+      expect(service.ulimits?.nofile).toBeGreaterThanOrEqual(config['stream.connections_max'] + 8_192 + 512)
+    }
+  })
+
+  it('names volumes, secrets and services that it has, and publishes ports on loopback only', () => {
+    const used = { volumes: new Set<string>(), secrets: new Set<string>() }
+    for (const { volumes = [], secrets = [], ports = [], depends_on = {} } of Object.values(compose.services)) {
+      for (const volume of volumes) if (!volume.startsWith('.')) used.volumes.add(volume.split(':')[0] as string)
+      for (const secret of secrets) used.secrets.add(secret)
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
+      for (const name of Object.keys(depends_on)) expect(Object.keys(compose.services)).toContain(name)
+    }
+    expect([...used.volumes].sort()).toEqual(Object.keys(compose.volumes).sort())
+    expect([...used.secrets].sort()).toEqual(Object.keys(compose.secrets ?? {}).sort())
+  })
+
+  it('sets the kernel as deploy/sysctl.conf does, as far as a container can', () => {
+    const host = new Map(
+      [...readText('deploy/sysctl.conf').matchAll(/^([\w.]+) = (.+)$/gm)].map(([, key, value]) => [key, value]),
+    )
+    for (const [, { sysctls = {} }] of services)
+      for (const [key, value] of Object.entries(sysctls)) expect(host.get(key), key).toBe(String(value))
+  })
+})
+
+it('the proxy of the two nodes forwards to them', () => {
+  const { services } = readYaml<Compose>('deploy/compose/postgresql.yaml')
+  const nginx = readFileSync(join(ROOT, 'deploy/compose/nginx.conf'), 'utf8')
+  const targets = [...nginx.matchAll(/^ *server ([\w-]+):(\d+) /gm)].map(([, name, port]) => `${name}:${port}`)
+  const { config } = validConfig({})
+  expect(targets).toEqual(['node-1', 'node-2'].map((name) => `${name}:${config['http.port']}`))
+  expect(Object.keys(services.proxy?.depends_on ?? {})).toEqual(['node-1', 'node-2'])
+})

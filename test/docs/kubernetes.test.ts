@@ -1,0 +1,219 @@
+/**
+ * The manifests of deploy/kubernetes, as far as they can be checked without a cluster: the configuration of every pod is
+ * valid, ports, selectors, volumes and Secrets fit together, and times fit the settings. Where `kubectl` is installed,
+ * the folders are built with it.
+ */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { configOfContainer, ROOT, readDocuments, readStages, readText, readYaml } from './deployment-files.ts'
+import { lastOf } from './image-stages.ts'
+
+type Labels = Readonly<Record<string, string>>
+type Probe = { readonly httpGet: { readonly path: string; readonly port: string } }
+
+interface Container {
+  readonly name: string
+  readonly image: string
+  readonly args: readonly string[]
+  readonly env: readonly { readonly name: string; readonly value: string }[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
+  readonly startupProbe?: Probe
+  readonly livenessProbe?: Probe
+  readonly readinessProbe?: Probe
+  readonly securityContext: object
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
+}
+
+interface Pod {
+  readonly terminationGracePeriodSeconds?: number
+  readonly enableServiceLinks: boolean
+  readonly automountServiceAccountToken: boolean
+  readonly securityContext: Readonly<Record<string, unknown>>
+  readonly containers: readonly [Container]
+  readonly volumes: readonly {
+    readonly name: string
+    readonly configMap?: { name: string }
+    readonly secret?: object
+  }[]
+}
+
+interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly selector?: Labels & { readonly matchLabels?: Labels }
+    readonly podSelector?: { readonly matchLabels: Labels }
+    readonly template?: { readonly metadata: { readonly labels: Labels }; readonly spec: Pod }
+    readonly replicas?: number
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
+    readonly ports?: readonly { readonly targetPort: string }[]
+    readonly ingress?: readonly { readonly from?: readonly object[]; readonly ports: readonly { port: string }[] }[]
+    readonly scaleTargetRef?: { readonly kind: string; readonly name: string }
+    readonly metrics?: readonly { readonly pods?: { readonly metric: { readonly name: string } } }[]
+  }
+}
+
+interface Kustomization {
+  readonly resources: readonly string[]
+  readonly configMapGenerator: readonly { readonly name: string; readonly files: readonly string[] }[]
+  readonly images: readonly { readonly name: string; readonly newTag: string }[]
+}
+
+const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0
+const image = readStages('Dockerfile').at(-1) ?? []
+const imageEnvironment = Object.fromEntries(
+  image.filter(({ name }) => name === 'ENV').map(({ words }) => words.split('=') as [string, string]),
+)
+
+describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
+  const folder = `deploy/kubernetes/${name}`
+  const kustomization = readYaml<Kustomization>(`${folder}/kustomization.yaml`)
+  const manifests = kustomization.resources.flatMap((file) => readDocuments<Manifest>(`${folder}/${file}`))
+  const pods = manifests.flatMap(({ kind, spec }) =>
+    spec.template === undefined ? [] : { kind, ...spec, ...spec.template },
+  )
+  const services = pods.filter(({ kind }) => kind !== 'Job')
+  const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
+
+  function configOf({ containers: [container] }: Pod) {
+    const environment = Object.fromEntries(container.env.map(({ name: key, value }) => [key, value]))
+    const path = environment.TIDEGATE_CONFIG as string
+    const mounted = { [path]: `${folder}/tidegate.yaml` }
+    const result = configOfContainer({ ...imageEnvironment, ...environment }, path, mounted)
+    if (!result.ok) throw new Error(JSON.stringify(result.problems))
+    expect(result.warnings).toEqual([])
+    return result.config
+  }
+
+  it('has a valid configuration for every pod, without a variable that is not a setting', () => {
+    expect(services).toHaveLength(1)
+    for (const { spec } of pods) configOf(spec)
+  })
+
+  it('gives every volume a mount and the config map and the Secret their names', () => {
+    for (const { spec, volumeClaimTemplates = [] } of pods) {
+      const volumes = [
+        ...spec.volumes.map((volume) => volume.name),
+        ...volumeClaimTemplates.map(({ metadata }) => metadata.name),
+      ]
+      expect(spec.containers[0].volumeMounts.map((mount) => mount.name).sort()).toEqual(volumes.sort())
+      const maps = spec.volumes.flatMap(({ configMap }) => configMap?.name ?? [])
+      expect(maps).toEqual(kustomization.configMapGenerator.map((map) => map.name))
+      for (const { secret } of spec.volumes)
+        if (secret !== undefined) expect(secret).toEqual({ secretName: 'tidegate', defaultMode: 0o440 })
+      const paths = spec.containers[0].volumeMounts.map(({ mountPath }) => mountPath)
+      for (const { name: key, value } of spec.containers[0].env)
+        if (value.startsWith('/'))
+          expect(
+            paths.some((path) => value.startsWith(`${path}/`)),
+            key,
+          ).toBe(true)
+    }
+  })
+
+  it('keeps data in a folder below a volume, because the root of one may be writable by every user', () => {
+    for (const { spec } of services) {
+      const [mount] = spec.containers[0].volumeMounts.filter((candidate) => candidate.name === 'data')
+      expect(configOf(spec).data_dir).toBe(`${mount?.mountPath}/data`)
+    }
+  })
+
+  it('lets pods run as the user of the image, without rights, on a read-only file system', () => {
+    const [uid] = lastOf(image, 'USER').split(':').map(Number)
+    for (const { spec } of pods) {
+      expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: uid, fsGroup: uid })
+      expect(spec.containers[0].securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      // Variables of Services begin with TIDEGATE_ too.
+      expect([spec.enableServiceLinks, spec.automountServiceAccountToken]).toEqual([false, false])
+      expect(kustomization.images.map((entry) => entry.name)).toEqual([spec.containers[0].image])
+    }
+  })
+
+  it('probes the operator listener by address, and lets a drain end', () => {
+    for (const { spec } of services) {
+      const config = configOf(spec)
+      const [{ ports = [], startupProbe, livenessProbe, readinessProbe }] = spec.containers
+      expect(ports).toEqual([
+        { name: 'http', containerPort: config['http.port'] },
+        { name: 'operator', containerPort: config['operator.port'] },
+      ])
+      expect([config['http.host'], config['operator.host']]).toEqual(['0.0.0.0', '0.0.0.0'])
+      expect(startupProbe?.httpGet).toEqual({ path: '/livez', port: 'operator' })
+      expect(livenessProbe?.httpGet).toEqual({ path: '/livez', port: 'operator' })
+      expect(readinessProbe?.httpGet).toEqual({ path: '/readyz', port: 'operator' })
+      const drainSeconds = config['http.drain_delay_seconds'] + config['stream.drain_seconds'] + 15
+      expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainSeconds)
+      // The proxies notice a pod that is not ready while it still accepts connections.
+      expect(config['http.drain_delay_seconds']).toBeGreaterThanOrEqual(5)
+    }
+  })
+
+  it('selects the pods of the service everywhere, and no others', () => {
+    const [labels] = services.map(({ metadata }) => metadata.labels)
+    for (const { spec } of manifests.filter(({ kind }) => kind !== 'Job')) {
+      const selector = spec.podSelector?.matchLabels ?? spec.selector?.matchLabels ?? spec.selector
+      if (selector !== undefined) expect(selector).toEqual(labels)
+    }
+    for (const { kind, metadata } of pods) if (kind === 'Job') expect(metadata.labels).not.toEqual(labels)
+    for (const { spec } of of('Service')) expect(spec.ports?.map(({ targetPort }) => targetPort)).toEqual(['http'])
+  })
+
+  it('lets only the namespace of the monitoring reach the operator listener', () => {
+    const [{ ingress = [] } = { ingress: undefined }] = of('NetworkPolicy').map(({ spec }) => spec)
+    const open = ingress.filter(({ from }) => from === undefined).flatMap(({ ports }) => ports.map(({ port }) => port))
+    const limited = ingress
+      .filter(({ from }) => from !== undefined)
+      .flatMap(({ ports }) => ports.map(({ port }) => port))
+    expect([open, limited]).toEqual([['http'], ['operator']])
+  })
+
+  it.skipIf(!hasKubectl)('is built by kubectl (where it is installed)', () => {
+    const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
+    expect(status, stderr).toBe(0)
+    expect(stdout).not.toMatch(/image: tidegate$/m)
+  })
+})
+
+describe('deploy/kubernetes', () => {
+  it('has one process on the embedded store, and never two', () => {
+    const [set] = readDocuments<Manifest>('deploy/kubernetes/one-node/statefulset.yaml')
+    expect([set?.kind, set?.spec.replicas]).toEqual(['StatefulSet', 1])
+  })
+
+  it('migrates with a Job before the nodes, which use the same Secret', () => {
+    const [job] = readDocuments<Manifest>('deploy/kubernetes/postgresql/migrate.yaml')
+    const [deployment] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
+    const secretsOf = (manifest: Manifest | undefined) =>
+      manifest?.spec.template?.spec.containers[0].env.filter(({ name }) => name.endsWith('_FILE')) ?? []
+    expect(job?.spec.template?.spec.containers[0].args).toEqual(['migrate'])
+    expect(secretsOf(deployment)).toEqual(expect.arrayContaining(secretsOf(job)))
+    expect(secretsOf(job)).toHaveLength(2)
+    const page = readText('docs/guide/kubernetes.md')
+    for (const { value } of secretsOf(deployment)) expect(page).toContain(`--from-file=${value.split('/').at(-1)}`)
+  })
+
+  it('scales the nodes on a metric that the service has and that the adapter of Prometheus passes on', () => {
+    const [scaler] = readDocuments<Manifest>('deploy/kubernetes/postgresql/autoscaler.yaml')
+    const [deployment] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
+    expect(scaler?.spec.scaleTargetRef).toMatchObject({ kind: deployment?.kind, name: deployment?.metadata.name })
+    // With a number of its own, each `kubectl apply` would undo the autoscaler.
+    expect(deployment?.spec.replicas).toBeUndefined()
+    const [metric = ''] = scaler?.spec.metrics?.flatMap(({ pods }) => pods?.metric.name ?? []) ?? []
+    expect(readText('docs/monitoring/README.md')).toContain(`| \`${metric}\` | gauge |`)
+    const adapter = readYaml<{ rules: { custom: { seriesQuery: string }[] } }>(
+      'deploy/kubernetes/postgresql/prometheus-adapter.yaml',
+    )
+    expect(adapter.rules.custom.map(({ seriesQuery }) => seriesQuery.split('{')[0])).toEqual([metric])
+  })
+
+  it('has the same Service, network policy and configuration for both', () => {
+    for (const file of ['service.yaml', 'network-policy.yaml', 'tidegate.yaml'])
+      expect(readText(`deploy/kubernetes/postgresql/${file}`)).toBe(readText(`deploy/kubernetes/one-node/${file}`))
+  })
+})

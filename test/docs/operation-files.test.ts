@@ -1,0 +1,85 @@
+/**
+ * Files of deploy/ for the system around the service: the unit, checked by systemd, the kernel's settings, Alertmanager
+ * and Grafana. They name only what exists, and what they repeat is equal to its origin.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { ROOT, readText, readYaml } from './deployment-files.ts'
+
+const has = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
+
+describe('the unit', () => {
+  const hasSystemd = has('systemd-analyze', '--version')
+  /** In tenths, of 10; higher is more exposed. */
+  const EXPOSURE_MAX = 20
+
+  it.skipIf(!hasSystemd)('is valid and hardened (systemd-analyze, where it is installed)', () => {
+    const file = join(ROOT, 'deploy/tidegate.service')
+    const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+    expect([verified.status, verified.stderr]).toEqual([0, ''])
+    const security = ['security', '--offline=true', `--threshold=${EXPOSURE_MAX}`, file]
+    const { status, stdout } = spawnSync('systemd-analyze', security, { encoding: 'utf8' })
+    expect(status, stdout.split('\n').at(-2)).toBe(0)
+  })
+})
+
+describe('the settings of the kernel', () => {
+  const settings = [...readText('deploy/sysctl.conf').matchAll(/^([\w.]+) = (.+)$/gm)].map(([, key]) => key as string)
+
+  it('each have a line in the page about sizing', () => {
+    const page = readText('docs/guide/sizing.md')
+    expect(settings.length).toBeGreaterThan(5)
+    for (const key of settings) expect(page, key).toContain(`\`${key}`)
+  })
+
+  it.skipIf(process.platform !== 'linux')('exist in the kernel (on Linux)', () => {
+    expect(settings.filter((key) => !existsSync(`/proc/sys/${key.replaceAll('.', '/')}`))).toEqual([])
+  })
+})
+
+describe('the configuration of Alertmanager', () => {
+  interface Rule {
+    readonly alert: string
+    readonly labels: { readonly severity: string }
+  }
+  const { groups } = parse(readText('docs/monitoring/alert-rules.yaml')) as { groups: { rules: Rule[] }[] }
+  const rules = groups.flatMap((group) => group.rules)
+
+  it('matches severities and alerts that exist', () => {
+    const matchers = [...readText('deploy/alertmanager.yml').matchAll(/'(\w+)="(\w+)"'/g)]
+    expect(matchers).toHaveLength(3)
+    for (const [text, name, value] of matchers) {
+      const values = rules.map(({ alert, labels }) => (name === 'severity' ? labels.severity : alert))
+      expect(values, text).toContain(value)
+    }
+  })
+
+  it.skipIf(!has('amtool', '--version'))('is valid (amtool, where it is installed)', () => {
+    expect(has('amtool', 'check-config', join(ROOT, 'deploy/alertmanager.yml'))).toBe(true)
+  })
+})
+
+describe('the provisioning of Grafana', () => {
+  it('has a data source of the kind that the dashboard asks for, with the interval of the scrapes', () => {
+    const dashboard = JSON.parse(readText('docs/monitoring/grafana-dashboard.json'))
+    const [wanted] = dashboard.templating.list.filter(({ name }: { name: string }) => name === 'datasource')
+    const [source] = readYaml<{ datasources: { type: string; jsonData: object }[] }>(
+      'deploy/grafana/datasource.yaml',
+    ).datasources
+    expect(source?.type).toBe(wanted.query)
+    const { global } = readYaml<{ global: { scrape_interval: string } }>('deploy/prometheus.yml')
+    expect(source?.jsonData).toEqual({ timeInterval: global.scrape_interval })
+  })
+
+  it('reads the dashboard from the folder into which the page puts it', () => {
+    const [provider] = readYaml<{ providers: { options: { path: string } }[] }>(
+      'deploy/grafana/dashboard.yaml',
+    ).providers
+    expect(readText('docs/monitoring/README.md')).toContain(
+      `docs/monitoring/grafana-dashboard.json ${provider?.options.path}/`,
+    )
+  })
+})
