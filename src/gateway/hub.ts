@@ -7,6 +7,7 @@
 import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { updateTracer } from '../base/tracing.ts'
 import type { Bus } from '../channel/bus.ts'
 import { heartbeatText, textFrame } from '../channel/frame.ts'
 import type { ReceiptSigner } from '../channel/receipt-signer.ts'
@@ -74,6 +75,8 @@ export class Hub implements SessionHost {
   readonly #heartbeats: Wheel<Session>
   readonly #pings: Wheel<Session>
   readonly #ticker: Ticker
+  /** Undefined unless the operator has registered an SDK for traces. */
+  readonly #traceUpdate = updateTracer()
   /** Throttle intervals, in milliseconds, that ended in this tick. */
   #endedIntervals = new Set<number>()
   /** Markets with something for the end of the tick. */
@@ -288,6 +291,12 @@ export class Hub implements SessionHost {
     const now = milliseconds + nanoseconds / 1_000_000
     for (const { replica } of markets) {
       this.#options.metrics.deliverySeconds.observe(Math.max(0, now - replica.receivedMilliseconds) / 1000)
+      this.#traceUpdate?.({
+        market: replica.market.symbol,
+        receivedMilliseconds: replica.receivedMilliseconds,
+        committedMilliseconds: replica.instant.milliseconds,
+        writtenMilliseconds: now,
+      })
     }
   }
 

@@ -22,6 +22,7 @@ import { QueryFaults, queryValues } from './query-values.ts'
 import { writeJson } from './raw-json.ts'
 import { originForm, refuseHead } from './request-head.ts'
 import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
+import { traceRequests } from './request-spans.ts'
 import { RouteMethods } from './route-methods.ts'
 import { securityHeaders } from './security-headers.ts'
 import { UNREAD_LIMITS, UnreadAnswers, type UnreadLimits } from './unread-answers.ts'
@@ -113,6 +114,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, frameworkProblem(error)),
     clientErrorHandler: (error, socket) => connections.answerFault(error, socket),
   })
+  traceRequests(app, options.listener)
   app.addHook('preClose', async () => connections.cutHandshakes())
   learnMethods(app, methods)
   answerErrors(app, options, methods)

@@ -10,6 +10,7 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
+import { inSpan } from '../base/tracing.ts'
 import { type Db, StoreUnavailable } from '../store/db.ts'
 import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
@@ -104,7 +105,9 @@ export class OrchestrationRunner {
     const { db, metrics, settings } = this.#options
     const current = settings()
     try {
-      const counts = await transactionWithRetries(db, (transaction) => convertBatch(transaction, batch, current))
+      const counts = await inSpan('orchestration step', { 'tidegate.orchestrations': batch.length }, () =>
+        transactionWithRetries(db, (transaction) => convertBatch(transaction, batch, current)),
+      )
       for (const [result, count] of Object.entries(counts)) metrics.steps.inc({ result }, count)
       return true
     } catch (error) {

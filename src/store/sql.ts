@@ -18,6 +18,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { assert } from '../base/assert.ts'
+import { inSpan, recordSpan } from '../base/tracing.ts'
 
 export type { ColumnType, Generated, RawBuilder, SelectQueryBuilder } from 'kysely'
 export { sql } from 'kysely'
@@ -102,6 +103,7 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
     log(event) {
       const error = event.level === 'error' ? event.error : undefined
       for (const observe of observers) observe(event.queryDurationMillis / 1000, error)
+      recordSpan('store statement', {}, event.queryDurationMillis, error instanceof Error ? error.name : undefined)
     },
   })
   return {
@@ -116,7 +118,7 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
         'a transaction inside a transaction: use the one passed to the work',
       )
       const context: TransactionContext = { options, stage: 'starting' }
-      return contexts.run(context, async () => {
+      const run = async (): Promise<Result> => {
         try {
           return await builder.transaction().execute(async (transaction) => {
             context.stage = 'working'
@@ -125,7 +127,8 @@ export function createQueries(acquire: (options: TransactionOptions) => Promise<
         } finally {
           context.stage = 'over'
         }
-      })
+      }
+      return inSpan('store transaction', {}, () => contexts.run(context, run))
     },
   }
 }
