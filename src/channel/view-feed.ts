@@ -38,6 +38,9 @@ const SLICE_LEVELS = 4_096
 /** SNAPSHOTs of views up to this many levels are re-encoded for every version: that takes well under a millisecond. */
 const SMALL_VIEW_LEVELS = 2_048
 
+/** An UPDATE of more levels never fits into one frame: the shortest entry has 26 characters. */
+const FRAME_LEVELS_MAX = Math.floor(FRAGMENT_BYTES_MAX / 26)
+
 /** A cached SNAPSHOT is used while the UPDATE that completes it has at most this share of its levels. */
 const COMPLETION_PART_MAX = 1 / 4
 
@@ -137,6 +140,10 @@ export class ViewFeed {
     if (startsOver) this.#isOversized = [true, true]
     const [baseCount, extendedCount] = this.#subscribers
     if (changes.length === 0 || baseCount + extendedCount === 0) return undefined
+    if (changes.length > FRAME_LEVELS_MAX) {
+      this.#isOversized = [true, true]
+      return undefined
+    }
     const text = updateText(this.#replica.market, this.#replica.instant.milliseconds, changes)
     const base = baseCount === 0 ? undefined : this.#commitFrame(BASE, text)
     if (extendedCount === 0) return [base, undefined]

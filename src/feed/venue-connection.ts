@@ -5,8 +5,8 @@
  *
  * It guarantees that `onMessage` is called only between an `onOpen` and its `onDown`, that `onDown` is called once for
  * each connection or attempt that ended, and that nothing is called after `stop`. It does not queue received messages:
- * each is processed while the socket is read, so TCP slows down a venue that sends faster than it is read. Requests are
- * queued in order, up to a limit, while the venue's request rate is used up. It knows no venue's messages.
+ * each is processed while the socket is read, so TCP slows down a venue that sends faster than it is read. An owner that
+ * needs more time for a message stops the reading meanwhile (`pause`). Requests are queued in order, up to a limit, while the venue's request rate is used up. It knows no venue's messages.
  */
 import { WebSocket } from 'ws'
 import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
@@ -97,6 +97,7 @@ export class VenueConnection {
   #checkDueMilliseconds = 0
   /** When the last keep-alive was sent. */
   #keepAliveMilliseconds = 0
+  #isPaused = false
   #failures = 0
   #isStopped = false
   #ended: Promise<void> | undefined
@@ -129,6 +130,22 @@ export class VenueConnection {
     this.#queue.push(JSON.stringify(message))
     if (this.#queue.length > REQUESTS_QUEUED_MAX) this.restart('too many requests wait for the rate limit of the venue')
     else if (this.#requestTimer === undefined) this.#sendQueue()
+  }
+
+  /**
+   * Stops reading the current connection until `resume`. Messages of which the last byte was read already are still passed
+   * to `onMessage`.
+   */
+  pause(): void {
+    this.#socket?.pause()
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    // Silence is measured from now on: while the socket was not read, nothing could arrive.
+    this.#receiptMilliseconds = this.#options.clock.monotonicMilliseconds()
+    this.#socket?.resume()
   }
 
   /** Ends the current connection because it cannot be trusted; the next attempt is scheduled as after any other end. */
@@ -207,6 +224,7 @@ export class VenueConnection {
     this.#sockets.add(socket)
     this.#receiptMilliseconds = clock.monotonicMilliseconds()
     this.#hasReceived = false
+    this.#isPaused = false
     this.#checkDueMilliseconds = this.#receiptMilliseconds
     socket.on('error', (error) => {
       failure = error.message
@@ -246,7 +264,7 @@ export class VenueConnection {
   #watchSilence(socket: WebSocket): void {
     const { clock, silenceMilliseconds, keepAlive } = this.#options
     const now = clock.monotonicMilliseconds()
-    if (now - this.#checkDueMilliseconds > LATE_MILLISECONDS) {
+    if (this.#isPaused || now - this.#checkDueMilliseconds > LATE_MILLISECONDS) {
       this.#planCheck(socket, LATE_MILLISECONDS)
       return
     }

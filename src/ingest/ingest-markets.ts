@@ -4,9 +4,16 @@
  * market that does not exist here is rejected, and changes nothing.
  */
 import { isUtf8 } from 'node:buffer'
-import { type PublicationProblem, parsePublication, problemText } from '../feed/publication/message.ts'
+import { readLargeMessage } from '../feed/publication/large-message.ts'
+import {
+  type PublicationProblem,
+  type PublishedMessage,
+  parsePublication,
+  problemText,
+} from '../feed/publication/message.ts'
 import type { PublicationPosition } from '../feed/publication/publication-reader.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
+import { hashInParts } from './content-hash.ts'
 import { IngestMarket, type IngestMarketOptions } from './ingest-market.ts'
 import { LINES_MAX } from './lines.ts'
 import type { Publisher } from './publisher.ts'
@@ -58,9 +65,16 @@ export class IngestMarkets {
     return accepted
   }
 
+  /** Reads a large message in steps, each of which takes well under a millisecond. */
+  *readInParts(data: Buffer): Generator<void, PublishedMessage> {
+    const definitions = [...this.#bySource.keys()].map(({ market }) => market)
+    const message = yield* readLargeMessage(data, (name) => definitions.filter(({ symbol }) => symbol === name))
+    if (message.type === 'SNAPSHOT') yield* hashInParts(message)
+    return message
+  }
+
   /** @param mayPublish symbols of the markets that the publisher may publish */
-  deliver(publisher: Publisher, data: Buffer, mayPublish: ReadonlySet<string>): Delivery {
-    const message = isUtf8(data) ? parsePublication(data.toString()) : NOT_UTF8
+  deliver(publisher: Publisher, message: PublishedMessage, mayPublish: ReadonlySet<string>): Delivery {
     if (message.type === 'heartbeat') {
       for (const book of message.books) {
         if (mayPublish.has(book.market)) this.#markets.get(book.market)?.compare(publisher, book)
@@ -111,6 +125,11 @@ export class IngestMarkets {
     if (this.#markets.get(market.symbol) === market) this.#markets.delete(market.symbol)
     market.stop()
   }
+}
+
+/** Reads a message at once. */
+export function readMessage(data: Buffer): PublishedMessage {
+  return isUtf8(data) ? parsePublication(data.toString()) : NOT_UTF8
 }
 
 const NOT_UTF8 = {

@@ -7,8 +7,10 @@ import type { Readable } from 'node:stream'
 import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
+import { LARGE_MESSAGE_BYTES } from '../feed/publication/large-message.ts'
+import type { PublishedMessage } from '../feed/publication/message.ts'
 import { Problem } from '../http/problem.ts'
-import type { IngestMarkets } from './ingest-markets.ts'
+import { type IngestMarkets, readMessage } from './ingest-markets.ts'
 import type { Publisher } from './publisher.ts'
 import { SILENCE_MILLISECONDS } from './publisher-connection.ts'
 import type { TickBudget } from './tick-budget.ts'
@@ -114,11 +116,26 @@ export class PostPublisher implements Publisher {
     for await (const line of linesOf(body, this.#host)) {
       state.line++
       if (line.length === 0) continue
+      const message = line.length > LARGE_MESSAGE_BYTES ? await this.#readInParts(line) : undefined
       // Checked again after each wait: another request of the client may have had its turn.
-      while (!this.#isEnded && (this.#isHeld || !this.#host.budget.hasTime())) await this.#nextChance()
-      if (this.#isEnded) throw new Problem('disabled', 'the client may not publish any more')
-      this.#deliver(state, line)
+      while (this.#mustWait()) await this.#nextChance()
+      this.#deliver(state, line.length, message ?? readMessage(line))
     }
+  }
+
+  async #readInParts(line: Buffer): Promise<PublishedMessage> {
+    const parts = this.#host.markets.readInParts(line)
+    for (;;) {
+      while (this.#mustWait()) await this.#nextChance()
+      const { done, value } = parts.next()
+      if (done === true) return value
+    }
+  }
+
+  /** Whether no message may be taken now, and no part of one be read. */
+  #mustWait(): boolean {
+    if (this.#isEnded) throw new Problem('disabled', 'the client may not publish any more')
+    return this.#isHeld || !this.#host.budget.hasTime()
   }
 
   requestSnapshot(market: string, reason: string): void {
@@ -159,11 +176,11 @@ export class PostPublisher implements Publisher {
     })
   }
 
-  #deliver(state: PostState, line: Buffer): void {
-    this.#host.countBytes(line.length)
+  #deliver(state: PostState, bytes: number, message: PublishedMessage): void {
+    this.#host.countBytes(bytes)
     this.#noteMessage()
     this.#current = state
-    const delivery = this.#host.markets.deliver(this, line, state.mayPublish)
+    const delivery = this.#host.markets.deliver(this, message, state.mayPublish)
     this.#current = undefined
     if (delivery.kind === 'broken') this.#add(state, undefined, delivery.reason)
     else if (delivery.market !== undefined && state.mayPublish.has(delivery.market)) state.markets.add(delivery.market)

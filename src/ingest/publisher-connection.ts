@@ -1,7 +1,8 @@
 /**
  * One WebSocket connection of a publisher. Messages are taken in order, as far as the time of the tick allows and no market
- * holds one of them; what was received beyond that waits here and the socket is not read meanwhile, so that at most one
- * read of the socket waits, and TCP makes the publisher wait. A publisher that does not read what it is sent is cut.
+ * holds one of them, a large one in parts; what was received beyond that waits here and the socket is not read meanwhile, so
+ * that at most one read of the socket waits, and TCP makes the publisher wait. A publisher that does not read what it is
+ * sent is cut.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
@@ -10,8 +11,10 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { PUBLISH_CLOSE_CODES, type PublishCloseCause } from '../contract/publish-codes.ts'
+import { LARGE_MESSAGE_BYTES } from '../feed/publication/large-message.ts'
+import type { PublishedMessage } from '../feed/publication/message.ts'
 import type { PublicationPosition } from '../feed/publication/publication-reader.ts'
-import type { IngestMarkets } from './ingest-markets.ts'
+import { type IngestMarkets, readMessage } from './ingest-markets.ts'
 import type { Publisher } from './publisher.ts'
 import type { TickBudget } from './tick-budget.ts'
 
@@ -47,6 +50,8 @@ export class PublisherConnection implements Publisher {
   /** Messages of one read of the socket that wait; those before `#next` were taken. */
   #backlog: Buffer[] = []
   #next = 0
+  /** The rest of a large message, which is read in parts. */
+  #parts: Generator<void, PublishedMessage> | undefined
   #isHeld = false
   #isReading = true
   #state: 'open' | 'closing' | 'ended' = 'open'
@@ -86,7 +91,7 @@ export class PublisherConnection implements Publisher {
       this.close('binary')
       return
     }
-    if (this.#backlog.length === 0 && !this.#isHeld && this.#host.budget.hasTime()) this.#take(data)
+    if (this.#backlog.length === 0 && !this.#isBlocked && this.#host.budget.hasTime()) this.#take(data)
     else {
       this.#backlog.push(data)
       if (!this.#isHeld) this.#host.budget.queue(this.#continue)
@@ -183,14 +188,41 @@ export class PublisherConnection implements Publisher {
   #release(reason: string): void {
     this.#backlog = []
     this.#next = 0
+    this.#parts = undefined
     this.#expiryTimer?.cancel()
     this.#host.budget.cancel(this.#continue)
     this.#host.markets.leave(this, reason)
   }
 
+  /** Whether a later message has to wait for an earlier one. */
+  get #isBlocked(): boolean {
+    return this.#isHeld || this.#parts !== undefined
+  }
+
   #take(data: Buffer): void {
+    if (data.length <= LARGE_MESSAGE_BYTES) {
+      this.#deliver(() => readMessage(data))
+      return
+    }
+    this.#parts = this.#host.markets.readInParts(data)
+    this.#host.budget.queue(this.#continue)
+  }
+
+  #readPart(parts: Generator<void, PublishedMessage>): void {
+    this.#deliver(() => {
+      const { done, value } = parts.next()
+      if (done !== true) return undefined
+      this.#parts = undefined
+      return value
+    })
+  }
+
+  /** @param read returns the message, or undefined while it is not complete */
+  #deliver(read: () => PublishedMessage | undefined): void {
     try {
-      const delivery = this.#host.markets.deliver(this, data, this.#mayPublish)
+      const message = read()
+      if (message === undefined) return
+      const delivery = this.#host.markets.deliver(this, message, this.#mayPublish)
       if (delivery.kind === 'held') this.#isHeld = true
       else if (delivery.kind === 'broken') {
         this.#host.log.warn({ connection: this.id, reason: delivery.reason }, 'a message of a publisher is broken')
@@ -204,23 +236,29 @@ export class PublisherConnection implements Publisher {
     }
   }
 
-  /** Takes one waiting message; true when another one can be taken now. */
+  /** Takes one waiting message, or reads a part of one; true when there is more to do now. */
   #takeNext(): boolean {
+    if (this.#state !== 'open' || this.#isHeld) return false
+    if (this.#parts === undefined) this.#takeWaiting()
+    else this.#readPart(this.#parts)
+    this.#setReading()
+    return this.#parts !== undefined || (this.#backlog.length > 0 && !this.#isHeld)
+  }
+
+  #takeWaiting(): void {
     const data = this.#backlog[this.#next]
-    if (this.#state !== 'open' || this.#isHeld || data === undefined) return false
+    if (data === undefined) return
     this.#next++
     if (this.#next === this.#backlog.length) {
       this.#backlog = []
       this.#next = 0
     }
     this.#take(data)
-    this.#setReading()
-    return this.#backlog.length > 0 && !this.#isHeld
   }
 
   #setReading(): void {
     if (this.#state !== 'open') return
-    const shouldRead = this.#backlog.length === 0 && !this.#isHeld
+    const shouldRead = this.#backlog.length === 0 && !this.#isBlocked
     if (shouldRead === this.#isReading) return
     this.#isReading = shouldRead
     if (!shouldRead) {

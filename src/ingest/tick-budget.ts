@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 
-/** About a hundred messages. One message is never divided: a SNAPSHOT of 16 MiB takes longer. */
+/** About a hundred messages. Large ones are read in parts; their effect, at the end, is not divided. */
 const TICK_MILLISECONDS = 4
 
 /** Work in steps: returns whether there is another step to do now. */

@@ -40,13 +40,12 @@ export class Book {
 
   /** Makes the book equal to `levels` (the last of a price wins) and returns the differences like `apply`. */
   replace(levels: readonly LevelChange[]): AppliedChange[] {
-    const changes: LevelChange[] = []
-    for (const side of [BID, ASK] as const) {
-      const present = this.side(side)
-      for (let rank = 0; rank < present.size; rank++) changes.push({ side, price: present.priceAt(rank), amount: 0 })
-    }
-    for (const level of levels) changes.push(level)
-    return this.apply(changes)
+    const ordered = inBookOrder(levels)
+    const firstAsk = firstAskIndex(ordered)
+    const applied: AppliedChange[] = []
+    this.bids.replace(ordered, 0, firstAsk, applied)
+    this.asks.replace(ordered, firstAsk, ordered.length, applied)
+    return applied
   }
 
   /** Whether the best bid is at or above the best ask. Such a book must not be published. */

@@ -7,7 +7,7 @@
  * per clustered change at both depths; typed arrays with manual moves took 66 ns, which does not justify their code.
  */
 import type { Scaled } from '../base/decimal.ts'
-import { type AppliedChange, BID, type LevelChange, type Side } from './event.ts'
+import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
 
 export class Levels {
   readonly #sign: 1 | -1
@@ -57,19 +57,40 @@ export class Levels {
    * per price. Actual differences are appended to `applied`.
    */
   merge(changes: readonly LevelChange[], start: number, end: number, applied: AppliedChange[]): void {
+    this.#pass(changes, start, end, applied, true)
+  }
+
+  /** Like `merge`, but the side then has these levels only. */
+  replace(levels: readonly LevelChange[], start: number, end: number, applied: AppliedChange[]): void {
+    this.#pass(levels, start, end, applied, false)
+  }
+
+  /** @param keepsOthers whether levels that are not in the list stay */
+  #pass(
+    changes: readonly LevelChange[],
+    start: number,
+    end: number,
+    applied: AppliedChange[],
+    keepsOthers: boolean,
+  ): void {
     const keys: number[] = []
     const amounts: Scaled[] = []
+    const ownSide: Side = this.#sign === 1 ? BID : ASK
     let old = this.#keys.length - 1
-    const keepWhile = (better: number) => {
+    const passWhile = (better: number) => {
       for (; old >= 0 && this.#keys[old]! > better; old--) {
-        keys.push(this.#keys[old]!)
-        amounts.push(this.#amounts[old]!)
+        const key = this.#keys[old]!
+        const before = this.#amounts[old]!
+        if (keepsOthers) {
+          keys.push(key)
+          amounts.push(before)
+        } else applied.push({ side: ownSide, price: key * this.#sign, before, after: 0 })
       }
     }
     for (let index = start; index < end; index++) {
       const { side, price, amount } = changes[index]!
       const key = price * this.#sign
-      keepWhile(key)
+      passWhile(key)
       let before: Scaled = 0
       if (old >= 0 && this.#keys[old] === key) {
         before = this.#amounts[old]!
@@ -81,7 +102,7 @@ export class Levels {
       }
       if (before !== amount) applied.push({ side, price, before, after: amount })
     }
-    keepWhile(Number.NEGATIVE_INFINITY)
+    passWhile(Number.NEGATIVE_INFINITY)
     this.#keys = keys.reverse()
     this.#amounts = amounts.reverse()
   }

@@ -65,7 +65,7 @@ type Decimals = Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>
 const DECIMALS: Decimals = { priceDecimals: 2, amountDecimals: 8 }
 
 export class Stage {
-  readonly clock = new NodeClock()
+  readonly clock: NodeClock
   readonly directory = new Directory()
   readonly markets = new Map<string, StageMarket>()
   readonly lines: readonly string[]
@@ -78,7 +78,8 @@ export class Stage {
   readonly #waiters = new Waiters()
   #clients: Readonly<Record<string, StageClient>> = {}
 
-  private constructor(settings: Partial<IngestSettings>, decimals: Decimals) {
+  private constructor(settings: Partial<IngestSettings>, decimals: Decimals, ownClock: NodeClock) {
+    this.clock = ownClock
     const { log, lines } = captureLog()
     this.lines = lines
     const clock: Clock = this.clock
@@ -116,8 +117,12 @@ export class Stage {
     this.source = this.ingest.createSource(this.sourceMarkets)
   }
 
-  static async open(settings: Partial<IngestSettings> = {}, decimals = DECIMALS): Promise<Stage> {
-    const stage = new Stage(settings, decimals)
+  static async open(
+    settings: Partial<IngestSettings> = {},
+    decimals = DECIMALS,
+    clock = new NodeClock(),
+  ): Promise<Stage> {
+    const stage = new Stage(settings, decimals, clock)
     stage.url = await listenOnFreePort(stage.#app)
     stage.permit({ engine: { markets: SYMBOLS }, other: { markets: SYMBOLS } })
     stage.source.start()

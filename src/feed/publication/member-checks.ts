@@ -117,8 +117,19 @@ export function checkAmount(value: unknown, path: string, index?: number): strin
   throw new Broken(memberOf(path, index, 'amount'), 'is not above 0')
 }
 
+/** By list of levels, how many of its entries were checked, from the first one on. */
+export type CheckedLevels = ReadonlyMap<unknown, number>
+
+/** Throws `Broken` when the entry of a list of levels is none. */
+export function checkLevel(entry: unknown, path: string, index: number, mayBeZero: boolean): void {
+  if (!isObject(entry)) throw new Broken(`${path}[${index}]`, 'is not an object')
+  checkPrice(entry.price, path, index)
+  if (mayBeZero) checkDecimal(entry.amount, path, index, 'amount')
+  else checkAmount(entry.amount, path, index)
+}
+
 /** Paths are built only for problems: a message may have 100,000 levels. */
-export function checkDecimal(value: unknown, path: string, index: number | undefined, member: string): string {
+function checkDecimal(value: unknown, path: string, index: number | undefined, member: string): string {
   if (typeof value === 'string' && DECIMAL.test(value)) return value
   const rule =
     value === undefined

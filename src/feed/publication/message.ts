@@ -4,13 +4,14 @@
  * stay text, because only the market has their scale; the form of the text is checked here. Every list and every text
  * has a limit. Unknown members are ignored. It never throws, keeps nothing, and knows nothing of earlier messages. Pure.
  */
-import { isObject, type JsonObject } from '../../base/json-value.ts'
+import type { JsonObject } from '../../base/json-value.ts'
 import { INSTRUMENT_STATES, type InstrumentState, type TakerSide } from '../../market/event.ts'
 import {
   array,
   Broken,
+  type CheckedLevels,
   checkAmount,
-  checkDecimal,
+  checkLevel,
   checkPrice,
   digestOf,
   epochOf,
@@ -23,6 +24,7 @@ import {
   time,
   whole,
 } from './member-checks.ts'
+import type { PreparedBook } from './prepared-book.ts'
 
 /** Levels of both sides, orders, or changes of orders in one message. */
 export const PUBLISHED_ENTRIES_MAX = 250_000
@@ -100,6 +102,8 @@ export interface SnapshotMessage extends Numbered {
   readonly asks: readonly PublishedLevel[]
   /** Instead of levels, which are then empty. */
   readonly orders: readonly PublishedOrder[] | undefined
+  /** Its levels, made into books of these markets before it is taken; absent: the reader makes them. */
+  readonly prepared?: readonly PreparedBook[]
 }
 
 export interface UpdateMessage extends Counted {
@@ -153,8 +157,10 @@ export interface PublicationProblem {
   readonly rule: string
 }
 
+export type PublishedMessage = PublicationMessage | PublisherHeartbeat | PublicationProblem
+
 /** Checks the text of one message. */
-export function parsePublication(text: string): PublicationMessage | PublisherHeartbeat | PublicationProblem {
+export function parsePublication(text: string): PublishedMessage {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -164,8 +170,11 @@ export function parsePublication(text: string): PublicationMessage | PublisherHe
   return readPublication(value)
 }
 
-/** Checks one message that is an object already. */
-export function readPublication(value: unknown): PublicationMessage | PublisherHeartbeat | PublicationProblem {
+/**
+ * Checks one message that is an object already.
+ * @param checked how many entries of its lists of levels were found to be right before (`checkLevel`)
+ */
+export function readPublication(value: unknown, checked?: CheckedLevels): PublishedMessage {
   let market: string | undefined
   let isSnapshot = false
   try {
@@ -175,7 +184,7 @@ export function readPublication(value: unknown): PublicationMessage | PublisherH
     if (message.channel !== 'publication') throw new Broken('channel', 'is neither publication nor heartbeat')
     market = marketOf(payload.market, 'payload.market')
     isSnapshot = payload.type === 'SNAPSHOT'
-    return publication(market, payload, object(message.stream, 'stream'))
+    return publication(market, payload, object(message.stream, 'stream'), checked)
   } catch (error) {
     if (error instanceof Broken) {
       return { type: 'problem', market: error.market ?? market, isSnapshot, member: error.member, rule: error.rule }
@@ -190,7 +199,12 @@ export function problemText({ member, rule }: Pick<PublicationProblem, 'member' 
   return `${member === '' ? 'the message' : member} ${rule}`
 }
 
-function publication(market: string, payload: JsonObject, stream: JsonObject): PublicationMessage {
+function publication(
+  market: string,
+  payload: JsonObject,
+  stream: JsonObject,
+  checked: CheckedLevels | undefined,
+): PublicationMessage {
   const { type } = payload
   const timeMilliseconds = time(payload.time, 'payload.time')
   const epoch = epochOf(stream.epoch, 'stream.epoch')
@@ -200,7 +214,7 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
     if (type === 'LOST') return { type, ...numbered, reason: relayedReason(payload.reason, 'payload.reason') }
     const prev = stream.prev === undefined ? undefined : whole(stream.prev, 0, 'stream.prev')
     const instrument = instrumentOf(object(payload.instrument, 'payload.instrument'), 'payload.instrument')
-    return { type, ...numbered, prev, instrument, ...snapshotContent(payload) }
+    return { type, ...numbered, prev, instrument, ...snapshotContent(payload, checked) }
   }
   const seq = whole(stream.seq, 1, 'stream.seq')
   const prev = stream.prev === undefined ? seq - 1 : whole(stream.prev, 0, 'stream.prev')
@@ -213,7 +227,7 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
         instrument === undefined
           ? undefined
           : instrumentOf(object(instrument, 'payload.instrument'), 'payload.instrument')
-      return { type, ...counted, instrument: changed, ...updateContent(payload, timeMilliseconds) }
+      return { type, ...counted, instrument: changed, ...updateContent(payload, timeMilliseconds, checked) }
     }
     case 'INSTRUMENT':
       return { type, ...counted, instrument: instrumentOf(payload, 'payload') }
@@ -222,20 +236,24 @@ function publication(market: string, payload: JsonObject, stream: JsonObject): P
   }
 }
 
-function snapshotContent(payload: JsonObject): Pick<SnapshotMessage, 'bids' | 'asks' | 'orders'> {
+function snapshotContent(
+  payload: JsonObject,
+  checked: CheckedLevels | undefined,
+): Pick<SnapshotMessage, 'bids' | 'asks' | 'orders'> {
   const { orders } = payload
   if (orders !== undefined) {
     requireNoLevels(payload)
     return { bids: [], asks: [], orders: list(orders, 'payload.orders', PUBLISHED_ENTRIES_MAX, orderOf) }
   }
-  const bids = levels(payload.bids, 'payload.bids', false)
-  const asks = levels(payload.asks, 'payload.asks', false)
+  const bids = levels(payload.bids, 'payload.bids', false, checked)
+  const asks = levels(payload.asks, 'payload.asks', false, checked)
   return { bids, asks: withinLimit(bids, asks), orders: undefined }
 }
 
 function updateContent(
   payload: JsonObject,
   timeMilliseconds: number,
+  checked: CheckedLevels | undefined,
 ): Pick<UpdateMessage, 'bids' | 'asks' | 'orders' | 'executions' | 'missed'> {
   const { orders, executions } = payload
   const missed = payload.missed === undefined ? undefined : relayedReason(payload.missed, 'payload.missed')
@@ -252,8 +270,8 @@ function updateContent(
     )
     return { bids: [], asks: [], orders: changes, executions: trades, missed }
   }
-  const bids = payload.bids === undefined ? [] : levels(payload.bids, 'payload.bids', true)
-  const asks = payload.asks === undefined ? [] : levels(payload.asks, 'payload.asks', true)
+  const bids = payload.bids === undefined ? [] : levels(payload.bids, 'payload.bids', true, checked)
+  const asks = payload.asks === undefined ? [] : levels(payload.asks, 'payload.asks', true, checked)
   return { bids, asks: withinLimit(bids, asks), orders: undefined, executions: trades, missed }
 }
 
@@ -269,14 +287,15 @@ function withinLimit(bids: readonly PublishedLevel[], asks: readonly PublishedLe
 }
 
 /** The levels as they were sent, without a copy: large snapshots would need their memory twice. */
-function levels(value: unknown, path: string, mayBeZero: boolean): readonly PublishedLevel[] {
+function levels(
+  value: unknown,
+  path: string,
+  mayBeZero: boolean,
+  checked: CheckedLevels | undefined,
+): readonly PublishedLevel[] {
   const entries = array(value, path, PUBLISHED_ENTRIES_MAX)
-  for (let index = 0; index < entries.length; index++) {
-    const entry = entries[index]
-    if (!isObject(entry)) throw new Broken(`${path}[${index}]`, 'is not an object')
-    checkPrice(entry.price, path, index)
-    if (mayBeZero) checkDecimal(entry.amount, path, index, 'amount')
-    else checkAmount(entry.amount, path, index)
+  for (let index = checked?.get(entries) ?? 0; index < entries.length; index++) {
+    checkLevel(entries[index], path, index, mayBeZero)
   }
   return entries as readonly PublishedLevel[]
 }

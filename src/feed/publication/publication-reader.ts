@@ -68,7 +68,7 @@ type CountedMessage = UpdateMessage | InstrumentMessage
 
 export class PublicationReader {
   readonly #options: PublicationReaderOptions
-  readonly #levels: LevelAmounts
+  #levels: LevelAmounts
   /** Present while the publisher sends orders instead of levels. */
   #orders: Orders | undefined
   #epoch: string | undefined
@@ -190,7 +190,7 @@ export class PublicationReader {
       throw new Broken('stream.seq', `is below ${left}, at which this epoch was left`)
     checkDecimals(instrument, this.#options.market, 'payload.instrument')
     this.#awaited = 'none'
-    this.#load(message)
+    const levels = this.#load(message)
     if (this.#epoch === undefined) {
       this.#seq = seq
     } else if (!isSameEpoch) {
@@ -206,7 +206,7 @@ export class PublicationReader {
     this.#isSuspended = false
     if (seq === this.#seq) {
       this.#instrument = instrumentOf(instrument)
-      this.#publishBook()
+      this.#publishBook(levels)
     } else {
       this.#lose(`the SNAPSHOT is that after message ${seq}, but message ${this.#seq} was applied`)
     }
@@ -298,20 +298,24 @@ export class PublicationReader {
     return levelChangesOf(message, this.#options.market, this.#levels, this.#orders)
   }
 
-  /** Replaces the book by that of a SNAPSHOT; throws `Broken`, after which there is none. */
-  #load({ bids, asks, orders }: SnapshotMessage): void {
+  /** Replaces the book by that of a SNAPSHOT, and returns its levels; throws `Broken`, after which there is none. */
+  #load({ bids, asks, orders, prepared }: SnapshotMessage): readonly LevelChange[] {
     const { market } = this.#options
+    const own = prepared?.find((book) => book.market === market)
+    if (own?.broken !== undefined) throw own.broken
     if (orders === undefined) {
-      const levels = scaledLevels(bids, asks, market)
       this.#orders = undefined
-      this.#levels.clear()
+      this.#levels = own?.amounts ?? new LevelAmounts(market)
+      if (own !== undefined) return own.levels
+      const levels = scaledLevels(bids, asks, market)
       for (const { side, price, amount } of levels) this.#levels.set(side, price, amount)
-      return
+      return levels
     }
     const resting = orders.map((order, index) => scaledOrder(order, market, `payload.orders[${index}]`))
     this.#orders = new Orders(this.#levels, PUBLISHED_ENTRIES_MAX)
     const problem = this.#orders.replace(resting)
     if (problem !== undefined) throwOrderProblem(problem)
+    return this.#levels.levels()
   }
 
   #leaveEpoch(next: string): void {
@@ -340,9 +344,9 @@ export class PublicationReader {
     return this.#relayedOrigin ?? `${this.#epoch}.${this.#seq}`
   }
 
-  #publishBook(): void {
+  #publishBook(levels: readonly LevelChange[] = this.#levels.levels()): void {
     this.#lostReason = undefined
-    this.#events.push({ type: 'snapshot', levels: this.#levels.levels(), origin: this.#origin })
+    this.#events.push({ type: 'snapshot', levels, origin: this.#origin })
   }
 
   /** Makes the book untrusted until a SNAPSHOT, which is requested unless that was done before. */

@@ -45,9 +45,77 @@ export function scaledLevels(
   market: MarketDefinition,
 ): LevelChange[] {
   const levels: LevelChange[] = []
-  addSide(BID, bids, 'payload.bids', market, levels)
-  addSide(ASK, asks, 'payload.asks', market, levels)
+  const bidSide = new ScaledSide(BID, bids, market, levels)
+  bidSide.add(bids.length)
+  bidSide.requireDistinct()
+  const askSide = new ScaledSide(ASK, asks, market, levels)
+  askSide.add(asks.length)
+  askSide.requireDistinct()
   return levels
+}
+
+/** The levels of one side, which may be added in parts, to a list that has the levels of the other side at most. */
+export class ScaledSide {
+  readonly #side: Side
+  readonly #entries: readonly PublishedLevel[]
+  readonly #market: MarketDefinition
+  readonly #levels: LevelChange[]
+  readonly #start: number
+  #next = 0
+  #isRising = true
+  #isFalling = true
+
+  constructor(side: Side, entries: readonly PublishedLevel[], market: MarketDefinition, levels: LevelChange[]) {
+    this.#side = side
+    this.#entries = entries
+    this.#market = market
+    this.#levels = levels
+    this.#start = levels.length
+  }
+
+  /** Whether the best price is first and the worst one last, as far as they were added. */
+  get isBestFirst(): boolean {
+    return this.#side === BID ? this.#isFalling : this.#isRising
+  }
+
+  /** Adds the next levels, at most `count`; returns whether others are left. */
+  add(count: number): boolean {
+    const entries = this.#entries
+    const end = Math.min(entries.length, this.#next + count)
+    const path = this.#path
+    const side = this.#side
+    const levels = this.#levels
+    for (let index = this.#next; index < end; index++) {
+      const entry = entries[index]!
+      const price = scaledPrice(entry.price, this.#market, path, index)
+      const before = levels[levels.length - 1]
+      if (index > 0 && before !== undefined) {
+        this.#isRising &&= price > before.price
+        this.#isFalling &&= price < before.price
+      }
+      levels.push({ side, price, amount: scaledAmount(entry.amount, this.#market, path, index) })
+    }
+    this.#next = end
+    return end < entries.length
+  }
+
+  /** Throws when a price stands there twice. */
+  requireDistinct(): void {
+    // Sorted levels, which nearly all publishers send, have no price twice.
+    if (this.#isRising || this.#isFalling) return
+    const prices = new Set<number>()
+    for (let index = this.#start; index < this.#levels.length; index++) {
+      const { price } = this.#levels[index]!
+      if (prices.has(price)) {
+        throw new Broken(`${this.#path}[${index - this.#start}].price`, 'is that of another level of the side')
+      }
+      prices.add(price)
+    }
+  }
+
+  get #path(): string {
+    return this.#side === BID ? 'payload.bids' : 'payload.asks'
+  }
 }
 
 export function scaledExecution(entry: PublishedExecution, market: MarketDefinition, path: string): Execution {
@@ -98,36 +166,6 @@ export function scaledOrderChange(
 /** Throws the problem with one entry of `payload.orders`. */
 export function throwOrderProblem({ index, rule }: OrderProblem): never {
   throw new Broken(`payload.orders[${index}]`, rule)
-}
-
-function addSide(
-  side: Side,
-  entries: readonly PublishedLevel[],
-  path: string,
-  market: MarketDefinition,
-  levels: LevelChange[],
-): void {
-  const start = levels.length
-  let isRising = true
-  let isFalling = true
-  for (let index = 0; index < entries.length; index++) {
-    const entry = entries[index]!
-    const price = scaledPrice(entry.price, market, path, index)
-    const before = levels[levels.length - 1]
-    if (index > 0 && before !== undefined) {
-      isRising &&= price > before.price
-      isFalling &&= price < before.price
-    }
-    levels.push({ side, price, amount: scaledAmount(entry.amount, market, path, index) })
-  }
-  // Sorted levels, which nearly all publishers send, have no price twice.
-  if (isRising || isFalling) return
-  const prices = new Set<number>()
-  for (let index = start; index < levels.length; index++) {
-    const { price } = levels[index]!
-    if (prices.has(price)) throw new Broken(`${path}[${index - start}].price`, 'is that of another level of the side')
-    prices.add(price)
-  }
 }
 
 function scaledPrice(text: string, market: MarketDefinition, path: string, index?: number): number {

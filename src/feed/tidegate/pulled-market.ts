@@ -8,7 +8,7 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { MarketEvent } from '../../market/event.ts'
+import type { MarketDefinition, MarketEvent } from '../../market/event.ts'
 import { FedPublication } from '../publication/fed-publication.ts'
 import type { HeartbeatBook, PublicationMessage, PublicationProblem } from '../publication/message.ts'
 import type { PublicationPosition } from '../publication/publication-reader.ts'
@@ -56,6 +56,11 @@ export class PulledMarket {
 
   get isUsed(): boolean {
     return this.#fed.size > 0
+  }
+
+  /** Of the markets that it feeds. */
+  get definitions(): readonly MarketDefinition[] {
+    return [...this.#fed.keys()].map(({ market }) => market)
   }
 
   fedBy(source: SourceMarket): FedPublication | undefined {

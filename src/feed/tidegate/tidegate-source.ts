@@ -10,11 +10,13 @@ import { parseJson } from '../../base/json-value.ts'
 import type { Log } from '../../base/log.ts'
 import type { MetricsRegistry } from '../../base/metrics.ts'
 import type { Instrument } from '../../market/event.ts'
-import { parsePublication, problemText, readPublication } from '../publication/message.ts'
+import { parseLargeMessage, readLargeValue } from '../publication/large-message.ts'
+import { type PublishedMessage, parsePublication, problemText, readPublication } from '../publication/message.ts'
 import type { Source, SourceMarket } from '../source.ts'
 import { VenueConnection } from '../venue-connection.ts'
 import { forgetPair, pairMetrics, type VenueMetrics, venueMetrics } from '../venue-metrics.ts'
 import { type Acknowledgement, HEARTBEAT_ENTRY, isControl, readControl, requests } from './control.ts'
+import { type LargeReading, PublisherInbox } from './publisher-inbox.ts'
 import { PulledMarket } from './pulled-market.ts'
 import { prepareUpstreamHandshake, type UpstreamCredentials } from './upstream-token.ts'
 
@@ -47,6 +49,7 @@ export class TidegateSource implements Source {
   /** By the symbol of the publisher. */
   readonly #pulled = new Map<string, PulledMarket>()
   readonly #connection: VenueConnection
+  readonly #inbox: PublisherInbox
   #isOpen = false
 
   constructor(options: TidegateSourceOptions) {
@@ -66,8 +69,14 @@ export class TidegateSource implements Source {
       log,
       metrics,
       onOpen: () => this.#open(),
-      onMessage: (text) => this.#handle(text),
+      onMessage: (text) => this.#inbox.receive(text),
       onDown: (reason) => this.#disconnect(reason),
+    })
+    this.#inbox = new PublisherInbox({
+      clock,
+      connection: this.#connection,
+      onMessage: (text) => this.#handle(text),
+      readInParts: (text) => this.#readInParts(text),
     })
     for (const market of markets) this.#pulledOf(market.venueSymbol).add(market)
   }
@@ -93,6 +102,7 @@ export class TidegateSource implements Source {
   }
 
   async stop(): Promise<void> {
+    this.#inbox.clear()
     for (const pulled of this.#pulled.values()) pulled.end()
     await this.#connection.stop()
   }
@@ -138,6 +148,7 @@ export class TidegateSource implements Source {
 
   #disconnect(reason: string): void {
     this.#isOpen = false
+    this.#inbox.clear()
     for (const pulled of this.#pulled.values()) pulled.disconnect(`${this.#options.name}: ${reason}`)
   }
 
@@ -147,13 +158,26 @@ export class TidegateSource implements Source {
 
   #handle(text: string): void {
     const value = parseJson(text)
-    if (isControl(value)) {
-      const answer = readControl(value)
-      if ('problem' in answer) this.#connection.restart(answer.problem)
-      else for (const acknowledgement of answer) this.#acknowledge(acknowledgement)
-      return
-    }
-    const message = value === undefined ? parsePublication(text) : readPublication(value)
+    if (isControl(value)) this.#takeControl(value)
+    else this.#take(value === undefined ? parsePublication(text) : readPublication(value))
+  }
+
+  *#readInParts(text: string): LargeReading {
+    const parsed = yield* parseLargeMessage(Buffer.from(text))
+    if (!('value' in parsed)) return () => this.#take(parsed)
+    const { value } = parsed
+    if (isControl(value)) return () => this.#takeControl(value)
+    const message = yield* readLargeValue(value, (symbol) => this.#pulled.get(symbol)?.definitions ?? [])
+    return () => this.#take(message)
+  }
+
+  #takeControl(value: Parameters<typeof readControl>[0]): void {
+    const answer = readControl(value)
+    if ('problem' in answer) this.#connection.restart(answer.problem)
+    else for (const acknowledgement of answer) this.#acknowledge(acknowledgement)
+  }
+
+  #take(message: PublishedMessage): void {
     if (message.type === 'heartbeat') {
       for (const book of message.books) this.#pulled.get(book.market)?.compare(book)
       return

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { PublishingEngine } from '../../support/publishing-engine.ts'
+import { PublishingEngine, type WireMessage } from '../../support/publishing-engine.ts'
 import { FollowedMarket, PulledFeed } from '../../support/pulled-feed.ts'
 import { Random } from '../../support/random.ts'
 import { TestPublisher, type TestPublisherOptions } from '../../support/test-publisher.ts'
+import { NodeClock } from '../../support/virtual-clock.ts'
 
 const SILENCE_MILLISECONDS = 15_000
 
@@ -356,5 +357,35 @@ describe('the credentials of a source that pulls', () => {
     expect(feed.market.summary).toEqual([
       'lost: engine: the file of the token, /nonexistent/token, cannot be read: ENOENT',
     ])
+  })
+})
+
+describe('a message that is read in parts', () => {
+  /** Its text is longer than a message that is read at once may be. */
+  const withNote = (message: WireMessage): WireMessage => ({
+    ...message,
+    payload: { ...message.payload, note: 'x'.repeat(200_000) },
+  })
+
+  it('is taken before those after it, and nothing of it after the connection has ended', async () => {
+    const btc = engine('BTCUSD')
+    for (let count = 0; count < 5; count++) btc.step()
+    const snapshot = btc.snapshot.bind(btc)
+    btc.snapshot = (seq?: number) => withNote(snapshot(seq))
+    const publisher = await publish([btc])
+    const feed = pull(['BTCUSD'], { url: publisher.url, clock: new NodeClock() })
+    const { follower, events } = feed.market
+    const isCurrent = (): boolean => follower.isLive && same(follower.levels(), btc.levels())
+    await feed.until('the book', isCurrent)
+    for (let count = 0; count < 30; count++) {
+      const message = btc.step()
+      publisher.publish(count % 10 === 3 ? withNote(message) : message)
+    }
+    await feed.until('the last message', () => events.length === 31 && isCurrent())
+    expect(follower.missed).toBe(0)
+    publisher.publish(withNote(btc.step()))
+    publisher.disconnectAll()
+    await feed.until('the loss', () => !follower.isLive)
+    expect(follower.missed).toBe(0)
   })
 })
