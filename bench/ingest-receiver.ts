@@ -118,7 +118,9 @@ class Pipeline {
 }
 
 /** The ingest listener, with one client that may publish the market; its token is its id. */
-async function openIngest(pipeline: Pipeline): Promise<{ readonly port: number; readonly source: Source }> {
+export async function openIngest(
+  pipeline: Pick<Pipeline, 'sourceMarket'>,
+): Promise<{ readonly port: number; readonly source: Source }> {
   const directory = new Directory()
   const metrics = createMetricsRegistry()
   const token = {
@@ -167,7 +169,7 @@ async function openIngest(pipeline: Pipeline): Promise<{ readonly port: number; 
 }
 
 /** Pulls from the publisher at this port. */
-function startPull(pipeline: Pipeline, port: number): Source {
+export function startPull(pipeline: Pick<Pipeline, 'sourceMarket'>, port: number): Source {
   const source = new TidegateSource({
     name: 'engine',
     url: `ws://127.0.0.1:${port}/`,

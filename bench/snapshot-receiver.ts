@@ -1,0 +1,96 @@
+/**
+ * The receiving process of the benchmark of large SNAPSHOTs: the ingest listener on a real socket, or the source that
+ * pulls, with a sequencer, a bus and a replica. It measures the longest time for which the event loop did not run.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { pathToFileURL } from 'node:url'
+import { createSystemClock } from '../src/base/clock.ts'
+import { createLog } from '../src/base/log.ts'
+import { createMetricsRegistry } from '../src/base/metrics.ts'
+import { createMemoryBus } from '../src/channel/bus-memory.ts'
+import { Replica } from '../src/channel/replica.ts'
+import { Sequencer } from '../src/channel/sequencer.ts'
+import { createSequencerMetrics } from '../src/channel/sequencer-metrics.ts'
+import type { Source } from '../src/feed/source.ts'
+import type { MarketEvent } from '../src/market/event.ts'
+import { type Answer, answerCommands, writeAnswer } from './fanout-driver.ts'
+import { INGEST_MARKET } from './ingest-messages.ts'
+import { openIngest, startPull } from './ingest-receiver.ts'
+
+/** Time for what follows the commit. */
+const SETTLE_MILLISECONDS = 200
+
+class Market {
+  readonly sourceMarket: { market: typeof INGEST_MARKET; venueSymbol: string; listener: (event: MarketEvent) => void }
+  readonly #replica: Replica
+  #usage = process.cpuUsage()
+  #begun = 0
+  #version = 0
+  readonly #delay = monitorEventLoopDelay({ resolution: 1 })
+
+  constructor() {
+    const market = INGEST_MARKET
+    const bus = createMemoryBus()
+    this.#replica = new Replica({ market, bus, executionsKept: 1000 })
+    const sequencer = new Sequencer({
+      market,
+      epoch: 'bench',
+      bus,
+      clock: createSystemClock(),
+      log: createLog('error'),
+      metrics: createSequencerMetrics(createMetricsRegistry()),
+      floorMilliseconds: 0,
+      onRebuildNeeded: (reason) => {
+        throw new Error(reason)
+      },
+    })
+    this.sourceMarket = { market, venueSymbol: market.symbol, listener: (event) => sequencer.offer(event) }
+  }
+
+  begin(): Answer {
+    this.#version = this.#replica.version
+    this.#begun = performance.now()
+    this.#usage = process.cpuUsage()
+    this.#delay.enable()
+    this.#delay.reset()
+    return {}
+  }
+
+  /** Resolves after the commit of the SNAPSHOT. */
+  async finish(): Promise<Answer> {
+    while (this.#replica.version === this.#version) await pause(5)
+    const milliseconds = performance.now() - this.#begun
+    await pause(SETTLE_MILLISECONDS)
+    const { user, system } = process.cpuUsage(this.#usage)
+    const stallMilliseconds = this.#delay.max / 1e6
+    this.#delay.disable()
+    return { milliseconds, stallMilliseconds, cpuMilliseconds: (user + system) / 1000 }
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const pushed = new Market()
+  const pulled = new Market()
+  let current = pushed
+  let pulling: Source | undefined
+  const { port } = await openIngest(pushed)
+  writeAnswer({ port })
+  answerCommands({
+    begin: () => current.begin(),
+    finish: () => current.finish(),
+    pull: (publisherPort) => {
+      current = pulled
+      pulling = startPull(pulled, publisherPort)
+      return {}
+    },
+    push: async () => {
+      await pulling?.stop()
+      current = pushed
+      return {}
+    },
+  })
+}
