@@ -28,7 +28,7 @@ function inParts(text: string, markets: readonly MarketDefinition[] = [MARKET]):
 /** What a reader does with the message, and with the UPDATE after it. */
 function effect(message: PublishedMessage): unknown {
   if (message.type === 'heartbeat' || message.type === 'problem') return message
-  const reader = new PublicationReader({ market: MARKET, allowsSimulated: false })
+  const reader = new PublicationReader({ market: MARKET })
   const steps = [reader.take(message), reader.take(parsePublication(UPDATE) as never)]
   return steps.map((step) => ({ ...step, events: eventsOf(step) }))
 }
