@@ -1,9 +1,10 @@
 /**
  * Keeps the directory equal to the store. It reads everything at the start, and then the records that changed since the
  * last version that it has read. It reads changes when one is announced on `tidegate_directory`, when a writer requests
- * it, and once a second, so that a lost notification delays a change by at most a second. It reads everything again
- * when changes may be missing: the listening connection was lost, a notification has no version (it is of an earlier
- * version of the program), or the versions have a gap.
+ * it, and twice a second, so that a change takes effect within a second even when its notification was lost. It reads
+ * everything again when changes may be missing: the listening connection was lost, a notification has no version (it is
+ * of an earlier version of the program), or the versions have a gap; and on a store that other programs can write, every
+ * 30 seconds, so that what was written without a version takes effect too. The directory finds what differs.
  *
  * Reads never overlap: each begins after the previous one was applied, so an older state never replaces a newer one.
  * Everything is read successfully at most once a second; known changes are applied meanwhile. A failed read leaves the
@@ -33,8 +34,10 @@ export interface DirectoryLoaderOptions {
 const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
 /** The time between the starts of two full reads; one takes 28 ms of processor time with 2,500 clients. */
 const RELOAD_MILLISECONDS_MIN = 1_000
-/** The time between two reads of changes that no notification announced. */
-const POLL_MILLISECONDS = 1_000
+/** The time between two reads of changes that no notification announced: half of the second that a change may take. */
+const POLL_MILLISECONDS = 500
+/** The time between two full reads of a store that other programs can write. */
+const FULL_READ_MILLISECONDS = 30_000
 
 export class DirectoryLoader {
   readonly #options: DirectoryLoaderOptions
@@ -108,6 +111,7 @@ export class DirectoryLoader {
     if (this.#stopped) return
     const { db, directory, clock, log } = this.#options
     this.#timer?.cancel()
+    if (db.engine !== 'embedded' && this.#reloadAge() >= FULL_READ_MILLISECONDS) this.#mustReload = true
     try {
       this.#unlisten ??= await this.#listen(db)
       if (!(await this.#applyChanges())) await this.#reload()
@@ -165,8 +169,12 @@ export class DirectoryLoader {
   }
 
   #reloadWait(): number {
-    const passed = this.#options.clock.monotonicMilliseconds() - this.#reloadedMilliseconds
-    return Math.max(0, RELOAD_MILLISECONDS_MIN - passed)
+    return Math.max(0, RELOAD_MILLISECONDS_MIN - this.#reloadAge())
+  }
+
+  /** The time since the last full read began. */
+  #reloadAge(): number {
+    return this.#options.clock.monotonicMilliseconds() - this.#reloadedMilliseconds
   }
 
   /** Ends early when the loader is stopped. */

@@ -1,7 +1,7 @@
 /**
  * Reads the directory's content from the store: all of it, or the records that a list of changes names. One statement
- * per table; a change between two statements has a later version and is read again with that version. Until then a
- * client without its customer is treated as disabled.
+ * per table, or per thousand of its rows; a change between two statements has a later version and is read again with
+ * that version. Until then a client without its customer is treated as disabled.
  */
 import { isScope } from '../contract/scopes.ts'
 import type { Db } from '../store/db.ts'
@@ -36,9 +36,30 @@ export async function readContent(
   const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
   const receiptKeys = await readReceiptKeys(db, encryptionKey)
   const tables = db.tables<AuthTables>()
-  const secrets = await tables.selectFrom('client_secrets').select(['client_id', 'hash']).execute()
-  const clients = await tables.selectFrom('clients').select(CLIENT_COLUMNS).execute()
-  const customers = await tables.selectFrom('customers').select(CUSTOMER_COLUMNS).execute()
+  const secrets = await readPages(
+    (after) => {
+      const query = tables
+        .selectFrom('client_secrets')
+        .select(['id', 'client_id', 'hash'])
+        .where('hash', 'is not', null)
+      return query.where('id', '>', after).orderBy('id').limit(PAGE_ROWS).execute()
+    },
+    (rows) => secretRecords(rows),
+  )
+  const clients = await readPages(
+    (after) => {
+      const query = tables.selectFrom('clients').select(CLIENT_COLUMNS).where('id', '>', after)
+      return query.orderBy('id').limit(PAGE_ROWS).execute()
+    },
+    (rows) => rows.map(clientRecord),
+  )
+  const customers = await readPages(
+    (after) => {
+      const query = tables.selectFrom('customers').select(CUSTOMER_COLUMNS).where('id', '>', after)
+      return query.orderBy('id').limit(PAGE_ROWS).execute()
+    },
+    (rows) => rows,
+  )
   const revokedTokens = await readRevokedTokens(db)
   return {
     version,
@@ -49,9 +70,29 @@ export async function readContent(
       receiptKeys,
       revokedTokens,
       customers,
-      clients: clients.map(clientRecord),
-      secrets: secretRecords(secrets),
+      clients,
+      secrets,
     },
+  }
+}
+
+/** Rows of one statement: decoding them occupies the event loop for a millisecond or two, and not as long as all of them. */
+const PAGE_ROWS = 1_000
+/** Before every id of a record. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
+/** All rows of a table as records, page after page in the order of their ids. */
+async function readPages<Row extends { readonly id: string }, Record>(
+  readPage: (after: string) => Promise<readonly Row[]>,
+  recordsOf: (rows: readonly Row[]) => readonly Record[],
+): Promise<readonly Record[]> {
+  const all: Record[] = []
+  let last = FIRST_ID
+  for (;;) {
+    const page = await readPage(last)
+    all.push(...recordsOf(page))
+    if (page.length < PAGE_ROWS) return all
+    last = page.at(-1)?.id ?? last
   }
 }
 

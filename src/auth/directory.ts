@@ -1,11 +1,13 @@
 /**
  * Customers, clients, the hashes of their secrets, the keys of tokens and receipts, the issuer and what was revoked, in memory. Every
  * check of a token or a secret reads this and never the store, so known clients are accepted while it is unreachable.
- * Content is replaced or updated in one step; no partial change is visible. It never reads the store:
- * `directory-loader` does.
+ * Content is replaced or updated in one step; no partial change is visible. Listeners learn which tokens a change can
+ * affect, whether it was read as a change or found by reading everything. It never reads the store: `directory-loader` does.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Scope } from '../contract/scopes.ts'
+import { AffectedCollector, type AffectedTokens, clientKey } from './affected-tokens.ts'
+import { areEqualHashes, differentRecords, isEqualClient, isEqualCustomer, type Records } from './record-differences.ts'
 
 export interface CustomerRecord {
   readonly id: string
@@ -58,6 +60,7 @@ export interface ReceiptKey {
 
 export interface RevokedToken {
   readonly tokenId: string
+  readonly clientId: string
   /** When the token itself expires. */
   readonly expiresAtMilliseconds: number
 }
@@ -87,12 +90,6 @@ export interface DirectoryContent {
   readonly revokedTokens?: readonly RevokedToken[]
 }
 
-/** Current records; an id that is named here and has no record was deleted. */
-interface Records<Record> {
-  readonly ids: readonly string[]
-  readonly records: readonly Record[]
-}
-
 /** Part of the content: the records with these ids, and the keys as a whole. */
 export interface DirectoryUpdate {
   readonly customers?: Records<CustomerRecord>
@@ -119,7 +116,7 @@ export class Directory {
   #receiptSigningKey: ReceiptKey | undefined
   #revokedTokens = new Map<string, RevokedToken>()
   #authority: Authority | undefined
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<(affected: AffectedTokens) => void>()
 
   /** True once everything has been loaded. */
   get loaded(): boolean {
@@ -142,7 +139,7 @@ export class Directory {
   /** The client that a token speaks for: by its id, or of an external issuer by its name within the customer. */
   clientOf({ clientId, customerId, outsideClientName }: TokenIdentity): ClientRecord | undefined {
     if (outsideClientName === undefined) return this.#clients.get(clientId)
-    return this.#clientsByName.get(nameKey({ customerId, name: outsideClientName }))
+    return this.#clientsByName.get(clientKey({ customerId, name: outsideClientName }))
   }
 
   /** Hashes of the client's valid secrets; empty for an unknown client. */
@@ -195,41 +192,69 @@ export class Directory {
     return token.issuedAtSeconds < (this.clientOf(token)?.tokensValidFromSeconds ?? 0)
   }
 
-  /** Calls `listener` after every applied change; returns the function that removes it. */
-  onChange(listener: () => void): () => void {
+  /**
+   * Calls `listener` after every applied change, with the tokens that it can affect, perhaps none; returns the function
+   * that removes it.
+   */
+  onChange(listener: (affected: AffectedTokens) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Replaces everything (used by the loader and by tests). */
+  /** Replaces everything (used by the loader and by tests). What is equal stays as it is. */
   replace(content: DirectoryContent): void {
-    this.#customers = new Map(content.customers.map((customer) => [customer.id, customer]))
-    this.#clients = new Map(content.clients.map((client) => [client.clientId, client]))
-    this.#secretHashes = hashesByClient(content.secrets ?? [])
-    this.#clientsByName = new Map(content.clients.map((client) => [nameKey(client), client]))
-    this.#customersByName = new Map(content.customers.map((customer) => [customer.name, customer]))
-    this.#revokedTokens = new Map(content.revokedTokens?.map((token) => [token.tokenId, token]))
-    this.#replaceKeys(content)
+    const affected = new AffectedCollector()
+    affected.all = !this.#loaded
+    const { customers, revokedTokens = [] } = content
+    this.#applyCustomers(
+      differentRecords(this.#customers, customers, ({ id }) => id, isEqualCustomer),
+      affected,
+    )
+    this.#applyClients(this.#differentClients(content), affected)
+    this.#applyRevokedTokens(
+      differentRecords(
+        this.#revokedTokens,
+        revokedTokens,
+        ({ tokenId }) => tokenId,
+        (before, after) => before.expiresAtMilliseconds === after.expiresAtMilliseconds,
+      ),
+      affected,
+    )
+    this.#replaceKeys(content, affected)
     this.#authority = content.authority
     this.#loaded = true
-    this.#notify()
+    this.#notify(affected)
   }
 
   /** Replaces part of the content. */
   apply({ customers, clients, revokedTokens, keys }: DirectoryUpdate): void {
-    if (customers !== undefined) this.#applyCustomers(customers)
-    if (clients !== undefined) this.#applyClients(clients)
-    if (revokedTokens !== undefined) {
-      for (const id of revokedTokens.ids) this.#revokedTokens.delete(id)
-      for (const token of revokedTokens.records) this.#revokedTokens.set(token.tokenId, token)
-    }
-    if (keys !== undefined) this.#replaceKeys(keys)
-    this.#notify()
+    const affected = new AffectedCollector()
+    if (customers !== undefined) this.#applyCustomers(customers, affected)
+    if (clients !== undefined) this.#applyClients(clients, affected)
+    if (revokedTokens !== undefined) this.#applyRevokedTokens(revokedTokens, affected)
+    if (keys !== undefined) this.#replaceKeys(keys, affected)
+    this.#notify(affected)
   }
 
-  #applyCustomers({ ids, records }: Records<CustomerRecord>): void {
+  #differentClients({ clients, secrets = [] }: DirectoryContent): NonNullable<DirectoryUpdate['clients']> {
+    const hashes = hashesByClient(secrets)
+    const different = differentRecords(
+      this.#clients,
+      clients,
+      ({ clientId }) => clientId,
+      (before, after) =>
+        isEqualClient(before, after) &&
+        areEqualHashes(this.secretHashes(after.clientId), hashes.get(after.clientId) ?? []),
+    )
+    const ids = new Set(different.ids)
+    return { ...different, secrets: secrets.filter(({ clientId }) => ids.has(clientId)) }
+  }
+
+  #applyCustomers({ ids, records }: Records<CustomerRecord>, affected: AffectedCollector): void {
+    const after = new Map(records.map((customer) => [customer.id, customer]))
     for (const id of ids) {
       const previous = this.#customers.get(id)
+      affected.customer(previous, after.get(id))
       if (previous !== undefined) this.#customersByName.delete(previous.name)
       this.#customers.delete(id)
     }
@@ -239,36 +264,46 @@ export class Directory {
     }
   }
 
-  #applyClients({ ids, records, secrets }: NonNullable<DirectoryUpdate['clients']>): void {
+  #applyClients({ ids, records, secrets }: NonNullable<DirectoryUpdate['clients']>, affected: AffectedCollector): void {
+    const after = new Map(records.map((client) => [client.clientId, client]))
     for (const id of ids) {
       const previous = this.#clients.get(id)
-      if (previous !== undefined) this.#clientsByName.delete(nameKey(previous))
+      affected.client(previous, after.get(id))
+      if (previous !== undefined) this.#clientsByName.delete(clientKey(previous))
       this.#clients.delete(id)
       this.#secretHashes.delete(id)
     }
     for (const client of records) {
       this.#clients.set(client.clientId, client)
-      this.#clientsByName.set(nameKey(client), client)
+      this.#clientsByName.set(clientKey(client), client)
     }
     for (const [clientId, hashes] of hashesByClient(secrets)) this.#secretHashes.set(clientId, hashes)
   }
 
-  #replaceKeys(content: Pick<DirectoryContent, 'keys' | 'revokedKeyIds' | 'receiptKeys'>): void {
+  #applyRevokedTokens({ ids, records }: Records<RevokedToken>, affected: AffectedCollector): void {
+    for (const id of ids) this.#revokedTokens.delete(id)
+    for (const token of records) {
+      this.#revokedTokens.set(token.tokenId, token)
+      affected.revokedTokenOf(token.clientId)
+    }
+  }
+
+  #replaceKeys(
+    content: Pick<DirectoryContent, 'keys' | 'revokedKeyIds' | 'receiptKeys'>,
+    affected: AffectedCollector,
+  ): void {
     const { keys, revokedKeyIds, receiptKeys = [] } = content
+    const revoked = new Set(revokedKeyIds)
+    affected.revokedKeys(this.#revokedKeyIds, revoked)
     this.#keys = new Map(keys?.map((key) => [key.keyId, key]))
-    this.#revokedKeyIds = new Set(revokedKeyIds)
+    this.#revokedKeyIds = revoked
     this.#receiptKeys = receiptKeys
     this.#receiptSigningKey = receiptKeys.find(({ privateKey }) => privateKey !== undefined)
   }
 
-  #notify(): void {
-    for (const listener of [...this.#listeners]) listener()
+  #notify(affected: AffectedTokens): void {
+    for (const listener of [...this.#listeners]) listener(affected)
   }
-}
-
-/** Ids contain no slash, so different pairs have different texts. */
-function nameKey({ customerId, name }: { readonly customerId: string; readonly name: string }): string {
-  return `${customerId}/${name}`
 }
 
 function hashesByClient(secrets: readonly SecretRecord[]): Map<string, readonly Uint8Array[]> {

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { clientKey } from './affected-tokens.ts'
 import type { Directory } from './directory.ts'
 import { type Jwt, type JwtRules, type KeySource, readJwt } from './jwt.ts'
 import { KEYS_FRESH_MILLISECONDS, OutsideKeys } from './outside-keys.ts'
@@ -74,7 +75,7 @@ function readClaims(jwt: Jwt, names: OutsideIssuerOptions['claims'], directory: 
   return {
     ok: true,
     token: {
-      clientId: `${customer.id}/${clientName}`,
+      clientId: clientKey({ customerId: customer.id, name: clientName }),
       customerId: customer.id,
       outsideClientName: clientName,
       scopes: new Set(scopes),

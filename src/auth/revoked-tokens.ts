@@ -27,11 +27,14 @@ const KEPT_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + 3_600_000
 
 /** All of them, or those of the named tokens. */
 export async function readRevokedTokens(db: Db, tokenIds?: readonly string[]): Promise<RevokedToken[]> {
-  let query = db.tables<AuthTables>().selectFrom('revoked_tokens').select(['token_id', 'expires_at'])
+  let query = db.tables<AuthTables>().selectFrom('revoked_tokens').select(['token_id', 'client_id', 'expires_at'])
   if (tokenIds !== undefined) query = query.where('token_id', 'in', tokenIds)
   const rows = await query.execute()
-  return rows.map(({ token_id, expires_at }) => ({
+  /** One text per client, because it may have thousands of revoked tokens. */
+  const clientIds = new Map(rows.map(({ client_id }) => [client_id, client_id]))
+  return rows.map(({ token_id, client_id, expires_at }) => ({
     tokenId: token_id,
+    clientId: clientIds.get(client_id) as string,
     expiresAtMilliseconds: Date.parse(expires_at),
   }))
 }

@@ -1,7 +1,8 @@
 /**
  * The stream's endpoint: takes the `upgrade` event of the public listener, runs the checks of `handshake`, and passes
  * accepted connections to the hub. Memory and time of peers without a verified token are bounded. It watches the
- * directory, so that revoked access ends open connections within a second.
+ * directory, so that revoked access ends open connections within a second; a change visits only the sessions that it can
+ * affect.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -80,7 +81,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     const passed = logLimit.admit('broken handshake')
     if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake was aborted')
   }
-  const endWatch = directory.onChange(() => hub.closeWhere(({ token }) => revocationCause(directory, token)))
+  const endWatch = directory.onChange((affected) =>
+    hub.closeWhere(({ token }) => revocationCause(directory, token), affected),
+  )
 
   function noteRefusal({ status, code }: Problem, clientAddress: string): void {
     const passed = logLimit.admit(code)

@@ -4,6 +4,7 @@
  * subscribers, and slices of SNAPSHOTs and digests. The last three each have a time budget per tick and serve sessions
  * round robin, so that no session delays the others by more than that.
  */
+import type { AffectedTokens } from '../auth/affected-tokens.ts'
 import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -20,6 +21,7 @@ import type { Outbox, OutboxTotals, TransportPort } from './outbox.ts'
 import { type MarketEnd, marketListText } from './protocol.ts'
 import type { SessionLimits } from './requests.ts'
 import { type Heartbeat, Session, type SessionHost } from './session.ts'
+import { SessionIndex } from './session-index.ts'
 import type { Subscriber } from './subscription.ts'
 import { Ticker } from './throttle.ts'
 import { Wheel } from './wheel.ts'
@@ -70,8 +72,7 @@ export class Hub implements SessionHost {
   readonly #markets = new Map<string, MarketStream>()
   /** Created when it is first needed. */
   #marketList: string | undefined
-  readonly #sessions = new Set<Session>()
-  readonly #sessionsOfClient = new Map<string, number>()
+  readonly #sessions = new SessionIndex<Session>()
   readonly #heartbeats: Wheel<Session>
   readonly #pings: Wheel<Session>
   readonly #ticker: Ticker
@@ -104,25 +105,24 @@ export class Hub implements SessionHost {
   }
 
   get sessions(): ReadonlySet<Session> {
-    return this.#sessions
+    return this.#sessions.all
   }
 
   connectionsOfClient(clientId: string): number {
-    return this.#sessionsOfClient.get(clientId) ?? 0
+    return this.#sessions.countOfClient(clientId)
   }
 
   /** Creates the session of an accepted connection. */
   open(transport: TransportPort, token: AccessToken): Session {
     const session = new Session(this, transport, token)
     this.#sessions.add(session)
-    this.#sessionsOfClient.set(token.clientId, this.connectionsOfClient(token.clientId) + 1)
     this.#pings.add(session)
     return session
   }
 
-  /** Closes every session for which `cause` returns a cause. */
-  closeWhere(cause: (session: Session) => CloseCause | undefined): void {
-    for (const session of this.#sessions) {
+  /** Closes every session for which `cause` returns a cause; only those of `affected` are asked about, if it is given. */
+  closeWhere(cause: (session: Session) => CloseCause | undefined, affected?: AffectedTokens): void {
+    for (const session of affected === undefined ? this.sessions : this.#sessions.affectedBy(affected)) {
       const found = cause(session)
       if (found !== undefined) session.close(found)
     }
@@ -130,8 +130,8 @@ export class Hub implements SessionHost {
 
   /** Closes all sessions, spread at random over `seconds`, and resolves when none is left. */
   drain(seconds: number): Promise<void> {
-    if (this.#sessions.size === 0) return Promise.resolve()
-    for (const session of this.#sessions) {
+    if (this.sessions.size === 0) return Promise.resolve()
+    for (const session of this.sessions) {
       this.clock.schedule(this.#options.random() * seconds * 1000, () => session.close('restarting'))
     }
     return new Promise((resolve) => {
@@ -144,7 +144,7 @@ export class Hub implements SessionHost {
     this.#pings.stop()
     this.#ticker.stop()
     for (const market of this.#markets.values()) market.stop()
-    for (const session of this.#sessions) session.cut()
+    for (const session of this.sessions) session.cut()
   }
 
   get markets(): Iterable<MarketStream> {
@@ -177,7 +177,7 @@ export class Hub implements SessionHost {
     this.#marketList = undefined
     market.stop()
     // All sessions, not only current subscribers: former ones keep an empty subscription to the market.
-    for (const session of this.#sessions) session.endMarket(symbol, end)
+    for (const session of this.sessions) session.endMarket(symbol, end)
   }
 
   queueRequests(session: Session): void {
@@ -212,15 +212,11 @@ export class Hub implements SessionHost {
   }
 
   ended(session: Session): void {
-    this.#sessions.delete(session)
+    this.#sessions.remove(session)
     this.#requestQueue.delete(session)
     this.#catchUpQueue.delete(session)
     this.#pings.remove(session)
-    const { clientId } = session.token
-    const left = this.connectionsOfClient(clientId) - 1
-    if (left > 0) this.#sessionsOfClient.set(clientId, left)
-    else this.#sessionsOfClient.delete(clientId)
-    if (this.#sessions.size === 0) this.#onEmpty?.()
+    if (this.sessions.size === 0) this.#onEmpty?.()
   }
 
   #createMarket(replica: Replica): MarketStream {

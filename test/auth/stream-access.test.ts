@@ -34,7 +34,7 @@ function refusalWith(faults: ReadonlySet<Fault>): StreamRefusal | undefined {
   const scopes = faults.has('client scope') ? new Set<never>() : new Set([STREAM_SCOPE])
   const client = { clientId: 'k', customerId: 'c', name: 'k', scopes, enabled: !faults.has('client') }
   const customers = faults.has('no customer') ? [] : [customer]
-  const revokedTokens = faults.has('revoked') ? [{ tokenId: 't', expiresAtMilliseconds: 0 }] : []
+  const revokedTokens = faults.has('revoked') ? [{ tokenId: 't', clientId: 'k', expiresAtMilliseconds: 0 }] : []
   if (!faults.has('not-loaded')) directory.replace({ customers, clients: [client], revokedTokens })
   return streamRefusal(directory, {
     clientId: 'k',
@@ -75,7 +75,7 @@ describe('streamRefusal', () => {
       directory.replace({ customers, clients: [client], ...truth })
       return streamRefusal(directory, { ...token, expiresAtMilliseconds: 0, ...changes })
     }
-    expect(refusal({ revokedTokens: [{ tokenId: 'other', expiresAtMilliseconds: 0 }] })).toBeUndefined()
+    expect(refusal({ revokedTokens: [{ tokenId: 'other', clientId: 'k', expiresAtMilliseconds: 0 }] })).toBeUndefined()
     expect(refusal({ revokedKeyIds: ['other'] })).toBeUndefined()
     expect(refusal({ revokedKeyIds: ['key'] })).toBe('revoked')
     const since = (tokensValidFromSeconds: number) => ({ clients: [{ ...client, tokensValidFromSeconds }] })

@@ -145,7 +145,7 @@ describe('a revoked token', () => {
     const token = await newToken()
     const { jti: tokenId } = JSON.parse(atob(token.split('.')[1] as string)) as { jti: string }
     if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
-    const revokedTokens = [{ tokenId, expiresAtMilliseconds: 0 }]
+    const revokedTokens = [{ tokenId, clientId: 'client', expiresAtMilliseconds: 0 }]
     directory.replace({ customers: [], clients: [], keys: [key], authority, revokedTokens })
     expect(await verifier.verify(token)).toEqual({ ok: false, reason: 'it has been revoked' })
     expect(await verifier.verify(await newToken())).toMatchObject({ ok: true })

@@ -295,7 +295,10 @@ describe('live connections', () => {
   })
 
   test.each<[string, Partial<DirectoryContent>]>([
-    ['token', { revokedTokens: [{ tokenId: 'good', expiresAtMilliseconds: Date.now() + 60_000 }] }],
+    [
+      'token',
+      { revokedTokens: [{ tokenId: 'good', clientId: CLIENT.clientId, expiresAtMilliseconds: Date.now() + 60_000 }] },
+    ],
     ['signing key', { revokedKeyIds: ['key'] }],
     ['client has all of its tokens', { clients: [{ ...CLIENT, tokensValidFromSeconds: 1 }] }],
   ])('end with 4001 when their %s revoked: a new token opens the stream again', async (_, revocation) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { AffectedTokens } from '../../src/auth/affected-tokens.ts'
 import { BID } from '../../src/market/event.ts'
 import { LiveStream } from './live-stream.ts'
 
@@ -77,6 +78,24 @@ test('closeWhere closes those with a cause, each with its own', () => {
   expect(kept.transport.closed).toBeUndefined()
   expect(revoked.transport.closed).toEqual({ code: 4003, reason: 'access revoked' })
   expect(closed.transport.closed?.code).toBe(1001)
+})
+
+test('closeWhere asks only about the sessions that a change affects', () => {
+  const stream = new LiveStream()
+  const clientIds = ['a', 'b', 'b', 'c']
+  for (const clientId of clientIds) stream.connect({ clientId })
+  const askedFor = (affected: Partial<AffectedTokens>) => {
+    const asked: string[] = []
+    const ask = ({ token }: { readonly token: { readonly clientId: string } }) => {
+      asked.push(token.clientId)
+      return undefined
+    }
+    stream.hub.closeWhere(ask, { all: false, customerIds: new Set(), clientIds: new Set(), ...affected })
+    return asked
+  }
+  expect(askedFor({})).toEqual([])
+  expect(askedFor({ clientIds: new Set(['b', 'unknown']) })).toEqual(['b', 'b'])
+  expect(askedFor({ all: true })).toEqual(clientIds)
 })
 
 test('stopping cuts all sessions, and nothing is written after it', () => {

@@ -156,7 +156,7 @@ export class Stage {
       customers: [{ id: 'exchange', name: 'exchange', enabled: true, streaming: false }],
       clients: Object.keys(this.#clients).map((clientId) => this.directory.client(clientId)!),
     }
-    const revokedTokens = [{ tokenId: client, expiresAtMilliseconds: Number.MAX_SAFE_INTEGER }]
+    const revokedTokens = [{ tokenId: client, clientId: client, expiresAtMilliseconds: Number.MAX_SAFE_INTEGER }]
     this.directory.replace({ customers, clients, revokedTokens })
   }
 

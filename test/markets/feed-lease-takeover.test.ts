@@ -14,8 +14,8 @@ import { sql } from '../../src/store/sql.ts'
 import { LeaseJournal } from '../support/feed-leases.ts'
 import { killLifecycleChildren, startLifecycleChild } from '../support/lifecycle-process.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { proxyPostgres } from '../support/postgres-proxy.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
-import { TcpProxy } from '../support/tcp-proxy.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const log = createLog('silent')
@@ -51,12 +51,8 @@ describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
 
   /** A contender whose connections pass a proxy. */
   async function contendThroughProxy(feedGroup: string) {
-    const address = new URL(url.replace('@/', '@localhost/'))
-    const proxy = await TcpProxy.listen(
-      `${address.searchParams.get('host')}/.s.PGSQL.${address.searchParams.get('port')}`,
-    )
+    const { proxy, url: through } = await proxyPostgres(url)
     const clock = new VirtualClock()
-    const through = `postgres://tidegate@127.0.0.1:${proxy.port}${address.pathname}`
     const store = openPostgres({ url: through, connectionsMax: 2, log, clock, random: () => 1 })
     cleanups.push(() => {
       proxy.close()

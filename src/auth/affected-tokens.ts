@@ -1,0 +1,54 @@
+/**
+ * Which tokens a change of the directory can affect, by comparing records before and after it: those of named customers
+ * and clients, or all. Whoever keeps connections of tokens checks only these. Secrets, and keys that only begin or cease
+ * to sign, affect no token that was issued. Pure.
+ */
+import type { ClientRecord, CustomerRecord } from './directory.ts'
+import { isEqualClient } from './record-differences.ts'
+
+export interface AffectedTokens {
+  /** Any token may be affected. */
+  readonly all: boolean
+  readonly customerIds: ReadonlySet<string>
+  /** Ids as tokens have them; for clients of an external issuer, `clientKey`. */
+  readonly clientIds: ReadonlySet<string>
+}
+
+/** How the tokens of an external issuer name their client. Ids contain no slash, so different pairs have different texts. */
+export function clientKey({ customerId, name }: { readonly customerId: string; readonly name: string }): string {
+  return `${customerId}/${name}`
+}
+
+/** Collects what the parts of one change affect. */
+export class AffectedCollector implements AffectedTokens {
+  all = false
+  readonly customerIds = new Set<string>()
+  readonly clientIds = new Set<string>()
+
+  /** Compares a customer with its next record; `undefined`: there is none. */
+  customer(before: CustomerRecord | undefined, after: CustomerRecord | undefined): void {
+    const id = after?.id ?? before?.id
+    if (id === undefined) return
+    if (before?.enabled !== after?.enabled || before?.streaming !== after?.streaming) this.customerIds.add(id)
+  }
+
+  /** Compares a client with its next record; `undefined`: there is none. */
+  client(before: ClientRecord | undefined, after: ClientRecord | undefined): void {
+    if (before !== undefined && after !== undefined && isEqualClient(before, after)) return
+    for (const record of [before, after]) {
+      if (record === undefined) continue
+      this.clientIds.add(record.clientId)
+      this.clientIds.add(clientKey(record))
+    }
+  }
+
+  /** A token of this client was revoked. */
+  revokedTokenOf(clientId: string): void {
+    this.clientIds.add(clientId)
+  }
+
+  /** Compares the keys whose tokens are no longer accepted. */
+  revokedKeys(before: ReadonlySet<string>, after: ReadonlySet<string>): void {
+    if ([...after].some((keyId) => !before.has(keyId))) this.all = true
+  }
+}
