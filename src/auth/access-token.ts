@@ -3,7 +3,8 @@
  * the directory decides whether it has been revoked.
  */
 import { randomUUID } from 'node:crypto'
-import type { Authority, Directory, SigningKey } from './directory.ts'
+import type { Directory } from './directory.ts'
+import type { Authority, SigningKey } from './directory-records.ts'
 import { keysById, readJwt, signJwt } from './jwt.ts'
 
 export interface AccessToken {

@@ -3,7 +3,7 @@
  * and clients, or all. Whoever keeps connections of tokens checks only these. Secrets, and keys that only begin or cease
  * to sign, affect no token that was issued. Pure.
  */
-import type { ClientRecord, CustomerRecord } from './directory.ts'
+import type { ClientRecord, CustomerRecord } from './directory-records.ts'
 import { isEqualClient } from './record-differences.ts'
 
 export interface AffectedTokens {

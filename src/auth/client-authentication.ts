@@ -4,7 +4,8 @@
  * directory. An unknown client takes the same steps as a wrong secret.
  */
 import type { AuthenticationFailures } from './authentication-failures.ts'
-import type { ClientRecord, Directory } from './directory.ts'
+import type { Directory } from './directory.ts'
+import type { ClientRecord } from './directory-records.ts'
 import { matchesSecret } from './secrets.ts'
 import { printable, TokenError, unavailable } from './token-errors.ts'
 

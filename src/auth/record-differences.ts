@@ -2,13 +2,7 @@
  * Which records of the directory differ from those that were read, so that reading everything again changes only these.
  * Pure.
  */
-import type { ClientRecord, CustomerRecord } from './directory.ts'
-
-/** Current records; an id that is named here and has no record was deleted. */
-export interface Records<Record> {
-  readonly ids: readonly string[]
-  readonly records: readonly Record[]
-}
+import type { ClientRecord, CustomerRecord, Records } from './directory-records.ts'
 
 /** The records of `after` that are new or not equal to those of `before`, and the ids of those that are missing. */
 export function differentRecords<Record>(

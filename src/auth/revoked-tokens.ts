@@ -10,7 +10,7 @@ import { sql } from '../store/sql.ts'
 import { readStoreTime } from '../store/store-clock.ts'
 import { type AccessToken, TOKEN_SECONDS_MAX } from './access-token.ts'
 import { announceChange, recordChange } from './changes.ts'
-import type { RevokedToken } from './directory.ts'
+import type { RevokedToken } from './directory-records.ts'
 import type { AuthTables } from './tables.ts'
 
 /**

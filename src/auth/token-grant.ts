@@ -6,7 +6,8 @@ import type { Clock } from '../base/clock.ts'
 import { isScope, type Scope } from '../contract/scopes.ts'
 import { signAccessToken } from './access-token.ts'
 import type { AuthenticatedRequest } from './client-authentication.ts'
-import type { ClientRecord, Directory } from './directory.ts'
+import type { Directory } from './directory.ts'
+import type { ClientRecord } from './directory-records.ts'
 import { printable, TokenError, unavailable } from './token-errors.ts'
 
 /** The answer's members, as RFC 6749 section 5.1 names them. */

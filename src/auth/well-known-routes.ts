@@ -7,7 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from '../contract/scopes.ts'
 import { Problem } from '../http/problem.ts'
 import { ALGORITHM } from './access-token.ts'
-import type { Authority, Directory } from './directory.ts'
+import type { Directory } from './directory.ts'
+import type { Authority } from './directory-records.ts'
 import { REVOCATION_PATH, TOKEN_PATH } from './token-routes.ts'
 
 export interface WellKnownOptions {

@@ -1,6 +1,7 @@
 /** The guard of the REST API on a real server without a store: its refusals and their order. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Directory, type DirectoryContent } from '../../src/auth/directory.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import type { DirectoryContent } from '../../src/auth/directory-records.ts'
 import { callerOf, createGuard } from '../../src/auth/guard.ts'
 import type { AccessToken, TokenVerdict } from '../../src/auth/token-verifier.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'

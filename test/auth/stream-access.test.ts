@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Directory, type DirectoryContent } from '../../src/auth/directory.ts'
+import { Directory } from '../../src/auth/directory.ts'
+import type { DirectoryContent } from '../../src/auth/directory-records.ts'
 import { type StreamRefusal, streamRefusal } from '../../src/auth/stream-access.ts'
 import type { AccessToken } from '../../src/auth/token-verifier.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
