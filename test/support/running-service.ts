@@ -150,8 +150,16 @@ export function market(base: string, priceDecimals: number, depth: number, sourc
 /** For a single test file: builds what has changed. `npm test` has already done so. */
 export function ensureBuilt(): void {
   if (wasBuiltForThisRun) return
-  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/build.mjs')], { encoding: 'utf8' })
+  const build = [process.execPath, join(ROOT, 'scripts/build.mjs')]
+  // Test files run at the same time, and two builds would delete each other's files.
+  const locked = hasFlock() ? ['flock', join(ROOT, 'node_modules/.build-lock'), ...build] : build
+  const { status, stderr } = spawnSync(locked[0] as string, locked.slice(1), { encoding: 'utf8' })
   if (status !== 0) throw new Error(`the build failed: ${stderr}`)
+}
+
+/** Part of Linux; elsewhere builds at the same time are not kept apart. */
+function hasFlock(): boolean {
+  return spawnSync('flock', ['--version']).status === 0
 }
 
 /** Runs a verb of the built program with free ports, this folder and, unless `flags` has others, simulated markets. */
