@@ -209,8 +209,9 @@ async function startParts(parts: Parts): Promise<Service> {
   await loadDirectory(parts, loader)
   await readFromStore(parts, 'receipt key', () => prepareReceipts(parts, db, loader, encryptionKey))
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
-  parts.ingest?.open()
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
+  // Not before: the messages of a market that does not exist yet are rejected.
+  parts.ingest?.open()
   await startWorkers({ ...parts, db, converter })
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
