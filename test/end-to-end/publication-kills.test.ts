@@ -30,6 +30,8 @@ const IS_LONG = process.env.TIDEGATE_LONG === '1'
 const KILLS = Number(process.env.TIDEGATE_KILLS ?? 100)
 const PUSHED = 'BTCUSD'
 const PULLED = 'ETHUSD'
+/** As the services name them: the ingest listener, and the feed. */
+const VENUES = { [PUSHED]: 'ingest', [PULLED]: 'engine' }
 const ENGINE_TOKEN = 'token-of-the-engine'
 /** Two processes are killed at the same moment as often. */
 const TOGETHER_CHANCE = 0.1
@@ -81,7 +83,7 @@ async function startNode(name: string, markets: readonly ReturnType<typeof marke
     ...flags,
   }
   const service = await startServiceProcess('serve', path, all)
-  const node: Node = { folder: path, flags: all, service, verifier: new ChainVerifier(name) }
+  const node: Node = { folder: path, flags: all, service, verifier: new ChainVerifier(name, VENUES) }
   running.push({ stop: () => node.service.stop() })
   return node
 }

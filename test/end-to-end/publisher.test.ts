@@ -184,6 +184,31 @@ it('closes the publisher within 1 s when its token is revoked, and when its clie
   await service.operator.call('PATCH', `/clients/${client_id}`, { enabled: true })
 })
 
+it('admits a publisher that waits for the service to start when its markets exist', async () => {
+  const token = await publishToken()
+  const { port } = new URL(service.ingest)
+  await service.stop()
+  const starting = startServiceInside(folder.path, MARKETS, { 'ingest.port': port })
+  const first = new Promise<PublisherClient>((resolve) => {
+    const attempt = async (): Promise<void> => {
+      for (;;) {
+        try {
+          resolve(await connect(token))
+          return
+        } catch {
+          // It does not listen yet, or admits no publishers yet.
+          await new Promise((next) => setImmediate(next))
+        }
+      }
+    }
+    for (let attempts = 0; attempts < 4; attempts++) attempt()
+  })
+  const publisher = await first
+  expect(await publisher.until(({ type }) => type === 'accepted')).toMatchObject({ markets: [{ market: 'BTCUSD' }] })
+  service = await starting
+  publisher.terminate()
+})
+
 it('never lets the client of the demo publish', async () => {
   const demo = await service.createDemoClient()
   expect(demo.scopes).not.toContain(PUBLISH_SCOPE)

@@ -54,6 +54,7 @@ const WAIT_MILLISECONDS = 60_000
 export class ChainVerifier {
   readonly name: string
   readonly problems: string[] = []
+  readonly #venues: Readonly<Record<string, string>>
   /** Digests of heartbeats that were equal to those of the books. */
   digests = 0
   #connections = 0
@@ -69,8 +70,10 @@ export class ChainVerifier {
   #isStopped = false
   #life: Promise<void> | undefined
 
-  constructor(name: string) {
+  /** @param venues the venue of the executions of each market; `simulator` where it names none */
+  constructor(name: string, venues: Readonly<Record<string, string>> = {}) {
     this.name = name
+    this.#venues = venues
   }
 
   /** Connects, and again whenever the connection ends, at the same addresses. */
@@ -206,7 +209,8 @@ export class ChainVerifier {
     else if (channel === 'heartbeat') this.#onHeartbeat(payload.books ?? [])
     else if (channel === 'execution_data') {
       this.#executions.get(payload.market)!.push(payload.id)
-      if (payload.venue !== 'simulator') this.problems.push(`execution ${payload.id} has the venue ${payload.venue}`)
+      if (payload.venue !== (this.#venues[payload.market] ?? 'simulator'))
+        this.problems.push(`execution ${payload.id} has the venue ${payload.venue}`)
       this.#executionCursors.set(payload.market, stream.cursor)
     } else {
       for (const { type, params, resumed, success } of channels) {
