@@ -8,9 +8,11 @@ import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock, Instant, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { scheduleAt } from '../base/wall-timer.ts'
 import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../channel/frame.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
+import { ControlFrames } from '../http/control-frames.ts'
 import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import { CLOSE_MILLISECONDS_MAX, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
@@ -21,12 +23,6 @@ import type { MarketSubscription, Subscriber } from './subscription.ts'
 /** A session whose token or access was revoked ends within a second, whether its peer answers the close or not. */
 const REVOKED_CUT_MILLISECONDS = 1_000
 const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
-
-/** Longest delay of a timer of the platform (almost 25 days). */
-const TIMER_MILLISECONDS_MAX = 2_147_483_647
-
-/** Control frames (ping, pong) a peer may send in one second; more is a flood (close code 1008). */
-const CONTROL_FRAMES_PER_SECOND_MAX = 100
 
 /**
  * This many entries of a request or of a list in its reply cost as much of the rate (`stream.inbound_per_second`) as
@@ -73,8 +69,7 @@ export class Session implements OutboxOwner, Subscriber {
   #expiryTimer: Timer | undefined
   #isReading = true
   #lastArrivalMilliseconds: number
-  #controlFrames = 0
-  #controlSecond = 0
+  readonly #controlFrames = new ControlFrames()
   /** Data of the ping that is not answered yet: a pong is never queued behind bytes that a slow peer has not read. */
   #owedPong: Buffer | undefined
   /** Unsolicited notices for when the outbox is not blocked; at most one per market. */
@@ -95,7 +90,9 @@ export class Session implements OutboxOwner, Subscriber {
     this.outbox = new Outbox({ transport, highWaterBytes, totals: host.totals, owner: this })
     this.#catchUp = new CatchUp(host.clock, this, this.#extended === undefined ? BASE : EXTENDED)
     this.#requests = new Requests({ host, catchUp: this.#catchUp, extended: this.#extended })
-    if (host.limits.closesExpired) this.#expireLater()
+    if (host.limits.closesExpired) {
+      this.#expiryTimer = scheduleAt(host.clock, token.expiresAtMilliseconds, () => this.close('tokenExpired'))
+    }
   }
 
   /** False once its close has begun. */
@@ -154,11 +151,7 @@ export class Session implements OutboxOwner, Subscriber {
   receiveControl(pingData: Buffer | undefined): void {
     if (this.#state !== 'open') return
     this.#arrived()
-    const second = Math.floor(this.#lastArrivalMilliseconds / 1000)
-    if (second !== this.#controlSecond) this.#controlFrames = 0
-    this.#controlSecond = second
-    this.#controlFrames += 1
-    if (this.#controlFrames > CONTROL_FRAMES_PER_SECOND_MAX) {
+    if (!this.#controlFrames.admit(this.#lastArrivalMilliseconds)) {
       this.close('flood')
     } else if (pingData !== undefined) {
       // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
@@ -262,15 +255,6 @@ export class Session implements OutboxOwner, Subscriber {
 
   get #canAnswer(): boolean {
     return this.#state === 'open' && !this.outbox.isBlocked && !this.#inbox.isEmpty
-  }
-
-  #expireLater(): void {
-    const remaining = this.token.expiresAtMilliseconds - this.#host.clock.wallInstant().milliseconds
-    const wait = Math.min(Math.max(0, remaining), TIMER_MILLISECONDS_MAX)
-    this.#expiryTimer = this.#host.clock.schedule(wait, () => {
-      if (wait < remaining) this.#expireLater()
-      else this.close('tokenExpired')
-    })
   }
 
   #release(): void {

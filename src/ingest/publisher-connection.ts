@@ -10,10 +10,12 @@ import type { AccessToken } from '../auth/token-verifier.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { scheduleAt } from '../base/wall-timer.ts'
 import { PUBLISH_CLOSE_CODES, type PublishCloseCause } from '../contract/publish-codes.ts'
 import { LARGE_MESSAGE_BYTES } from '../feed/publication/large-message.ts'
 import type { PublishedMessage } from '../feed/publication/message.ts'
 import type { PublicationPosition } from '../feed/publication/publication-reader.ts'
+import { ControlFrames } from '../http/control-frames.ts'
 import { type IngestMarkets, readMessage } from './ingest-markets.ts'
 import type { Publisher } from './publisher.ts'
 import type { TickBudget } from './tick-budget.ts'
@@ -24,9 +26,6 @@ export const SILENCE_MILLISECONDS = 15_000
 const CLOSE_MILLISECONDS = 1_000
 /** Unsent bytes, far more than a publisher that reads ever has. */
 const UNSENT_BYTES_MAX = 1_048_576
-const CONTROL_FRAMES_PER_SECOND_MAX = 100
-/** Longest delay of a timer of the platform (about 24 days). */
-const TIMER_MILLISECONDS_MAX = 2_147_483_647
 
 export interface ConnectionHost {
   readonly clock: Clock
@@ -56,8 +55,7 @@ export class PublisherConnection implements Publisher {
   #isReading = true
   #state: 'open' | 'closing' | 'ended' = 'open'
   #arrivedMilliseconds: number
-  #controlFrames = 0
-  #controlSecond = 0
+  readonly #controlFrames = new ControlFrames()
   /** By symbol, the last position that was sent as accepted, as text. */
   readonly #acceptedSent = new Map<string, string>()
   #expiryTimer: Timer | undefined
@@ -77,7 +75,9 @@ export class PublisherConnection implements Publisher {
     this.#socket = socket
     this.#mayPublish = mayPublish
     this.#arrivedMilliseconds = host.clock.monotonicMilliseconds()
-    if (host.closesExpired) this.#expireLater()
+    if (host.closesExpired) {
+      this.#expiryTimer = scheduleAt(host.clock, token.expiresAtMilliseconds, () => this.close('tokenExpired'))
+    }
     const accepted = host.markets.acceptedOf(mayPublish)
     for (const [market, position] of accepted) this.#acceptedSent.set(market, positionText(position))
     this.#sendAccepted([...accepted])
@@ -103,11 +103,7 @@ export class PublisherConnection implements Publisher {
   receiveControl(pingData: Buffer | undefined): void {
     if (this.#state !== 'open') return
     this.#arrived()
-    const second = Math.floor(this.#arrivedMilliseconds / 1000)
-    if (second !== this.#controlSecond) this.#controlFrames = 0
-    this.#controlSecond = second
-    this.#controlFrames += 1
-    if (this.#controlFrames > CONTROL_FRAMES_PER_SECOND_MAX) this.close('flood')
+    if (!this.#controlFrames.admit(this.#arrivedMilliseconds)) this.close('flood')
     else if (pingData !== undefined && this.#socket.writableLength === 0) this.#webSocket.pong(pingData)
   }
 
@@ -272,15 +268,6 @@ export class PublisherConnection implements Publisher {
 
   #arrived(): void {
     this.#arrivedMilliseconds = this.#host.clock.monotonicMilliseconds()
-  }
-
-  #expireLater(): void {
-    const remaining = this.token.expiresAtMilliseconds - this.#host.clock.wallInstant().milliseconds
-    const wait = Math.min(Math.max(0, remaining), TIMER_MILLISECONDS_MAX)
-    this.#expiryTimer = this.#host.clock.schedule(wait, () => {
-      if (wait < remaining) this.#expireLater()
-      else this.close('tokenExpired')
-    })
   }
 
   #sendAccepted(entries: readonly (readonly [market: string, position: PublicationPosition | undefined])[]): void {

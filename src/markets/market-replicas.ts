@@ -34,6 +34,11 @@ export class MarketReplicas {
     return [...this.#markets.values()].map(({ replica }) => replica)
   }
 
+  /** The markets that are not live now, with the reason. */
+  get lost(): readonly { readonly market: string; readonly reason: string }[] {
+    return this.all.filter(({ live }) => !live).map(({ market, reason }) => ({ market: market.symbol, reason }))
+  }
+
   /** Undefined for a market that is not configured. */
   replicaOf(symbol: string): Replica | undefined {
     return this.#markets.get(symbol)?.replica

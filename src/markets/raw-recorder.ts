@@ -74,8 +74,7 @@ export async function startRawRecorder(options: RecorderOptions): Promise<Record
       return writer.counts
     },
     get lost() {
-      const lost = replicas.all.filter(({ live }) => !live)
-      return lost.map(({ market, reason }) => ({ market: market.symbol, reason }))
+      return replicas.lost
     },
     async stop() {
       await writers.stop()

@@ -80,8 +80,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
       return writer.counts
     },
     get lost() {
-      const lost = replicas.all.filter(({ live }) => !live)
-      return lost.map(({ market, reason }) => ({ market: market.symbol, reason }))
+      return replicas.lost
     },
     async stop() {
       keyframes.cancel()

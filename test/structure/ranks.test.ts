@@ -93,7 +93,7 @@ const PURE = [
   'src/feed/simulator/crossing.ts',
   'src/feed/simulator/scenario.ts',
   'src/feed/source.ts',
-  'src/feed/venue-damage.ts',
+  'src/feed/venue-frame.ts',
   'src/feed/venue-levels.ts',
   'src/feed/venue-trades.ts',
   'src/feed/venue.ts',

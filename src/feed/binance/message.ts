@@ -5,15 +5,9 @@
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { VenueMessage, VenueTrade } from '../venue.ts'
-import { onlyCapture } from '../venue-damage.ts'
+import { notJson, onlyCapture } from '../venue-frame.ts'
+import type { VenueRequest } from '../venue-requests.ts'
 import type { BinanceBookData, BinanceLevel } from './book.ts'
-
-/** A request. Its answer contains only its id. */
-export interface BinanceRequest {
-  readonly action: 'subscribe' | 'unsubscribe'
-  readonly channel: 'book' | 'trades'
-  readonly symbols: readonly string[]
-}
 
 export type BinanceMessage = VenueMessage<BinanceBookData>
 
@@ -28,13 +22,13 @@ const REASON_CHARACTERS_MAX = 200
 /** @param takeRequest returns the request with this id once, and forgets it */
 export function readBinanceMessage(
   text: string,
-  takeRequest: (id: unknown) => BinanceRequest | undefined,
+  takeRequest: (id: unknown) => VenueRequest | undefined,
 ): readonly BinanceMessage[] {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return readDamaged(text, `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, notJson(error))
   }
   if (!isObject(value)) return [{ kind: 'unreadable', reason: 'not a JSON object' }]
   if (typeof value.stream === 'string') return readStream(value.stream, isObject(value.data) ? value.data : {})
@@ -115,7 +109,7 @@ export function readAggregateTrade(value: unknown): VenueTrade | undefined {
  */
 function readAnswer(
   answer: JsonObject,
-  takeRequest: (id: unknown) => BinanceRequest | undefined,
+  takeRequest: (id: unknown) => VenueRequest | undefined,
 ): readonly BinanceMessage[] {
   const request = takeRequest(answer.id)
   const error = isObject(answer.error) ? answer.error : answer

@@ -5,8 +5,9 @@
  * snapshot may be older than that.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
+import { VenueRequests } from '../venue-requests.ts'
 import { BinanceBook, type BinanceBookData, type BinancePosition } from './book.ts'
-import { type BinanceRequest, readBinanceMessage, STREAM_OF } from './message.ts'
+import { readBinanceMessage, STREAM_OF } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
 /**
@@ -36,18 +37,10 @@ const DEPTHS = [10, 25, 50, 100, 250, 500, 1000, 2500]
 
 /** Streams in one request: the venue documents no limit; a request of this length has about 4 KiB. */
 const STREAMS_PER_REQUEST = 200
-/** Unanswered requests that are kept; the oldest are dropped first. */
-const UNANSWERED_MAX = 1_000
-
 function createBinanceProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<BinanceBookData> {
-  const unanswered = new Map<unknown, BinanceRequest>()
+  const unanswered = new VenueRequests()
   const positions = new Map<string, BinancePosition>()
   let lastId = 0
-  const takeRequest = (id: unknown): BinanceRequest | undefined => {
-    const request = unanswered.get(id)
-    unanswered.delete(id)
-    return request
-  }
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
     keepAlive: KEEP_ALIVE,
@@ -62,14 +55,13 @@ function createBinanceProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Ve
       for (let begin = 0; begin < symbols.length; begin += STREAMS_PER_REQUEST) {
         const some = symbols.slice(begin, begin + STREAMS_PER_REQUEST)
         const id = ++lastId
-        unanswered.set(id, { action, channel, symbols: some })
-        if (unanswered.size > UNANSWERED_MAX) takeRequest(unanswered.keys().next().value)
+        unanswered.add(id, { action, channel, symbols: some })
         const params = some.map((symbol) => `${symbol.toLowerCase()}@${STREAM_OF[channel]}`)
         requests.push({ method: action === 'subscribe' ? 'SUBSCRIBE' : 'UNSUBSCRIBE', params, id })
       }
       return requests
     },
-    read: (text) => readBinanceMessage(text, takeRequest),
+    read: (text) => readBinanceMessage(text, (id) => unanswered.take(id)),
     createBook(options) {
       const { symbol } = options.listing
       const position = positions.get(symbol) ?? { updateId: 0, regressions: 0 }

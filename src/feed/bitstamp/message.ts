@@ -5,7 +5,7 @@
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
-import { onlyCapture } from '../venue-damage.ts'
+import { notJson, onlyCapture, readLevelPairs } from '../venue-frame.ts'
 
 /** A message of the channel, or a fetched snapshot. */
 export interface BitstampBookData {
@@ -44,8 +44,7 @@ export function readBitstampMessage(
   try {
     frame = JSON.parse(text)
   } catch (error) {
-    const reason = `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`
-    return [unreadable(onlyCapture(text, CHANNEL_MEMBER), reason)]
+    return [unreadable(onlyCapture(text, CHANNEL_MEMBER), notJson(error))]
   }
   if (!isObject(frame) || typeof frame.event !== 'string') return [{ kind: 'unreadable', reason: 'not an event' }]
   const { event, channel: name, data } = frame
@@ -97,21 +96,9 @@ function readData(name: unknown, data: unknown): readonly BitstampMessage[] {
 export function readBook(value: unknown, isSnapshot: boolean): BitstampBookData | undefined {
   if (!isObject(value)) return undefined
   const microseconds = readDigits(value.microtimestamp)
-  const [bids, asks] = [readLevels(value.bids), readLevels(value.asks)]
+  const [bids, asks] = [readLevelPairs(value.bids), readLevelPairs(value.asks)]
   if (microseconds === undefined || bids === undefined || asks === undefined) return undefined
   return { isSnapshot, microseconds, bids, asks }
-}
-
-function readLevels(value: unknown): VenueLevel[] | undefined {
-  if (!Array.isArray(value)) return undefined
-  const levels: VenueLevel[] = []
-  for (const level of value as unknown[]) {
-    if (!Array.isArray(level)) return undefined
-    const [price, amount] = level as unknown[]
-    if (typeof price !== 'string' || typeof amount !== 'string') return undefined
-    levels.push({ price, amount })
-  }
-  return levels
 }
 
 function readTrades(name: unknown, data: unknown): readonly BitstampMessage[] {

@@ -5,7 +5,8 @@
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
-import { onlyCapture } from '../venue-damage.ts'
+import { notJson, onlyCapture, readLevelPairs } from '../venue-frame.ts'
+import type { VenueRequest } from '../venue-requests.ts'
 
 export interface BybitBookData {
   readonly isSnapshot: boolean
@@ -17,13 +18,6 @@ export interface BybitBookData {
 }
 
 export type BybitMessage = VenueMessage<BybitBookData>
-
-/** A request. Its answer contains only its id. */
-export interface BybitRequest {
-  readonly action: 'subscribe' | 'unsubscribe'
-  readonly channel: 'book' | 'trades'
-  readonly symbols: readonly string[]
-}
 
 /** Longest text of the venue that is quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
@@ -37,14 +31,13 @@ const TRADE_ID = /^[0-9A-Za-z-]{1,64}$/
 /** @param takeRequest returns the request with this id once, and forgets it */
 export function readBybitMessage(
   text: string,
-  takeRequest: (id: unknown) => BybitRequest | undefined,
+  takeRequest: (id: unknown) => VenueRequest | undefined,
 ): readonly BybitMessage[] {
   let frame: unknown
   try {
     frame = JSON.parse(text)
   } catch (error) {
-    const reason = `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`
-    return [unreadable(onlyCapture(text, TOPIC_MEMBER), reason)]
+    return [unreadable(onlyCapture(text, TOPIC_MEMBER), notJson(error))]
   }
   if (!isObject(frame)) return [{ kind: 'unreadable', reason: 'not a JSON object' }]
   if (typeof frame.topic === 'string') return [readTopic(frame.topic, frame)].flatMap((message) => message ?? [])
@@ -71,7 +64,7 @@ function unreadable(topic: string | undefined, reason: string): BybitMessage {
 
 function readBook(topic: string, depth: number, symbol: string, { type, ts, data }: JsonObject): BybitMessage {
   if (!isObject(data) || data.s !== symbol) return unreadable(topic, 'a book message of another pair, or of none')
-  const [bids, asks] = [readLevels(data.b), readLevels(data.a)]
+  const [bids, asks] = [readLevelPairs(data.b), readLevelPairs(data.a)]
   if (bids === undefined || asks === undefined) return unreadable(topic, 'a book message without readable levels')
   if (!isCount(data.u)) return unreadable(topic, 'a book message without an update id')
   if (type !== 'snapshot' && type !== 'delta') {
@@ -79,19 +72,6 @@ function readBook(topic: string, depth: number, symbol: string, { type, ts, data
   }
   const book = { isSnapshot: type === 'snapshot', depth, updateId: data.u, bids, asks }
   return { kind: 'book', symbol, data: book, ...(isCount(ts) ? { eventMilliseconds: ts } : {}) }
-}
-
-/** Each level is price and size. */
-function readLevels(value: unknown): VenueLevel[] | undefined {
-  if (!Array.isArray(value)) return undefined
-  const levels: VenueLevel[] = []
-  for (const level of value as unknown[]) {
-    if (!Array.isArray(level)) return undefined
-    const [price, amount] = level as unknown[]
-    if (typeof price !== 'string' || typeof amount !== 'string') return undefined
-    levels.push({ price, amount })
-  }
-  return levels
 }
 
 /** Oldest first. `S` is the side of the taker. */
@@ -129,7 +109,7 @@ export function readTrade(
  */
 function readAnswer(
   { op, success, ret_msg, req_id }: JsonObject,
-  takeRequest: (id: unknown) => BybitRequest | undefined,
+  takeRequest: (id: unknown) => VenueRequest | undefined,
 ): readonly BybitMessage[] {
   if (op === 'ping' || op === 'pong') return []
   const request = takeRequest(req_id)

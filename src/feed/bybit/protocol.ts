@@ -8,8 +8,9 @@
  * has not been tested against the venue.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
+import { VenueRequests } from '../venue-requests.ts'
 import { BybitBook } from './book.ts'
-import { type BybitBookData, type BybitRequest, readBybitMessage } from './message.ts'
+import { type BybitBookData, readBybitMessage } from './message.ts'
 import { fetchListings, fetchTrades } from './rest.ts'
 
 /** The venue answers a ping at any time, and ends a connection on which nothing was sent for ten minutes. */
@@ -30,9 +31,6 @@ const DEPTHS = [50, 200, 1000]
 
 /** The venue accepts this many topics per request for spot pairs. */
 const TOPICS_PER_REQUEST = 10
-/** Unanswered requests that are kept; the oldest are dropped first. */
-const UNANSWERED_MAX = 1_000
-
 /**
  * The update ids prove that no message is missing. That the messages also name each level that enters or leaves the
  * depth is not documented, so a book is compared with a new snapshot at this interval.
@@ -40,13 +38,8 @@ const UNANSWERED_MAX = 1_000
 const RECONCILE_MILLISECONDS = 300_000
 
 function createBybitProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<BybitBookData> {
-  const unanswered = new Map<unknown, BybitRequest>()
+  const unanswered = new VenueRequests()
   let lastId = 0
-  const takeRequest = (id: unknown): BybitRequest | undefined => {
-    const request = unanswered.get(id)
-    unanswered.delete(id)
-    return request
-  }
   return {
     silenceMilliseconds: SILENCE_MILLISECONDS,
     keepAlive: KEEP_ALIVE,
@@ -63,13 +56,12 @@ function createBybitProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Venu
       for (let begin = 0; begin < symbols.length; begin += TOPICS_PER_REQUEST) {
         const some = symbols.slice(begin, begin + TOPICS_PER_REQUEST)
         const req_id = String(++lastId)
-        unanswered.set(req_id, { action, channel, symbols: some })
-        if (unanswered.size > UNANSWERED_MAX) takeRequest(unanswered.keys().next().value)
+        unanswered.add(req_id, { action, channel, symbols: some })
         requests.push({ req_id, op: action, args: some.map((symbol) => `${topic}.${symbol}`) })
       }
       return requests
     },
-    read: (text) => readBybitMessage(text, takeRequest),
+    read: (text) => readBybitMessage(text, (id) => unanswered.take(id)),
     createBook: (options) => new BybitBook(options),
   }
 }

@@ -8,6 +8,7 @@
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing } from '../venue.ts'
+import { notJson } from '../venue-frame.ts'
 import { type CoinbaseMessage, readBookEvent, readTradesEvent } from './message.ts'
 
 type Channel = 'book' | 'trades'
@@ -94,7 +95,7 @@ export class Conversation {
       frame = JSON.parse(text)
     } catch (error) {
       // The number of the frame is lost with it, so the frames after it could not be checked.
-      return [{ kind: 'unreadable', reason: `not JSON: ${error instanceof Error ? error.name : 'unknown error'}` }]
+      return [{ kind: 'unreadable', reason: notJson(error) }]
     }
     if (!isObject(frame)) return [{ kind: 'unreadable', reason: 'a frame that is no object' }]
     // Refusals have neither a channel nor a number.

@@ -21,7 +21,7 @@ import type {
   VenueProtocol,
   VenueTrade,
 } from '../venue.ts'
-import { onlyCapture } from '../venue-damage.ts'
+import { notJson, onlyCapture } from '../venue-frame.ts'
 import { priceOf, VenueLevels } from '../venue-levels.ts'
 import { fetchTrades } from './rest.ts'
 
@@ -103,7 +103,7 @@ function readKrakenMessage(text: string): readonly KrakenMessage[] {
   try {
     value = JSON.parse(text.replace(DECIMAL_MEMBER, '"$1"$2:$3"$4"'))
   } catch (error) {
-    return readDamaged(text, `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, notJson(error))
   }
   if (!isObject(value)) return unreadable('not a JSON object')
   switch (value.channel) {

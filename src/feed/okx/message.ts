@@ -5,7 +5,7 @@
  */
 import { isObject, type JsonObject } from '../../base/json-value.ts'
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
-import { onlyCapture } from '../venue-damage.ts'
+import { notJson, onlyCapture, readLevelPairs } from '../venue-frame.ts'
 
 export interface OkxBookData {
   readonly isSnapshot: boolean
@@ -49,7 +49,7 @@ export function readOkxMessage(text: string): readonly OkxMessage[] {
   try {
     frame = JSON.parse(text)
   } catch (error) {
-    return readDamaged(text, `not JSON: ${error instanceof Error ? error.name : 'unknown error'}`)
+    return readDamaged(text, notJson(error))
   }
   if (!isObject(frame)) return unreadable('not a JSON object')
   if (frame.event !== undefined) return readEvent(frame)
@@ -103,8 +103,8 @@ function readBooks(symbol: unknown, action: unknown, data: readonly unknown[]): 
 function readBook(action: unknown, entry: unknown): OkxBookData | string {
   if (action !== 'snapshot' && action !== 'update') return 'a book message that is neither snapshot nor update'
   if (!isObject(entry)) return 'a book message without an object'
-  const bids = readLevels(entry.bids)
-  const asks = readLevels(entry.asks)
+  const bids = readLevelPairs(entry.bids)
+  const asks = readLevelPairs(entry.asks)
   if (bids === undefined || asks === undefined) return 'a book message without readable levels'
   const { checksum = 0, seqId, prevSeqId } = entry
   if (!Number.isSafeInteger(checksum)) return 'a book message with an unreadable checksum'
@@ -122,19 +122,6 @@ function readBook(action: unknown, entry: unknown): OkxBookData | string {
     ...(hasSequence ? { sequence: { id: seqId as number, previous: prevSeqId as number } } : {}),
     ...(eventMilliseconds === undefined ? {} : { eventMilliseconds }),
   }
-}
-
-/** Each level is price, amount and two members that are not used. */
-export function readLevels(value: unknown): VenueLevel[] | undefined {
-  if (!Array.isArray(value)) return undefined
-  const levels: VenueLevel[] = []
-  for (const level of value as unknown[]) {
-    if (!Array.isArray(level)) return undefined
-    const [price, amount] = level as unknown[]
-    if (typeof price !== 'string' || typeof amount !== 'string') return undefined
-    levels.push({ price, amount })
-  }
-  return levels
 }
 
 /**

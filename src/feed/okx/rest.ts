@@ -8,8 +8,9 @@
  */
 import { membersOf, parseJson } from '../../base/json-value.ts'
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
+import { readLevelPairs } from '../venue-frame.ts'
 import { fetchText } from '../venue-http.ts'
-import { type OkxBookData, readInstruments, readLevels, readTrade } from './message.ts'
+import { type OkxBookData, readInstruments, readTrade } from './message.ts'
 
 /** Longest text of the venue that is quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
@@ -56,7 +57,7 @@ export async function fetchSnapshot(
   if ('problem' in answer) return answer
   const [book] = answer.value
   const { bids, asks, seqId } = membersOf(book)
-  const levels = { bids: readLevels(bids), asks: readLevels(asks) }
+  const levels = { bids: readLevelPairs(bids), asks: readLevelPairs(asks) }
   if (levels.bids === undefined || levels.asks === undefined || !Number.isSafeInteger(seqId)) {
     return { problem: 'a book that cannot be read' }
   }

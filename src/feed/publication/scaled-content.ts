@@ -32,9 +32,9 @@ export function checkDecimals(instrument: PublishedInstrument, market: MarketDef
   check('amount_decimals', instrument.amountDecimals, market.amountDecimals)
 }
 
-/** Undefined while the publisher does not know the state. */
+/** Undefined while the publisher does not know the state; a simulated market then counts as open, and stays known as one. */
 export function instrumentOf({ state, reason, simulated }: PublishedInstrument): Instrument | undefined {
-  if (state === undefined) return undefined
+  if (state === undefined) return simulated ? { state: 'OPEN', reason, simulated } : undefined
   return simulated ? { state, reason, simulated } : { state, reason }
 }
 

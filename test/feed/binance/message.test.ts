@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type BinanceRequest, readBinanceMessage } from '../../../src/feed/binance/message.ts'
+import { readBinanceMessage } from '../../../src/feed/binance/message.ts'
+import type { VenueRequest } from '../../../src/feed/venue-requests.ts'
 
-const REQUESTS: Readonly<Record<number, BinanceRequest>> = {
+const REQUESTS: Readonly<Record<number, VenueRequest>> = {
   1: { action: 'subscribe', channel: 'book', symbols: ['BTCUSDT', 'ETHUSDT'] },
   2: { action: 'subscribe', channel: 'trades', symbols: ['BTCUSDT'] },
   3: { action: 'unsubscribe', channel: 'book', symbols: ['BTCUSDT'] },

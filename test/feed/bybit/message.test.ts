@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type BybitRequest, readBybitMessage } from '../../../src/feed/bybit/message.ts'
+import { readBybitMessage } from '../../../src/feed/bybit/message.ts'
+import type { VenueRequest } from '../../../src/feed/venue-requests.ts'
 
 const none = () => undefined
-const read = (frame: unknown, take: (id: unknown) => BybitRequest | undefined = none) =>
+const read = (frame: unknown, take: (id: unknown) => VenueRequest | undefined = none) =>
   readBybitMessage(typeof frame === 'string' ? frame : JSON.stringify(frame), take)
 
 /** https://bybit-exchange.github.io/docs/v5/websocket/public/orderbook, shortened */
@@ -123,7 +124,7 @@ describe('a frame of Bybit', () => {
   })
 
   it('that refuses a request names the pairs of the request, once', () => {
-    const requests = new Map<unknown, BybitRequest>([
+    const requests = new Map<unknown, VenueRequest>([
       ['7', { action: 'subscribe', channel: 'trades', symbols: ['BTCUSDT', 'XUSDT'] }],
       ['8', { action: 'unsubscribe', channel: 'book', symbols: ['BTCUSDT'] }],
     ])

@@ -241,6 +241,9 @@ it('a simulated market is one, whether its SNAPSHOT or a later message says so',
   const { own, snapshot, send } = reader()
   snapshot(0, { instrument: { ...INSTRUMENT, simulated: true } })
   expect([own.isLive, own.instrument]).toEqual([true, { state: 'OPEN', reason: '', simulated: true }])
+  // Also without a state.
+  snapshot(0, { instrument: { price_decimals: 2, amount_decimals: 8, simulated: true } })
+  expect(own.instrument?.simulated).toBe(true)
   send('INSTRUMENT', { seq: 1 }, INSTRUMENT)
   expect(own.instrument).toEqual({ state: 'OPEN', reason: '' })
   send('INSTRUMENT', { seq: 2 }, { ...INSTRUMENT, simulated: true })
