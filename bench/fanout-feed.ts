@@ -47,7 +47,14 @@ export class Feed {
       ...slots.map((slot) => ({ side: BID, price: MID - (slot + 1) * GRID, amount: STAMP_MODULUS + slot }) as const),
       ...slots.map((slot) => ({ side: ASK, price: MID + (slot + 1) * GRID, amount: STAMP_MODULUS + slot }) as const),
     ])
-    this.#bus.publish({ type: 'status', market: this.market.symbol, live: true, reason: '' })
+    this.#bus.publish({
+      type: 'status',
+      market: this.market.symbol,
+      epoch: 'bench',
+      version: 1,
+      live: true,
+      reason: '',
+    })
   }
 
   publishUpdate(eventMicroseconds: number): void {

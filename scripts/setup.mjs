@@ -19,9 +19,10 @@ const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
 const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'store/migrations')
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
-/** Threads of the program, which start from a file of their own: path in dist without its extension, and source. */
+/** Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source. */
 const THREADS = {
   'program/embedded-worker': 'src/store/embedded-worker.ts',
+  'program/gateway-process': 'src/app/gateway-process.ts',
   'program/past-book-thread': 'src/feed/replay/past-book-thread.ts',
   'program/watchdog-thread': 'src/app/watchdog-thread.ts',
 }

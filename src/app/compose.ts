@@ -50,6 +50,7 @@ import { prepareReceipts } from './receipts.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { startGateway } from './start-gateway.ts'
+import { type LocalGateways, startGatewayProcesses } from './start-gateway-processes.ts'
 import { createIngest, type IngestListener, startIngestListener } from './start-ingest.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
@@ -130,6 +131,7 @@ interface OperatedModules {
   readonly loader: DirectoryLoader
   readonly markets: Markets
   readonly hub: Hub
+  readonly local: LocalGateways | undefined
   readonly ledger: LedgerUpkeep
   readonly converter: ReturnType<typeof createConverter>
 }
@@ -138,6 +140,7 @@ interface OperatedModules {
 interface ReloadedModules {
   readonly markets: Markets
   readonly hub: Hub
+  readonly local: LocalGateways | undefined
   readonly listener: PublicListener
   readonly ingest: IngestListener | undefined
   readonly ledger: LedgerUpkeep
@@ -189,11 +192,12 @@ async function startParts(parts: Parts): Promise<Service> {
   const encryptionKey = await readFromStore(parts, 'encryption key', () => loadEncryptionKey(config, db))
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const markets = createMarkets(parts, db)
-  const { hub, gateway } = startGateway(parts, markets.replicas)
+  const local = startGatewayProcesses(parts, markets.replicas)
+  const { hub, gateway } = startGateway(parts, markets.replicas, local?.processes)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const converter = createConverter(parts, db, markets.replicas)
-  const operated = { db, storeClock, encryptionKey, loader, markets, hub, ledger, converter }
+  const operated = { db, storeClock, encryptionKey, loader, markets, hub, local, ledger, converter }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop())
@@ -225,7 +229,7 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const apply = () => applyConfig(parts, { markets, hub, listener, ingest, ledger })
+      const apply = () => applyConfig(parts, { markets, hub, local, listener, ingest, ledger })
       reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
     },
     stop() {
@@ -253,6 +257,7 @@ function applyConfig({ current, log }: Parts, modules: ReloadedModules): void {
   const symbols = added.map(({ market }) => market.symbol)
   for (const symbol of removed) modules.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
   for (const replica of added) modules.hub.addMarket(replica)
+  modules.local?.reload({ removed, added: added.map(({ market }) => market) })
   if (added.length + removed.length + resourced.length > 0) {
     log.info({ added: symbols, removed, sources_changed: resourced }, 'markets changed')
   }
@@ -303,9 +308,11 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     metrics,
     clock,
     readiness,
+    otherMetrics: async () => (await modules.local?.processes.measure())?.metrics ?? [],
     modules: operatorModules({
       ...parts,
       ...modules,
+      processes: modules.local?.processes,
       issuesTokens: issuesTokens(config),
       scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
       refreshDirectory: () => loader.refresh(),

@@ -152,7 +152,8 @@ function exitWhenStuck(log: Log, clock: Clock, milliseconds: number): void {
   })
 }
 
-function crashOnUncaught(log: Log): void {
+/** Ends the process with 1, after one line of the log, when an error is caught nowhere. */
+export function crashOnUncaught(log: Log): void {
   const crash = (error: unknown): void => {
     log.error({ err: error }, 'crashed')
     process.exit(1)

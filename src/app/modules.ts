@@ -30,6 +30,7 @@ import { registerDepositOperatorRoutes } from '../deposits/operator-routes.ts'
 import type { DepositSettings } from '../deposits/record.ts'
 import { DepositReporter } from '../deposits/reporter.ts'
 import { registerSandboxRoutes } from '../deposits/sandbox-routes.ts'
+import type { GatewayProcesses } from '../gateway/gateway-processes.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
@@ -85,6 +86,7 @@ export interface OperatorModulesOptions extends Configured {
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
   readonly hub: Hub
+  readonly processes?: GatewayProcesses | undefined
   readonly markets?: Pick<Markets, 'recorder'>
   sourcesOf(symbol: string): readonly SourceState[]
   /** The result of the last comparison of balances with postings. */

@@ -6,7 +6,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import type { MetricsRegistry } from '../base/metrics.ts'
+import { type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
 import { createHostCheck } from '../http/host-check.ts'
 import { createOperatorGuard } from '../http/operator-guard.ts'
 import { createHttpServer } from '../http/server.ts'
@@ -24,6 +24,8 @@ export interface OperatorListenerOptions {
   readonly onGuess: (clientAddress: string) => void
   readonly log: Log
   readonly metrics: MetricsRegistry
+  /** Metrics of other processes of this node, which are added to those of this one. */
+  readonly otherMetrics?: () => Promise<readonly MetricsSnapshot[]>
   readonly clock: Clock
   readonly readiness: () => Readiness
   /** Each declares the operator's calls of one module, relative to `/admin/v1`. */
@@ -62,12 +64,16 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   return listen(app, { ...options, scheme: 'http', settings: 'operator' }, clock)
 }
 
-function registerHealth(app: FastifyInstance, { metrics, readiness }: OperatorListenerOptions): void {
+function registerHealth(app: FastifyInstance, { metrics, otherMetrics, readiness }: OperatorListenerOptions): void {
   const probe = { config: { isProbe: true } } as const
   app.get('/livez', probe, async () => ({ live: true }))
   app.get('/readyz', probe, async (_request, reply) => {
     const state = readiness()
     return reply.status(state.ready ? 200 : 503).send(state)
   })
-  app.get('/metrics', probe, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()))
+  app.get('/metrics', probe, async (_request, reply) => {
+    const others = (await otherMetrics?.()) ?? []
+    const own = others.length === 0 ? metrics.metrics() : metricsText([await metrics.getMetricsAsJSON(), ...others])
+    return reply.type(metrics.contentType).send(await own)
+  })
 }

@@ -58,7 +58,7 @@ function readBook(replica: Replica, clock: Clock, isSimulated: boolean): Pricing
     ;(side === BID ? bids : asks).push({ price: BigInt(price), amount: BigInt(amount) * scale })
   }
   return {
-    epoch: replica.epoch,
+    epoch: replica.epoch.id,
     version: replica.version,
     committedAt: nanosecondText(instant.milliseconds, instant.nanoseconds),
     ageMilliseconds: clock.wallInstant().milliseconds - replica.receivedMilliseconds,

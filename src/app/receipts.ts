@@ -8,8 +8,8 @@ import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { ensureReceiptKey } from '../auth/receipt-keys.ts'
 import type { AuthTables } from '../auth/tables.ts'
 import type { Clock } from '../base/clock.ts'
-import { Counter, type MetricsRegistry } from '../base/metrics.ts'
-import { ReceiptSigner } from '../channel/receipt-signer.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import { createReceiptCounter, ReceiptSigner } from '../channel/receipt-signer.ts'
 import type { Config } from '../config/settings.ts'
 import type { Db } from '../store/db.ts'
 
@@ -22,11 +22,7 @@ interface ReceiptParts {
 
 /** Undefined unless receipts are enabled. */
 export function createReceiptSigner({ config, directory, clock, metrics }: ReceiptParts): ReceiptSigner | undefined {
-  const signed = new Counter({
-    name: 'tidegate_receipts_signed_total',
-    help: 'Receipts of books that were signed',
-    registers: [metrics],
-  })
+  const signed = createReceiptCounter(metrics)
   if (!config['receipts.enabled']) return undefined
   return new ReceiptSigner({
     clock,

@@ -10,7 +10,8 @@ import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Bus } from '../channel/bus.ts'
 import type { Config } from '../config/settings.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
-import { Hub } from '../gateway/hub.ts'
+import type { GatewayProcesses } from '../gateway/gateway-processes.ts'
+import { Hub, type HubSettings } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
 import type { MarketReplicas } from '../markets/market-replicas.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -32,6 +33,7 @@ interface GatewayParts {
 export function startGateway(
   parts: GatewayParts,
   replicas: MarketReplicas,
+  processes: GatewayProcesses | undefined,
 ): { readonly hub: Hub; readonly gateway: Gateway } {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const metrics = createGatewayMetrics(parts.metrics)
@@ -44,22 +46,15 @@ export function startGateway(
     receipts: createReceiptSigner(parts),
     random: parts.random,
     settings: {
-      heartbeatSeconds: config['stream.heartbeat_seconds'],
-      pingSeconds: config['stream.ping_seconds'],
-      silenceSeconds: config['stream.silence_seconds'],
-      staleSeconds: config['stream.stale_seconds'],
-      closesStale: config['stream.stale_action'] === 'close',
-      outboxBytesMax: config['stream.outbox_bytes_max'],
-      inboundPerSecond: config['stream.inbound_per_second'],
-      inboundBurst: config['stream.inbound_burst'],
+      ...hubSettings(config),
       get subscriptionsMax() {
         return current.config['stream.subscriptions_max']
       },
-      closesExpired: config['stream.token_expiry'] === 'close',
     },
   })
   const gateway = createGateway({
     hub,
+    processes,
     directory,
     verifier: parts.verifier,
     clock,
@@ -77,4 +72,20 @@ export function startGateway(
   })
   lifecycle.started('gateway', () => gateway.stop())
   return { hub, gateway }
+}
+
+/** The settings of a hub, in this process or in a gateway process. */
+export function hubSettings(config: Config): HubSettings {
+  return {
+    heartbeatSeconds: config['stream.heartbeat_seconds'],
+    pingSeconds: config['stream.ping_seconds'],
+    silenceSeconds: config['stream.silence_seconds'],
+    staleSeconds: config['stream.stale_seconds'],
+    closesStale: config['stream.stale_action'] === 'close',
+    outboxBytesMax: config['stream.outbox_bytes_max'],
+    inboundPerSecond: config['stream.inbound_per_second'],
+    inboundBurst: config['stream.inbound_burst'],
+    subscriptionsMax: config['stream.subscriptions_max'],
+    closesExpired: config['stream.token_expiry'] === 'close',
+  }
 }

@@ -86,7 +86,8 @@ export function startSelfAudit({ clock, log, metrics, lifecycle }: MarketParts, 
   lifecycle.started('self-audit', () => audit.stop())
 }
 
-function withdrawAfterMilliseconds(config: Config): number | undefined {
+/** How long a market may be stale before its book is withdrawn; undefined = it stays. */
+export function withdrawAfterMilliseconds(config: Config): number | undefined {
   const seconds = config['stream.stale_seconds']
   return config['stream.stale_action'] === 'withdraw' && seconds > 0 ? seconds * 1000 : undefined
 }

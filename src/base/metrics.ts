@@ -2,7 +2,17 @@
  * The metrics registry. A module creates its own metrics on the registry it is passed, named `tidegate_<noun>_<unit>`;
  * `/metrics` writes the whole registry as OpenMetrics text.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type OpenMetricsContentType, Registry } from 'prom-client'
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  type OpenMetricsContentType,
+  Registry,
+} from 'prom-client'
 
 export { Counter, Gauge, Histogram }
 export type MetricsRegistry = Registry<OpenMetricsContentType>
@@ -12,6 +22,18 @@ export function createMetricsRegistry(): MetricsRegistry {
   const registry = new Registry<OpenMetricsContentType>()
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
   return registry
+}
+
+/** The values of a registry at one time, which can be sent to another process. */
+export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
+
+/** The text of several processes' metrics as those of one: sums, and means where a sum says nothing. */
+export function metricsText(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+  // The library writes the suffix of counters itself, and has it in the names of its values as well.
+  const named = (metric: MetricsSnapshot[number]) => ({ ...metric, name: metric.name.replace(/_total$/, '') })
+  const registry = AggregatorRegistry.aggregate<OpenMetricsContentType>(snapshots.map((metrics) => metrics.map(named)))
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+  return registry.metrics()
 }
 
 /** Gauges that the library names `_total`, a suffix that OpenMetrics reserves for counters; they are of little use. */

@@ -2,11 +2,11 @@
  * The bus of one process: publishing calls every listener of the market, in the order of subscription. A listener that
  * throws crashes the process: a replica that missed a commit would have a wrong book.
  */
-import type { Bus, MarketListener } from './bus.ts'
+import type { Bus, MarketListener, OnRequestCommit } from './bus.ts'
 
 export function createMemoryBus(): Bus {
   const listeners = new Map<string, MarketListener[]>()
-  const sequencers = new Map<string, () => void>()
+  const sequencers = new Map<string, OnRequestCommit>()
   return {
     publish(message) {
       for (const listener of listeners.get(message.market) ?? []) listener(message)
@@ -20,9 +20,9 @@ export function createMemoryBus(): Bus {
         )
       }
     },
-    requestCommit(market) {
+    requestCommit(market, laterThanMilliseconds) {
       const onRequestCommit = sequencers.get(market)
-      onRequestCommit?.()
+      onRequestCommit?.(laterThanMilliseconds)
       return onRequestCommit !== undefined
     },
     serve(market, onRequestCommit) {

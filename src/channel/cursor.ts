@@ -6,6 +6,19 @@
 import { createHash } from 'node:crypto'
 import type { ChannelType } from '../contract/channels.ts'
 
+/**
+ * One run of a market's sequencer, as a process sees it. Positions in a process continue over a change of the epoch; in a
+ * token they are counted from the beginning of the epoch, so that every process gives a position the same token.
+ */
+export interface Epoch {
+  /** As in commits; empty before the first. */
+  readonly id: string
+  /** The position in this process that is 0 in the epoch. */
+  readonly base: number
+}
+
+export const NO_EPOCH: Epoch = { id: '', base: 0 }
+
 /** Bytes of the digest that binds a token: two bindings have the same digest with a probability of 2^-48. */
 const BINDING_BYTES = 6
 
@@ -23,24 +36,29 @@ export class Cursors {
     this.#depth = depth
   }
 
-  /** The token of a position (0 or above) in the epoch. */
-  token(epoch: string, position: number): string {
-    return `${this.binding(epoch)}.${position}`
+  /** The token of a position in the epoch: one from its base on. */
+  token(epoch: Epoch, position: number): string {
+    return `${this.binding(epoch)}.${position - epoch.base}`
+  }
+
+  /** The token of the position of the previous message; undefined when that was of an earlier epoch. */
+  previousToken(epoch: Epoch, position: number): string | undefined {
+    return position <= epoch.base ? undefined : this.token(epoch, position)
   }
 
   /** The position of a token; undefined when it is not a token of this channel and epoch. */
-  position(epoch: string, token: string): number | undefined {
+  position(epoch: Epoch, token: string): number | undefined {
     const [binding, digits, ...rest] = token.split('.')
     if (binding !== this.binding(epoch) || rest.length > 0) return undefined
-    return /^(0|[1-9][0-9]{0,14})$/.test(digits ?? '') ? Number(digits) : undefined
+    return /^(0|[1-9][0-9]{0,14})$/.test(digits ?? '') ? epoch.base + Number(digits) : undefined
   }
 
   /** The first part of all tokens of an epoch. */
-  binding(epoch: string): string {
-    if (epoch !== this.#epoch) {
-      const bound = JSON.stringify([this.#market, this.#channel, this.#depth, epoch])
+  binding({ id }: Epoch): string {
+    if (id !== this.#epoch) {
+      const bound = JSON.stringify([this.#market, this.#channel, this.#depth, id])
       this.#binding = createHash('sha256').update(bound).digest().subarray(0, BINDING_BYTES).toString('base64url')
-      this.#epoch = epoch
+      this.#epoch = id
     }
     return this.#binding
   }

@@ -2,19 +2,17 @@
  * The last executions of a market, numbered from 1. The frame of each is made once per encoding, when it is first
  * needed; only the first frame of an extended subscription is its own. Lagging subscribers read the frames from here.
  * An execution that the log has dropped is lost to them, and so is one that the source missed: a miss takes a number,
- * and everything older than the newest miss counts as dropped. Nothing is skipped silently: the log reports its first
- * number, and a subscriber before it has to be closed.
+ * and everything older than the newest miss counts as dropped. So does everything of an earlier epoch, because nothing
+ * proves that the sequencers of two epochs have all executions between them. Nothing is skipped silently: the log
+ * reports its first number, and a subscriber before it has to be closed.
  */
-import type { Execution, MarketDefinition } from '../market/event.ts'
-import type { Commit } from './bus.ts'
-import { Cursors } from './cursor.ts'
+import type { MarketDefinition } from '../market/event.ts'
+import type { Commit, KeptExecution, MarketState } from './bus.ts'
+import { Cursors, NO_EPOCH } from './cursor.ts'
 import { BASE, type Encoding, executionText, extendedExecutionText, extendedText, textFrame } from './frame.ts'
 
-interface Entry {
-  readonly execution: Execution
-  /** Version and time of its commit. */
-  readonly version: number
-  readonly commitMilliseconds: number
+/** Its version is that in this process. */
+interface Entry extends KeptExecution {
   readonly frames: [base: Buffer | undefined, extended: Buffer | undefined]
 }
 
@@ -24,7 +22,7 @@ export class ExecutionLog {
   /** A ring: number n is at (n - 1) modulo the size; undefined = a miss. */
   readonly #entries: (Entry | undefined)[] = []
   readonly #cursors: Cursors
-  #epoch = ''
+  #epoch = NO_EPOCH
   #lastNumber = 0
   #missNumber = 0
   /** Version of the newest execution or miss that is not kept; 0 = all are kept. */
@@ -51,14 +49,50 @@ export class ExecutionLog {
     return this.#missNumber
   }
 
-  append(commit: Commit): void {
-    this.#epoch = commit.epoch
-    const { executions, version, milliseconds, missedAt } = commit
+  /** Number of the newest execution or miss within the epoch. */
+  get epochNumber(): number {
+    return this.#lastNumber - this.#epoch.base
+  }
+
+  /** `version`: that of the commit in this process. Returns how many numbers were added. */
+  append(commit: Commit, version: number): number {
+    const before = this.#lastNumber
+    const { executions, milliseconds, missedAt } = commit
+    if (commit.epoch !== this.#epoch.id) this.#beginEpoch(commit.epoch, 0, version)
     for (const [place, execution] of executions.entries()) {
       if (place === missedAt) this.#appendMiss(version)
       this.#append({ execution, version, commitMilliseconds: milliseconds, frames: [undefined, undefined] })
     }
     if (missedAt === executions.length) this.#appendMiss(version)
+    return this.#lastNumber - before
+  }
+
+  /**
+   * Continues with the executions of a state. `version`: that of the state in this process. Executions between the last
+   * one and the first of the state are missing, which is a miss. Returns how many numbers were added.
+   */
+  continueFrom({ epoch, executions, executionNumber, ...state }: MarketState, version: number): number {
+    const before = this.#lastNumber
+    const first = executionNumber - executions.length
+    if (epoch !== this.#epoch.id) this.#beginEpoch(epoch, first, version)
+    const known = this.epochNumber - first
+    if (known < 0) {
+      this.#lastNumber = this.#epoch.base + first - 1
+      this.#appendMiss(version - state.version + (executions[0]?.version ?? state.version))
+    }
+    const versionBase = version - state.version
+    for (const kept of executions.slice(Math.max(0, known))) {
+      this.#append({ ...kept, version: versionBase + kept.version, frames: [undefined, undefined] })
+    }
+    return this.#lastNumber - before
+  }
+
+  /** The executions that are kept after a number of the epoch. */
+  since(epochNumber: number): Pick<Entry, 'execution' | 'version' | 'commitMilliseconds'>[] {
+    const kept: Entry[] = []
+    const first = Math.max(this.#epoch.base + epochNumber + 1, this.firstNumber)
+    for (let number = first; number <= this.#lastNumber; number++) kept.push(this.at(number) as Entry)
+    return kept
   }
 
   /** Identifies an execution whose source gives it no identifier. */
@@ -101,6 +135,18 @@ export class ExecutionLog {
     const number = this.#cursors.position(this.#epoch, cursor)
     if (number === undefined || number > this.#lastNumber || number + 1 < this.firstNumber) return undefined
     return number
+  }
+
+  /** `epochNumber`: that of the last execution before those that follow. */
+  #beginEpoch(id: string, epochNumber: number, version: number): void {
+    // Without anything before there is no subscriber that could have missed something.
+    if (this.#epoch === NO_EPOCH) {
+      this.#lastNumber = epochNumber
+      this.#missNumber = epochNumber
+    } else {
+      this.#appendMiss(version)
+    }
+    this.#epoch = { id, base: this.#lastNumber - epochNumber }
   }
 
   #append(entry: Entry | undefined): void {

@@ -7,13 +7,13 @@
  * message with executions only, up to those of version v, has the number 4v - 3. A version without anything to publish
  * has no message; its book is that of the last version that has one.
  */
-import type { Commit } from './bus.ts'
-import { Cursors } from './cursor.ts'
+import { Cursors, type Epoch, NO_EPOCH } from './cursor.ts'
 
 /** Versions whose messages are remembered: a lagging or throttled session names an older one rarely. */
 const VERSIONS_KEPT = 1_024
 
 const NUMBERS_PER_VERSION = 4
+const NOT_KNOWN = -1
 
 /** A position that a relay resumes from. */
 export interface PublicationPosition {
@@ -26,10 +26,13 @@ export interface PublicationPosition {
 
 export class PublicationLog {
   readonly #cursors: Cursors
-  #epoch = ''
+  #epoch = NO_EPOCH
   #version = 0
   #publishedVersion = 0
-  /** Rings: at a version modulo the size, the last version up to it with a message, and the origin of its book. */
+  /**
+   * Rings: at a version modulo the size, the last version up to it with a message (NOT_KNOWN for a version that was
+   * skipped), and the origin of its book.
+   */
   readonly #publishedVersions = new Float64Array(VERSIONS_KEPT)
   readonly #origins: (string | undefined)[] = []
 
@@ -37,9 +40,15 @@ export class PublicationLog {
     this.#cursors = new Cursors(market, 'publication', 0)
   }
 
-  /** `isPublished`: whether the commit has a message. */
-  append({ epoch, version, origin }: Commit, isPublished: boolean): void {
+  /** `version`: that in this process, of `epoch`. `isPublished`: whether the commit or the state has a message. */
+  append(origin: string | undefined, epoch: Epoch, version: number, isPublished: boolean): void {
+    if (epoch.id !== this.#epoch.id) this.#publishedVersion = epoch.base
     this.#epoch = epoch
+    const skipped = Math.max(this.#version + 1, version - VERSIONS_KEPT)
+    for (let between = skipped; between < version; between++) {
+      this.#publishedVersions[between % VERSIONS_KEPT] = NOT_KNOWN
+      this.#origins[between % VERSIONS_KEPT] = undefined
+    }
     this.#version = version
     if (isPublished) this.#publishedVersion = version
     this.#publishedVersions[version % VERSIONS_KEPT] = this.#publishedVersion
@@ -51,19 +60,19 @@ export class PublicationLog {
    * own message has or would have.
    */
   seqAt(version: number): number {
-    return NUMBERS_PER_VERSION * (this.#publishedAt(version) ?? version)
+    return NUMBERS_PER_VERSION * ((this.#publishedAt(version) ?? version) - this.#epoch.base)
   }
 
   /** Number of a message with executions only, up to those of a version. */
   executionSeq(version: number): number {
-    return NUMBERS_PER_VERSION * (version - 1) + 1
+    return NUMBERS_PER_VERSION * (version - this.#epoch.base - 1) + 1
   }
 
   /** The origin of the book of a version, `EPOCH.SEQ`; undefined when it is no longer known. */
   originAt(version: number): string | undefined {
     const published = this.#publishedAt(version)
     if (published === undefined) return undefined
-    return this.relayedOriginAt(version) ?? this.#cursors.token(this.#epoch, NUMBERS_PER_VERSION * published)
+    return this.relayedOriginAt(version) ?? `${this.epochText}.${this.seqAt(published)}`
   }
 
   /** The origin of the book of a version where another publication feeds the market; undefined where none does. */
@@ -78,9 +87,10 @@ export class PublicationLog {
 
   /** The position that `EPOCH.SEQ` names; undefined for another epoch, or a number that no message has. */
   resumable(text: string): PublicationPosition | undefined {
-    const seq = this.#cursors.position(this.#epoch, text)
+    const { id, base } = this.#epoch
+    const seq = this.#cursors.position({ id, base: 0 }, text)
     if (seq === undefined || seq === 0) return undefined
-    const version = Math.ceil(seq / NUMBERS_PER_VERSION)
+    const version = base + Math.ceil(seq / NUMBERS_PER_VERSION)
     const kind = seq % NUMBERS_PER_VERSION
     if (version > this.#version || kind > 1) return undefined
     return { seq, version, hasBook: kind === 0 }
@@ -88,6 +98,7 @@ export class PublicationLog {
 
   #publishedAt(version: number): number | undefined {
     if (version > this.#version || version <= this.#version - VERSIONS_KEPT) return undefined
-    return this.#publishedVersions[version % VERSIONS_KEPT]
+    const published = this.#publishedVersions[version % VERSIONS_KEPT] as number
+    return published >= this.#epoch.base ? published : undefined
   }
 }

@@ -6,6 +6,7 @@
  */
 import { type KeyObject, sign } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { RECEIPT_TYPE } from '../contract/receipt.ts'
 
 /** Signatures per event-loop tick: 1 to 2 ms. */
@@ -79,4 +80,12 @@ export class ReceiptSigner {
 
 function encode(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url')
+}
+
+export function createReceiptCounter(registry: MetricsRegistry): Counter {
+  return new Counter({
+    name: 'tidegate_receipts_signed_total',
+    help: 'Receipts of books that were signed',
+    registers: [registry],
+  })
 }

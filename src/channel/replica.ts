@@ -1,11 +1,15 @@
 /**
  * One market rebuilt from the bus: the full book, the views with their journals, the recent executions, and the top of
- * the book. It applies every commit in order and reports to its listeners what changed in each view. A gap in the
- * versions, or another epoch, is a bug of the bus and crashes.
+ * the book. It applies every commit in order and reports to its listeners what changed in each view. A state that the
+ * bus repairs a gap with is applied as one commit: the difference between the two books. With another epoch the book
+ * starts over, as soon as the epoch has one; until then the last book stays. A gap in the versions is a bug of the bus
+ * and crashes.
+ *
+ * Versions are counted on over a change of the epoch; `epoch.base` is what a version of the epoch is counted from.
  */
 import { assert } from '../base/assert.ts'
 import type { Instant } from '../base/clock.ts'
-import { Book } from '../market/book.ts'
+import { Book, levelsOf } from '../market/book.ts'
 import {
   type AppliedChange,
   ASK,
@@ -16,10 +20,12 @@ import {
   type Side,
 } from '../market/event.ts'
 import { View } from '../market/view.ts'
-import type { Bus, Commit } from './bus.ts'
+import type { Bus, Commit, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
+import { type Epoch, NO_EPOCH } from './cursor.ts'
 import { ExecutionLog } from './execution-log.ts'
 import type { TopOfBook } from './frame.ts'
 import { PublicationLog } from './publication-log.ts'
+import { SkippedVersions } from './skipped-versions.ts'
 
 /** The changes of one commit, as subscribers receive them. */
 export interface ViewCommit {
@@ -50,6 +56,20 @@ export interface ReplicaOptions {
 /** Changes of the top whose versions are remembered. */
 const TOP_VERSIONS_KEPT = 4_096
 
+/** What the bus says of a version. */
+type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string }
+
+interface Movement {
+  /** How the book changed; undefined = it was replaced. */
+  readonly applied: readonly AppliedChange[] | undefined
+  /** Whether it is the first book of an epoch. */
+  readonly begins: boolean
+  /** Numbers added to the execution log. */
+  readonly executionCount: number
+  /** Whether it is published also if nothing of the book or the executions changed. */
+  readonly isPublished: boolean
+}
+
 const NO_CHANGES: ReadonlyMap<number, readonly LevelChange[]> = new Map()
 
 export class Replica {
@@ -62,9 +82,12 @@ export class Replica {
   readonly #openViews = new Map<number, View>()
   readonly #listeners = new Set<ReplicaListener>()
   readonly #endSubscription: () => void
-  #epoch = ''
+  /** That of the book. Commits of a later one that has no book yet are followed as well. */
+  #epoch = NO_EPOCH
+  #followedEpoch = NO_EPOCH
   #instant: Instant = { milliseconds: 0, nanoseconds: 0 }
   #receivedMilliseconds = 0
+  readonly #skipped = new SkippedVersions()
   #top: TopOfBook = { bid: undefined, ask: undefined }
   #topNumber = 0
   /** A ring: the version that made the top of number n is at n modulo the size. */
@@ -83,16 +106,18 @@ export class Replica {
     this.publication = new PublicationLog(options.market.symbol)
     this.#endSubscription = options.bus.subscribe(options.market.symbol, (message) => {
       if (message.type === 'commit') this.#follow(message)
+      else if (message.type === 'state') this.#replace(message)
+      else if (message.type === 'withdrawal') this.#withdraw(message)
       else this.#setStatus(message.live, message.reason)
     })
   }
 
-  /** Epoch of the commits; empty before the first. */
-  get epoch(): string {
+  /** Epoch of the book; that of the first commit before there is a book. */
+  get epoch(): Epoch {
     return this.#epoch
   }
 
-  /** Version of the last commit; 0 before the first. */
+  /** Version of the last commit in this process; 0 before the first. */
   get version(): number {
     return this.view.version
   }
@@ -105,6 +130,11 @@ export class Replica {
   /** When the first source message of the last commit arrived: wall clock, milliseconds with fractions. */
   get receivedMilliseconds(): number {
     return this.#receivedMilliseconds
+  }
+
+  /** Whether the market was followed at a version; false for those that a state skipped. */
+  hasFollowed(version: number): boolean {
+    return !this.#skipped.has(version)
   }
 
   get top(): TopOfBook {
@@ -192,25 +222,118 @@ export class Replica {
     this.#listeners.clear()
   }
 
+  /**
+   * Everything about the market now, for a follower that has the executions up to a number of an epoch: with those after
+   * it, if it is the present epoch. Undefined before the first commit.
+   */
+  state(epoch: string, executionNumber: number): MarketState | undefined {
+    const { id, base } = this.#followedEpoch
+    if (id === '') return undefined
+    const hasBook = this.#epoch.id === id && this.#hasBook
+    const origin = this.publication.relayedOriginAt(this.version)
+    return {
+      type: 'state',
+      market: this.market.symbol,
+      epoch: id,
+      version: this.version - base,
+      ...this.#instant,
+      receivedMilliseconds: this.#receivedMilliseconds,
+      levels: hasBook ? levelsOf(this.#book) : [],
+      hasBook,
+      isWithdrawn: hasBook && this.#isWithdrawn,
+      live: this.#live,
+      reason: this.#reason,
+      executionNumber: this.executions.epochNumber,
+      executions: epoch === id ? this.#executionsSince(executionNumber) : [],
+      ...(origin === undefined ? {} : { origin }),
+      ...(this.#instrument === undefined ? {} : { instrument: this.#instrument }),
+    }
+  }
+
+  #executionsSince(epochNumber: number): KeptExecution[] {
+    const { base } = this.#followedEpoch
+    return this.executions
+      .since(epochNumber)
+      .map(({ execution, version, commitMilliseconds }) => ({ execution, version: version - base, commitMilliseconds }))
+  }
+
   #follow(commit: Commit): void {
-    assert(this.#epoch === '' || commit.epoch === this.#epoch, 'the epoch of a market changed')
-    assert(commit.version === this.version + 1, 'a commit is missing')
-    this.#epoch = commit.epoch
-    this.#instant = { milliseconds: commit.milliseconds, nanoseconds: commit.nanoseconds }
-    this.#receivedMilliseconds = commit.receivedMilliseconds
+    const version = this.version + 1
+    if (commit.epoch !== this.#followedEpoch.id) this.#beginEpoch(commit.epoch, version - 1)
+    assert(commit.version === version - this.#followedEpoch.base, 'a commit is missing')
+    const begins = commit.beginsBook === true && this.#epoch !== this.#followedEpoch
+    if (begins) this.#epoch = this.#followedEpoch
     this.#isWithdrawn ||= commit.withdraws === true
     const { instrument } = commit
     if (instrument !== undefined) this.#instrument = instrument ?? undefined
-    const startsOver = commit.book !== undefined
-    const applied = startsOver ? undefined : this.#book.apply(commit.changes)
-    if (commit.book !== undefined) this.#book.replace(commit.book)
-    const changes = move(this.view, commit.version, applied)
-    const changesAt = this.#moveOpenViews(commit.version, applied)
-    const topChanged = (startsOver || changes.length > 0) && this.#moveTop(commit.version)
-    const { lastNumber } = this.executions
-    this.executions.append(commit)
-    const executionCount = this.executions.lastNumber - lastNumber
-    this.publication.append(commit, startsOver || changes.length + executionCount > 0 || instrument !== undefined)
+    const book = commit.book ?? (begins ? commit.changes : undefined)
+    const applied = book === undefined ? this.#book.apply(commit.changes) : this.#startOver(book)
+    const executionCount = this.executions.append(commit, version)
+    this.#move(commit, version, { applied, begins, executionCount, isPublished: instrument !== undefined })
+  }
+
+  #replace(state: MarketState): void {
+    const before = this.version
+    const isFirst = this.#followedEpoch === NO_EPOCH
+    if (state.epoch !== this.#followedEpoch.id) {
+      this.#beginEpoch(state.epoch, isFirst ? 0 : before + 1 - state.version)
+    }
+    const version = this.#followedEpoch.base + state.version
+    assert(version > before, 'a state is not later than what was followed')
+    this.#skipped.add(before, version)
+    this.#instrument = state.instrument
+    const begins = state.hasBook && (isFirst || this.#epoch !== this.#followedEpoch)
+    let applied: readonly AppliedChange[] | undefined = []
+    if (begins) {
+      this.#epoch = this.#followedEpoch
+      applied = this.#startOver(state.levels)
+    } else if (state.hasBook) {
+      applied = this.#book.replace(state.levels)
+    }
+    if (state.hasBook) {
+      this.#hasBook = true
+      this.#isWithdrawn = state.isWithdrawn
+    }
+    const executionCount = this.executions.continueFrom(state, version)
+    this.#move(state, version, { applied, begins, executionCount, isPublished: true })
+    this.#setStatus(state.live, state.reason)
+  }
+
+  /** The epoch of the empty book is of its own, so that no cursor leads from it to a book of the sequencer. */
+  #withdraw(withdrawal: MarketWithdrawal): void {
+    const { id, base } = this.#followedEpoch
+    const version = this.version + 1
+    this.#followedEpoch = { id, base: base + 1 }
+    this.#epoch = { id: `${id} withdrawn ${withdrawal.milliseconds}`, base: version - 1 }
+    this.#isWithdrawn = true
+    const applied = this.#startOver([])
+    this.#move(withdrawal, version, { applied, begins: true, executionCount: 0, isPublished: true })
+  }
+
+  #beginEpoch(id: string, base: number): void {
+    const isFirst = this.#followedEpoch === NO_EPOCH
+    assert(id > this.#followedEpoch.id, 'an epoch is not later than the one before')
+    this.#followedEpoch = { id, base }
+    if (isFirst) this.#epoch = this.#followedEpoch
+  }
+
+  /** Replaces the book, without a difference to the one before. */
+  #startOver(levels: readonly LevelChange[]): undefined {
+    this.#book.replace(levels)
+    return undefined
+  }
+
+  /** Moves everything that is derived from the book to a version, and reports it. */
+  #move(followed: Followed, version: number, { applied, begins, executionCount, isPublished }: Movement): void {
+    const { milliseconds, nanoseconds, receivedMilliseconds = milliseconds } = followed
+    this.#instant = { milliseconds, nanoseconds }
+    this.#receivedMilliseconds = receivedMilliseconds
+    const startsOver = applied === undefined
+    const changes = move(this.view, version, applied)
+    const changesAt = this.#moveOpenViews(version, applied)
+    const topChanged = (startsOver || changes.length > 0) && this.#moveTop(version, begins)
+    const hasMessage = startsOver || changes.length + executionCount > 0 || isPublished
+    this.publication.append(followed.origin, this.#followedEpoch, version, hasMessage)
     const viewCommit = { changes, changesAt, topChanged, executionCount, startsOver }
     for (const listener of this.#listeners) listener.onCommit(viewCommit)
   }
@@ -222,11 +345,12 @@ export class Replica {
     return changesAt
   }
 
-  #moveTop(version: number): boolean {
+  /** `isNew`: the top counts as changed, because its cursor has to be of the new epoch. */
+  #moveTop(version: number, isNew: boolean): boolean {
     const bid = this.#best(BID)
     const ask = this.#best(ASK)
     const same = sameLevel(bid, this.#top.bid) && sameLevel(ask, this.#top.ask)
-    if (same) return false
+    if (same && !isNew) return false
     this.#top = { bid, ask }
     this.#topNumber += 1
     this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] = version

@@ -13,7 +13,7 @@ import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Scaled } from '../base/decimal.ts'
 import type { Log } from '../base/log.ts'
-import { Book } from '../market/book.ts'
+import { Book, levelsOf } from '../market/book.ts'
 import {
   type AppliedChange,
   ASK,
@@ -24,7 +24,6 @@ import {
   type MarketDefinition,
   type MarketEvent,
 } from '../market/event.ts'
-import { levelsAfter } from '../market/view.ts'
 import type { Bus } from './bus.ts'
 import { PHASES, type PhaseName } from './phases.ts'
 import type { CommitTotals, SequencerMetrics } from './sequencer-metrics.ts'
@@ -37,7 +36,7 @@ const CLOCK_SKEW_WARNED_MILLISECONDS = 1_000
 
 export interface SequencerOptions {
   readonly market: MarketDefinition
-  /** Identifies this run of the sequencer; unique among all sequencers the market ever has. */
+  /** Identifies this run of the sequencer: greater, as text, than that of every earlier one of the market. */
   readonly epoch: string
   readonly bus: Bus
   readonly clock: Clock
@@ -95,7 +94,8 @@ export class Sequencer {
     totals.set(options.market.symbol, this.#totals)
     options.metrics.violations.inc({ market: options.market.symbol }, 0)
     options.metrics.missedExecutions.inc({ market: options.market.symbol }, 0)
-    this.#endService = options.bus.serve(options.market.symbol, () => {
+    this.#endService = options.bus.serve(options.market.symbol, (laterThanMilliseconds = 0) => {
+      this.#lastMilliseconds = Math.max(this.#lastMilliseconds, laterThanMilliseconds)
       this.#requested.commit = true
       this.#scheduleCommit()
     })
@@ -203,7 +203,12 @@ export class Sequencer {
     const before = this.#phase
     this.#phase = PHASES[before].onLost
     if (before === 'live' || before === 'replacing') this.#withdrawLater()
-    this.#options.bus.publish({ type: 'status', market: this.#options.market.symbol, live: false, reason })
+    this.#publishStatus(false, reason)
+  }
+
+  #publishStatus(live: boolean, reason: string): void {
+    const { bus, market, epoch } = this.#options
+    bus.publish({ type: 'status', market: market.symbol, epoch, version: this.#version, live, reason })
   }
 
   #withdrawLater(): void {
@@ -282,6 +287,7 @@ export class Sequencer {
     this.#totals.commits += 1
     const startsOver = (trusted || withdraws) && this.#requested.wholeBook
     if (startsOver) this.#requested.wholeBook = false
+    const beginsBook = goesLive && this.#phase === 'opening'
     if (goesLive) this.#phase = 'live'
     if (withdraws) this.#phase = 'withdrawn'
     bus.publish({
@@ -295,13 +301,14 @@ export class Sequencer {
       executions,
       ...(missedAt === undefined ? {} : { missedAt }),
       executionNumber: this.#executionNumber,
-      ...(startsOver ? { book: wholeBook(this.#book) } : {}),
+      ...(startsOver ? { book: levelsOf(this.#book) } : {}),
+      ...(beginsBook ? { beginsBook } : {}),
       ...(withdraws ? { withdraws } : {}),
       ...(this.#committedOrigin === undefined ? {} : { origin: this.#committedOrigin }),
       ...(this.#isInstrumentCommitted ? {} : { instrument: this.#instrument ?? null }),
     })
     this.#isInstrumentCommitted = true
-    if (goesLive) bus.publish({ type: 'status', market: market.symbol, live: true, reason: '' })
+    if (goesLive) this.#publishStatus(true, '')
   }
 
   /** Whether the book may be committed. A crossed one is a violation, after which the phase has changed. */
@@ -348,8 +355,4 @@ export class Sequencer {
     this.#lastMilliseconds = milliseconds
     return { milliseconds, nanoseconds: skew === 0 ? wall.nanoseconds : 0 }
   }
-}
-
-function wholeBook(book: Book): LevelChange[] {
-  return ([BID, ASK] as const).flatMap((side) => levelsAfter(book, 0, side, undefined, Number.POSITIVE_INFINITY))
 }

@@ -245,6 +245,7 @@ export class ViewFeed {
   resumable(cursor: string): number | undefined {
     const version = this.#cursors.position(this.#replica.epoch, cursor)
     if (version === undefined || version === 0 || version > this.view.version) return undefined
+    if (!this.#replica.hasFollowed(version)) return undefined
     return this.view.commitsSince(version) === 'too-old' ? undefined : version
   }
 
@@ -316,7 +317,7 @@ export class ViewFeed {
 
   #stream(changeVersion: number, prevCursor: number, covers: number): StreamMember {
     const { epoch } = this.#replica
-    const prev = prevCursor === NONE ? undefined : this.#cursors.token(epoch, prevCursor)
+    const prev = prevCursor === NONE ? undefined : this.#cursors.previousToken(epoch, prevCursor)
     return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers }
   }
 

@@ -96,7 +96,7 @@ function compare(
 ) {
   const time = nanosecondText(commit.milliseconds, commit.nanoseconds)
   for (const { depth, cursors: ofDepth } of cursors) {
-    for (const listed of receipts.of(definition.symbol, ofDepth.token(commit.epoch, commit.version))) {
+    for (const listed of receipts.of(definition.symbol, ofDepth.token({ id: commit.epoch, base: 0 }, commit.version))) {
       const { receipt } = listed
       const isSameScale =
         receipt.price_decimals === definition.priceDecimals && receipt.amount_decimals === definition.amountDecimals

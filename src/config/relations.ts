@@ -43,6 +43,12 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => (config['http.tls.cert_file'] === '') === (config['http.tls.key_file'] === ''),
   },
   {
+    key: 'gateway.processes',
+    other: 'http.tls.cert_file',
+    rule: 'must be 0 while http.tls.cert_file is set: only an unencrypted connection can be handed to another process, so let a proxy terminate TLS',
+    holds: (config) => config['gateway.processes'] === 0 || config['http.tls.cert_file'] === '',
+  },
+  {
     key: 'http.unfinished_bytes_max',
     other: 'http.header_bytes_max',
     rule: 'must be at least 8 times http.header_bytes_max: a few large heads must not use it up',

@@ -122,6 +122,16 @@ export function optionalInteger(common: Common<number | ''> & { min: number; max
   })
 }
 
+/** A whole number, or the word `auto`. */
+export function integerOrAuto(common: Common<number> & { min: number; max: number }): Setting<number | 'auto'> {
+  const number = integer(common)
+  return setting<number | 'auto'>(common, `${number.accepts}, or auto`, (value) => {
+    if (value === 'auto') return 'auto'
+    const reading = number.read(value)
+    return 'value' in reading ? reading.value : undefined
+  })
+}
+
 /** A duration in seconds with up to three fraction digits. */
 export function seconds(common: Common<number> & { min: number; max: number }): Setting<number> {
   return fraction(common, 'seconds')

@@ -9,6 +9,7 @@ import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
+import { GATEWAY_SETTINGS } from './settings/gateway.ts'
 import { HTTP_SETTINGS } from './settings/http.ts'
 import { INGEST_SETTINGS } from './settings/ingest.ts'
 import { MARKETS_SETTINGS } from './settings/markets.ts'
@@ -36,6 +37,7 @@ export const SETTINGS = {
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,
   ...STREAM_SETTINGS,
+  ...GATEWAY_SETTINGS,
   ...RECEIPTS_SETTINGS,
   ...RECORDING_SETTINGS,
   ...PROCESS_SETTINGS,

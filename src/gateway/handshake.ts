@@ -2,7 +2,7 @@
  * The ordered checks of a handshake, each a small function that accepts or refuses. They never read the store, so
  * handshakes work while it is unavailable. A refusal is an HTTP response before the upgrade.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { authenticateBearer } from '../auth/bearer-authentication.ts'
 import type { Directory } from '../auth/directory.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
@@ -31,6 +31,8 @@ export interface HandshakeContext {
   connections(): number
   connectionsOfClient(clientId: string): number
   isDraining(): boolean
+  /** Whether there is a process that can serve the connection. */
+  isReady(): boolean
 }
 
 /** The checks of the request itself: head, path, then upgrade. */
@@ -112,6 +114,7 @@ function refuseCapacity(token: AccessToken, context: HandshakeContext): Problem 
     return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
   if (context.isDraining()) return handshakeUnavailable('the node is shutting down')
+  if (!context.isReady()) return handshakeUnavailable('no gateway process is ready')
   if (context.connections() >= context.connectionsMax())
     return handshakeUnavailable('the node has reached its limit of connections')
   return undefined
@@ -123,4 +126,18 @@ function isSubprotocol(name: string): boolean {
 
 function notLoaded(): Problem {
   return handshakeUnavailable('the directory of clients is not loaded yet')
+}
+
+/** The headers that the WebSocket handshake reads, without the token that a browser sends among the subprotocols. */
+export function handshakeHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const needed = ['upgrade', 'connection', 'sec-websocket-key', 'sec-websocket-version', 'sec-websocket-protocol']
+  const kept: Record<string, string> = {}
+  for (const name of needed) {
+    const value = headers[name]
+    if (typeof value === 'string') kept[name] = value
+  }
+  const names = kept['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? []
+  const offered = names.filter((name) => !name.startsWith(BEARER_SUBPROTOCOL_PREFIX))
+  delete kept['sec-websocket-protocol']
+  return offered.length === 0 ? kept : { ...kept, 'sec-websocket-protocol': offered.join() }
 }

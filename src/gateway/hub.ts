@@ -61,6 +61,8 @@ export interface HubOptions {
   readonly receipts?: ReceiptSigner | undefined
   /** Returns a number in [0, 1); spreads the closes of a drain. */
   readonly random: () => number
+  /** Called when a session has ended. */
+  readonly onEnded?: (session: Session) => void
 }
 
 export class Hub implements SessionHost {
@@ -108,13 +110,19 @@ export class Hub implements SessionHost {
     return this.#sessions.all
   }
 
+  /** The session of an identifier, while it is open. */
+  session(id: string): Session | undefined {
+    for (const session of this.sessions) if (session.id === id) return session
+    return undefined
+  }
+
   connectionsOfClient(clientId: string): number {
     return this.#sessions.countOfClient(clientId)
   }
 
-  /** Creates the session of an accepted connection. */
-  open(transport: TransportPort, token: AccessToken): Session {
-    const session = new Session(this, transport, token)
+  /** Creates the session of an accepted connection. `id`: where it has one already. */
+  open(transport: TransportPort, token: AccessToken, id?: string): Session {
+    const session = new Session(this, transport, token, id)
     this.#sessions.add(session)
     this.#pings.add(session)
     return session
@@ -217,6 +225,7 @@ export class Hub implements SessionHost {
     this.#catchUpQueue.delete(session)
     this.#pings.remove(session)
     if (this.sessions.size === 0) this.#onEmpty?.()
+    this.#options.onEnded?.(session)
   }
 
   #createMarket(replica: Replica): MarketStream {

@@ -102,6 +102,11 @@ export class MarketStream {
     return this.#subscriptions
   }
 
+  /** Connections of clients with a subscription to any channel. */
+  get clientCount(): number {
+    return this.#subscriptions.filter(({ subscriber }) => subscriber.isClient).length
+  }
+
   get isThrottling(): boolean {
     return !this.#throttle.isEmpty
   }

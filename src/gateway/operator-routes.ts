@@ -16,14 +16,17 @@ import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import type { Page } from '../store/page.ts'
 import { pageInMemory } from '../store/page-memory.ts'
+import { type ConnectionDocument, connectionDocument } from './connection-document.ts'
+import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
-import type { Session } from './session.ts'
 
 export interface StreamOperatorRoutesOptions {
   readonly db: Db
   readonly hub: Hub
+  /** Where gateway processes serve the connections. */
+  readonly processes?: GatewayProcesses | undefined
   /** The recordings of this node; undefined when it records nothing. */
   readonly pastBooks?: PastBookReader | undefined
   /** The sources of a market. */
@@ -50,35 +53,78 @@ export function registerStreamOperatorRoutes(app: FastifyInstance, options: Stre
   registerMarketRoutes(app, options)
 }
 
-function registerConnectionRoutes(app: FastifyInstance, { db, hub }: StreamOperatorRoutesOptions): void {
+/** The connections of this node, in this process or in its gateway processes. */
+interface Connections {
+  readonly all: Iterable<Connection>
+  /** The documents of those that are still open. */
+  documents(connections: readonly Connection[]): Promise<ConnectionDocument[]>
+  close(connection: Connection): void
+}
+
+interface Connection {
+  readonly id: string
+  readonly token: { readonly clientId: string; readonly customerId: string }
+  readonly createdMilliseconds: number
+  readonly isOpen: boolean
+}
+
+function connectionsOf({ hub, processes }: StreamOperatorRoutesOptions): Connections {
+  const sessionOf = ({ id }: Connection) => hub.session(id)
+  if (processes === undefined) {
+    return {
+      all: hub.sessions,
+      documents: async (connections) =>
+        connections.flatMap((connection) => {
+          const session = sessionOf(connection)
+          return session === undefined ? [] : [connectionDocument(session)]
+        }),
+      close: (connection) => sessionOf(connection)?.close('operator'),
+    }
+  }
+  return {
+    all: processes.sessions,
+    async documents(connections) {
+      const documents = await processes.describe(connections.map(({ id }) => id))
+      return connections.flatMap(({ id }) => documents.get(id) ?? [])
+    },
+    close: ({ id }) => processes.close(id, 'operator'),
+  }
+}
+
+function registerConnectionRoutes(app: FastifyInstance, options: StreamOperatorRoutesOptions): void {
+  const connections = connectionsOf(options)
   app.get<{ Querystring: Static<typeof ConnectionQuery> }>(
     '/connections',
     { schema: { querystring: ConnectionQuery } },
     async ({ query }): Promise<Page<ConnectionDocument>> => {
       const { client_id, customer_id } = query
       const request = { ...readPageQuery(query), operation: 'connections', owner: 'operator' }
-      const page = pageInMemory(matching(hub.sessions, query), { ...request, filters: { client_id, customer_id } })
-      return { ...page, items: page.items.map(connectionDocument) }
+      const page = pageInMemory(matching(connections.all, query), { ...request, filters: { client_id, customer_id } })
+      return { ...page, items: await connections.documents(page.items) }
     },
   )
-  const closer = createCloser(db)
+  const closer = createCloser(options.db, connections)
   app.delete<{ Params: { id: string } }>('/connections/:id', async ({ params }) => {
     const id = params.id.toLowerCase()
-    for (const session of hub.sessions) if (session.id === id) return closer(session)
-    throw new Problem('not_found', 'there is no connection with this id on this node')
+    for (const connection of connections.all) if (connection.id === id) return closer(connection)
+    throw notFound()
   })
 }
 
+function notFound(): Problem {
+  return new Problem('not_found', 'there is no connection with this id on this node')
+}
+
 function* matching(
-  sessions: Iterable<Session>,
+  connections: Iterable<Connection>,
   filter: { readonly client_id?: string; readonly customer_id?: string },
-): Iterable<Session> {
-  for (const session of sessions) {
-    const { clientId, customerId } = session.token
-    if (!session.isOpen) continue
+): Iterable<Connection> {
+  for (const connection of connections) {
+    const { clientId, customerId } = connection.token
+    if (!connection.isOpen) continue
     if (filter.client_id !== undefined && filter.client_id.toLowerCase() !== clientId) continue
     if (filter.customer_id !== undefined && filter.customer_id.toLowerCase() !== customerId) continue
-    yield session
+    yield connection
   }
 }
 
@@ -86,32 +132,42 @@ function* matching(
  * Closes a connection with one audit row: a second request waits for the row of the first, and a closed connection is
  * not recorded again.
  */
-function createCloser(db: Db): (session: Session) => Promise<ConnectionDocument> {
-  const closings = new Map<Session, Promise<void>>()
-  const recordAndClose = async (session: Session): Promise<void> => {
-    const { client_id, customer_id, client_address } = connectionDocument(session)
+function createCloser(db: Db, connections: Connections): (connection: Connection) => Promise<ConnectionDocument> {
+  const closings = new Map<Connection, Promise<void>>()
+  const recordAndClose = async (connection: Connection, document: ConnectionDocument): Promise<void> => {
+    const { client_id, customer_id, client_address } = document
     const detail = { client_id, customer_id, client_address }
     await db.transaction((transaction) =>
-      writeAudit(transaction, { actor: ACTOR, action: 'connection.close', subject: session.id, detail }),
+      writeAudit(transaction, { actor: ACTOR, action: 'connection.close', subject: connection.id, detail }),
     )
-    session.close('operator')
+    connections.close(connection)
   }
-  return async (session) => {
-    const document = connectionDocument(session)
-    if (!session.isOpen) return document
-    let closing = closings.get(session)
+  return async (connection) => {
+    const [document] = await connections.documents([connection])
+    if (document === undefined) throw notFound()
+    if (!connection.isOpen) return document
+    let closing = closings.get(connection)
     if (closing === undefined) {
-      closing = recordAndClose(session).finally(() => closings.delete(session))
-      closings.set(session, closing)
+      closing = recordAndClose(connection, document).finally(() => closings.delete(connection))
+      closings.set(connection, closing)
     }
     await closing
     return document
   }
 }
 
-function registerMarketRoutes(app: FastifyInstance, { hub, sourcesOf, pastBooks }: StreamOperatorRoutesOptions): void {
+function registerMarketRoutes(
+  app: FastifyInstance,
+  { hub, processes, sourcesOf, pastBooks }: StreamOperatorRoutesOptions,
+): void {
   app.get('/markets', async (): Promise<{ items: MarketDocument[] }> => {
-    return { items: [...hub.markets].map((market) => marketDocument(market, sourcesOf(market.symbol))) }
+    const subscribers = (await processes?.measure())?.subscribers
+    return {
+      items: [...hub.markets].map((market) => ({
+        ...marketDocument(market, sourcesOf(market.symbol)),
+        subscribers: subscribers === undefined ? market.clientCount : (subscribers.get(market.symbol) ?? 0),
+      })),
+    }
   })
   app.get<{ Params: { symbol: string }; Querystring: Static<typeof BookQuery> }>(
     '/markets/:symbol/book',
@@ -136,24 +192,6 @@ function readDepth(text: string | undefined): number {
   const depth = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
   if (depth >= 1 && depth <= BOOK_DEPTH_MAX) return depth
   throw invalidRequest([{ parameter: 'depth', detail: `must be a whole number from 1 to ${BOOK_DEPTH_MAX}` }])
-}
-
-interface ConnectionDocument {
-  readonly id: string
-  readonly client_id: string
-  readonly customer_id: string
-  readonly client_address: string
-  /** Absent where none was selected: the base protocol. */
-  readonly subprotocol?: string
-  readonly created_at: string
-  /** Number of subscribed channels. */
-  readonly subscriptions: number
-  /** Whether it lags: it is above its high-water mark and gets conflated updates when it has drained. */
-  readonly behind: boolean
-  /** Bytes that wait in this process. */
-  readonly queued_bytes: number
-  /** Bytes written to its socket since it was opened. */
-  readonly bytes_out: number
 }
 
 interface LevelDocument {
@@ -217,23 +255,7 @@ interface BookDocument {
   readonly asks: readonly LevelDocument[]
 }
 
-function connectionDocument(session: Session): ConnectionDocument {
-  const { clientAddress, subprotocol, bytesWritten } = session.transport
-  return {
-    id: session.id,
-    client_id: session.token.clientId,
-    customer_id: session.token.customerId,
-    client_address: clientAddress,
-    ...(subprotocol === '' ? {} : { subprotocol }),
-    created_at: millisecondText(session.createdMilliseconds),
-    subscriptions: session.subscriptionCount,
-    behind: session.isLagging,
-    queued_bytes: session.queuedBytes,
-    bytes_out: bytesWritten,
-  }
-}
-
-function marketDocument(stream: MarketStream, sources: readonly ObservedSource[]): MarketDocument {
+function marketDocument(stream: MarketStream, sources: readonly ObservedSource[]): Omit<MarketDocument, 'subscribers'> {
   const { replica, state, stateSinceMilliseconds } = stream
   const { market, view, top, instant, version } = replica
   return {
@@ -249,7 +271,6 @@ function marketDocument(stream: MarketStream, sources: readonly ObservedSource[]
     ask_levels: view.levelCount(ASK),
     ...(top.bid === undefined ? {} : { best_bid: levelDocument(market, top.bid) }),
     ...(top.ask === undefined ? {} : { best_ask: levelDocument(market, top.ask) }),
-    subscribers: stream.subscriptions.filter(({ subscriber }) => subscriber.isClient).length,
   }
 }
 

@@ -72,8 +72,9 @@ export class PublicationChannel implements MarketChannel {
   subscribe(subscription: MarketSubscription, _state: ChannelState, { resume }: ChannelParams): boolean {
     const { publication, executions } = this.#replica
     const position = resume === undefined ? undefined : publication.resumable(resume)
-    const execution = position === undefined ? undefined : executions.numberAt(position.version)
-    const resumes = position !== undefined && execution !== undefined
+    const isKnown = position !== undefined && this.#replica.hasFollowed(position.version)
+    const execution = isKnown ? executions.numberAt(position.version) : undefined
+    const resumes = isKnown && execution !== undefined
     this.#progress.set(subscription, {
       book: resumes && position.hasBook ? position.version : NONE,
       execution: resumes ? execution : NONE,

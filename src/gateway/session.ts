@@ -53,7 +53,7 @@ export interface SessionHost extends RequestsHost {
 }
 
 export class Session implements OutboxOwner, Subscriber {
-  readonly id = newId()
+  readonly id: string
   readonly token: AccessToken
   /** When it was opened, milliseconds of the wall clock. */
   readonly createdMilliseconds: number
@@ -76,7 +76,8 @@ export class Session implements OutboxOwner, Subscriber {
   #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
 
-  constructor(host: SessionHost, transport: TransportPort, token: AccessToken) {
+  constructor(host: SessionHost, transport: TransportPort, token: AccessToken, id = newId()) {
+    this.id = id
     this.token = token
     this.#host = host
     this.#transport = transport

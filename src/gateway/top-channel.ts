@@ -45,7 +45,7 @@ export class TopChannel implements MarketChannel {
   subscribe(_subscription: MarketSubscription, state: ChannelState, { resume }: ChannelParams): boolean {
     const { epoch, version, topNumber } = this.#replica
     const cursor = resume === undefined ? undefined : this.#cursors.position(epoch, resume)
-    const isKnown = cursor !== undefined && cursor > 0 && cursor <= version
+    const isKnown = cursor !== undefined && cursor > 0 && cursor <= version && this.#replica.hasFollowed(cursor)
     const changes = isKnown ? this.#replica.topChangesSince(cursor) : 'too-old'
     state.position = changes === 'too-old' ? NONE : topNumber - changes
     state.cursor = changes === 'too-old' ? NONE : (cursor as number)
@@ -139,7 +139,7 @@ export class TopChannel implements MarketChannel {
     if (cached?.key === key) return cached.frame
     let text = topOfBookText(market, instant, top)
     if (encoding === EXTENDED) {
-      const prev = prevCursor === NONE ? undefined : this.#cursors.token(epoch, prevCursor)
+      const prev = prevCursor === NONE ? undefined : this.#cursors.previousToken(epoch, prevCursor)
       text = extendedText(text, { cursor: this.#cursors.token(epoch, topVersion), prev, covers })
     }
     const frame = textFrame(text)

@@ -54,6 +54,18 @@ export class Book {
   }
 }
 
+/** Every level, in book order. */
+export function levelsOf(book: Book): LevelChange[] {
+  const all: LevelChange[] = []
+  for (const side of [BID, ASK] as const) {
+    const levels = book.side(side)
+    for (let rank = 0; rank < levels.size; rank++) {
+      all.push({ side, price: levels.priceAt(rank), amount: levels.amountAt(rank) })
+    }
+  }
+  return all
+}
+
 /** Negative when `left` precedes `right` in book order, 0 when they are the same level. */
 export function compareLevels(left: LevelKey, right: LevelKey): number {
   if (left.side !== right.side) return left.side - right.side

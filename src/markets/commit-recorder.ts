@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
-import type { Bus, Commit, MarketMessage } from '../channel/bus.ts'
+import type { Bus, Commit, MarketMessage, MarketState } from '../channel/bus.ts'
 import { RecordedState } from '../feed/replay/recorded-state.ts'
 import type { EntryFacts, RecordedCommit } from '../feed/replay/recording.ts'
 import type { KeyframeState, RecordingWriter } from '../feed/replay/writer.ts'
@@ -28,6 +28,8 @@ interface Followed {
   readonly state: RecordedState
   /** The last commit of this tick: the message after it shows whether a snapshot made it. */
   held: Commit | undefined
+  /** Epoch and number of the last execution, to recognise executions that a state does not have. */
+  execution: { readonly epoch: string; readonly number: number } | undefined
   readonly end: () => void
 }
 
@@ -97,7 +99,7 @@ export class CommitRecorder {
   #start(definition: MarketDefinition, index: number): Followed {
     const state = new RecordedState('', this.nowMilliseconds)
     const end = this.#options.bus.subscribe(definition.symbol, (message) => this.#follow(followed, message))
-    const followed: Followed = { definition, index, state, held: undefined, end }
+    const followed: Followed = { definition, index, state, held: undefined, execution: undefined, end }
     return followed
   }
 
@@ -111,10 +113,38 @@ export class CommitRecorder {
       this.#record(followed, [{ type: 'lost', reason: message.reason }], {})
       return
     }
+    if (message.type === 'withdrawal') {
+      this.#record(followed, [NOTHING], { withdrawn: true })
+      return
+    }
+    if (message.type === 'state') {
+      this.#recordState(followed, message)
+      return
+    }
+    followed.execution = { epoch: message.epoch, number: message.executionNumber }
     followed.held = message
     if (this.#isReleaseScheduled) return
     this.#isReleaseScheduled = true
     this.#options.clock.endOfTick(() => this.releaseAll())
+  }
+
+  /** A repair of the bus: the book of its version, and the executions that came with it. */
+  #recordState(followed: Followed, state: MarketState): void {
+    const { epoch, executionNumber, executions, hasBook, live, reason } = state
+    const facts = factsOf(state)
+    const events: MarketEvent[] = hasBook ? [{ type: 'snapshot', levels: state.levels }] : []
+    const { execution } = followed
+    const isComplete = execution?.epoch === epoch && executionNumber - executions.length <= execution.number
+    if (execution !== undefined && !isComplete) {
+      events.push({ type: 'missed', reason: 'executions were missed when this was recorded' })
+    }
+    const missed = isComplete ? executions.slice(executions.length - (executionNumber - execution.number)) : executions
+    if (missed.length > 0) {
+      events.push({ type: 'update', changes: [], executions: missed.map((kept) => kept.execution) })
+    }
+    followed.execution = { epoch, number: executionNumber }
+    this.#record(followed, events.length > 0 ? events : [NOTHING], facts)
+    if (!live) this.#record(followed, [{ type: 'lost', reason }], facts)
   }
 
   /** The held commit was made by a snapshot. */
@@ -155,11 +185,12 @@ export class CommitRecorder {
 
 const NOTHING: MarketEvent = { type: 'update', changes: [], executions: [] }
 
-function factsOf(commit: Commit | undefined): EntryFacts {
+function factsOf(commit: Commit | MarketState | undefined): EntryFacts {
   if (commit === undefined) return {}
-  const { epoch, version, milliseconds, nanoseconds, withdraws } = commit
+  const { epoch, version, milliseconds, nanoseconds } = commit
   const recorded: RecordedCommit = { epoch, version, milliseconds, nanoseconds }
-  return withdraws === true ? { commit: recorded, withdrawn: true } : { commit: recorded }
+  const isWithdrawn = commit.type === 'commit' ? commit.withdraws === true : commit.isWithdrawn
+  return isWithdrawn ? { commit: recorded, withdrawn: true } : { commit: recorded }
 }
 
 /** The events that make a sequencer commit the same; none for a commit that was only requested. */

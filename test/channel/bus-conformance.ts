@@ -44,7 +44,7 @@ export function describeBus(name: string, open: () => Promise<BusUnderTest>): vo
       const { bus, settled } = await opening()
       const received: MarketMessage[] = []
       bus.subscribe('AAAUSD', (message) => received.push(message))
-      const status: MarketStatus = { type: 'status', market: 'AAAUSD', live: true, reason: '' }
+      const status: MarketStatus = { type: 'status', market: 'AAAUSD', epoch: 'e1', version: 1, live: true, reason: '' }
       const sent = [commitOf('AAAUSD', 1), status, commitOf('AAAUSD', 2), commitOf('AAAUSD', 3)]
       for (const message of sent) bus.publish(message)
       await settled()

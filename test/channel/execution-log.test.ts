@@ -19,12 +19,12 @@ function logWith(kept: number): LogWith {
     log,
     append(count, milliseconds = 0) {
       const executions = Array.from({ length: count }, () => ({ price: 100, amount: next++ }))
-      log.append({ ...commitOf('AAAUSD', 1), milliseconds, executions })
+      log.append({ ...commitOf('AAAUSD', 1), milliseconds, executions }, 1)
     },
     miss(count, missedAt) {
       const amountAt = (place: number) => next + place + (place < missedAt ? 0 : 1)
       const executions = Array.from({ length: count }, (_, place) => ({ price: 100, amount: amountAt(place) }))
-      log.append({ ...commitOf('AAAUSD', 1), milliseconds: 0, executions, missedAt })
+      log.append({ ...commitOf('AAAUSD', 1), milliseconds: 0, executions, missedAt }, 1)
       next += count + 1
     },
   }

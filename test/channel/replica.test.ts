@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Commit } from '../../src/channel/bus.ts'
+import type { Commit, KeptExecution, MarketState } from '../../src/channel/bus.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Replica, type ViewCommit } from '../../src/channel/replica.ts'
-import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
+import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
 import { testMarket } from '../support/stream-simulation.ts'
 import { commitOf } from './bus-conformance.ts'
 
@@ -25,8 +25,43 @@ function follow(depth = 2) {
       bus.publish({ ...commitOf('AAAUSD', version), changes, executions: [], ...more })
       return seen.at(-1) as ViewCommit
     },
-    status: (live: boolean, reason: string) => bus.publish({ type: 'status', market: 'AAAUSD', live, reason }),
+    status: (live: boolean, reason: string) =>
+      bus.publish({ type: 'status', market: 'AAAUSD', epoch: 'e1', version, live, reason }),
   }
+}
+
+const trades = (...ids: readonly string[]): Execution[] => ids.map((id) => ({ price: 1, amount: 1, id }))
+
+const kept = (version: number, ...ids: readonly string[]): KeptExecution[] =>
+  trades(...ids).map((execution) => ({ execution, version, commitMilliseconds: version }))
+
+function stateOf(version: number, more: Partial<MarketState>): MarketState {
+  return {
+    type: 'state',
+    market: 'AAAUSD',
+    epoch: 'e1',
+    version,
+    milliseconds: 1_767_225_800_000 + version,
+    nanoseconds: 1,
+    receivedMilliseconds: 1.5,
+    levels: [],
+    hasBook: true,
+    isWithdrawn: false,
+    live: false,
+    reason: 'gone',
+    executionNumber: 0,
+    executions: [],
+    ...more,
+  }
+}
+
+/** The executions that are kept. */
+function idsOf({ executions }: Replica): (string | undefined)[] {
+  const ids: (string | undefined)[] = []
+  for (let number = executions.firstNumber; number <= executions.lastNumber; number++) {
+    ids.push(executions.at(number).execution.id)
+  }
+  return ids
 }
 
 describe('a replica', () => {
@@ -135,12 +170,83 @@ describe('a replica', () => {
       [3, 'e1'],
       [1, 'e1'],
       [2, 'e2'],
+      [1, 'e0'],
     ] as const) {
       const { bus, commit, replica } = follow()
       commit([bid(100, 1)])
       expect(() => bus.publish({ ...commitOf('AAAUSD', version), epoch })).toThrow()
       expect(replica.version).toBe(1)
     }
+  })
+
+  test('applies a state inside an epoch as one commit: the difference, and the executions it lacks', () => {
+    const { bus, replica, commit, status, seen } = follow(3)
+    commit([bid(100, 1), bid(99, 2), ask(200, 4)], { executions: trades('a') })
+    status(true, '')
+    const state = stateOf(6, { levels: [bid(100, 1), bid(98, 7)], executionNumber: 3, executions: kept(4, 'b', 'c') })
+    bus.publish(state)
+    expect(seen.at(-2)).toEqual({
+      changes: [bid(99, 0), bid(98, 7), ask(200, 0)],
+      topChanged: true,
+      changesAt: new Map(),
+      executionCount: 2,
+      startsOver: false,
+    })
+    expect([replica.version, replica.view.changesSince(1)]).toEqual([6, [bid(99, 0), bid(98, 7), ask(200, 0)]])
+    expect(idsOf(replica)).toEqual(['a', 'b', 'c'])
+    expect([1, 2, 5, 6].map((version) => replica.hasFollowed(version))).toEqual([true, false, false, true])
+    expect(replica.state('e1', 1)).toEqual(state)
+    expect(() => bus.publish(stateOf(6, {}))).toThrow('not later')
+  })
+
+  test('counts executions that a state does not have as a miss', () => {
+    const { bus, replica, commit, seen } = follow()
+    commit([], { executions: trades('a') })
+    bus.publish(stateOf(6, { executionNumber: 4, executions: kept(4, 'd') }))
+    expect(seen.at(-2)).toMatchObject({ executionCount: 3 })
+    expect([replica.executions.missNumber, idsOf(replica)]).toEqual([3, ['d']])
+  })
+
+  test('keeps the book of an epoch until the next one has a book, and starts over with that', () => {
+    const { bus, replica, commit, status, seen } = follow()
+    commit([bid(100, 1)], { executions: trades('a') })
+    status(true, '')
+    status(false, 'gone')
+    bus.publish({ ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [], executions: trades('b') })
+    expect(seen.at(-1)).toMatchObject({ changes: [], startsOver: false, executionCount: 2 })
+    expect([replica.version, replica.epoch.id, idsOf(replica)]).toEqual([2, 'e1', ['b']])
+    expect(replica.view.levels()).toEqual([bid(100, 1)])
+    expect(replica.state('e2', 1)).toMatchObject({ epoch: 'e2', version: 1, hasBook: false, levels: [] })
+    const top = replica.topNumber
+    const book = [bid(100, 1), ask(200, 1)]
+    bus.publish({ ...commitOf('AAAUSD', 2), epoch: 'e2', changes: book, executions: [], beginsBook: true })
+    expect(seen.at(-1)).toMatchObject({ changes: [], startsOver: true, topChanged: true })
+    expect([replica.version, replica.epoch, replica.view.levels()]).toEqual([3, { id: 'e2', base: 1 }, book])
+    expect([replica.topNumber, replica.topVersion, replica.view.changesSince(2)]).toEqual([top + 1, 3, 'too-old'])
+  })
+
+  test('a top that is the same in the next epoch counts as changed: its cursor is of that epoch', () => {
+    const { bus, replica, commit } = follow()
+    commit([bid(100, 1)])
+    bus.publish({ ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [bid(100, 1)], executions: [], beginsBook: true })
+    expect([replica.topNumber, replica.topVersion]).toEqual([2, 2])
+  })
+
+  test('a withdrawn book is of an epoch of its own, and the next state starts over', () => {
+    const { bus, replica, commit, status, seen } = follow()
+    commit([bid(100, 1)], { executions: trades('a') })
+    status(true, '')
+    status(false, 'gone')
+    bus.publish({ type: 'withdrawal', market: 'AAAUSD', milliseconds: 1_767_225_700_000, nanoseconds: 0 })
+    expect(seen.at(-1)).toMatchObject({ startsOver: true, topChanged: true, executionCount: 0 })
+    expect([replica.isWithdrawn, replica.view.levels(), replica.version]).toEqual([true, [], 2])
+    expect(replica.epoch.id).toBe('e1 withdrawn 1767225700000')
+    bus.publish(
+      stateOf(2, { levels: [bid(100, 1)], executionNumber: 2, executions: kept(2, 'b'), live: true, reason: '' }),
+    )
+    expect(seen.at(-2)).toMatchObject({ startsOver: true, executionCount: 1 })
+    expect([replica.isWithdrawn, replica.live, replica.version]).toEqual([false, true, 3])
+    expect([replica.epoch, idsOf(replica)]).toEqual([{ id: 'e1', base: 1 }, ['a', 'b']])
   })
 
   test('does not call a removed listener, and follows nothing once stopped', () => {

@@ -100,8 +100,16 @@ describe('commits', () => {
         changes: BOOK,
         executions: [],
         executionNumber: 0,
+        beginsBook: true,
       },
-      { type: 'status', market: 'AAAUSD', live: true, reason: '' },
+      {
+        type: 'status',
+        market: 'AAAUSD',
+        epoch: 'e1',
+        version: 1,
+        live: true,
+        reason: '',
+      },
       {
         type: 'commit',
         market: 'AAAUSD',
@@ -295,7 +303,16 @@ describe('a book that breaks an invariant', () => {
       writer.clock.advance(2)
       expect(writer.commits).toHaveLength(1)
       expect(writer.commits[0]).toMatchObject({ changes: [], executions: [TRADE] })
-      expect(writer.statuses).toEqual([{ type: 'status', market: 'AAAUSD', live: false, reason }])
+      expect(writer.statuses).toEqual([
+        {
+          type: 'status',
+          market: 'AAAUSD',
+          epoch: expect.any(String),
+          version: expect.any(Number),
+          live: false,
+          reason,
+        },
+      ])
       expect(writer.rebuilds).toEqual([reason])
       expect(await metrics(writer)).toContain('tidegate_invariant_violations_total{market="AAAUSD"} 1')
       writer.update([bid(101, 5)], TRADE)
@@ -381,7 +398,16 @@ describe('a source that is lost', () => {
     writer.sequencer.offer({ type: 'lost', reason: 'disconnected' })
     writer.update([bid(98, 1)], TRADE)
     writer.clock.advance(2)
-    expect(writer.statuses).toEqual([{ type: 'status', market: 'AAAUSD', live: false, reason: 'disconnected' }])
+    expect(writer.statuses).toEqual([
+      {
+        type: 'status',
+        market: 'AAAUSD',
+        epoch: expect.any(String),
+        version: expect.any(Number),
+        live: false,
+        reason: 'disconnected',
+      },
+    ])
     expect(writer.commits).toHaveLength(1)
     expect(writer.commits[0]).toMatchObject({ changes: [], executions: [TRADE] })
     writer.snapshot([bid(100, 10), bid(99, 2), ask(201, 1)])

@@ -59,7 +59,7 @@ test('a market that becomes live a tick after its commit sends its SNAPSHOT then
   } as const
   stream.bus.publish(commit)
   expect(client.read()).toEqual([])
-  stream.bus.publish({ type: 'status', market: 'AAAUSD', live: true, reason: '' })
+  stream.bus.publish({ type: 'status', market: 'AAAUSD', epoch: 'e1', version: 1, live: true, reason: '' })
   expect(client.read()).toHaveLength(1)
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Replica } from '../../src/channel/replica.ts'
 import { BID, type Execution } from '../../src/market/event.ts'
 import { type LiveClient, LiveStream, type Message } from './live-stream.ts'
 
@@ -82,12 +83,12 @@ describe('executions that the source missed', () => {
     const stream = live()
     const reader = connected(stream, EXECUTIONS)
     // Commits that the hub fans out together: only their order shows where the gap is.
-    const { version = 0, epoch = '' } = stream.replicas.get('AAAUSD') ?? {}
+    const { version, epoch } = stream.replicas.get('AAAUSD') as Replica
     for (const [index, missedAt] of [undefined, 0, undefined].entries()) {
       stream.bus.publish({
         type: 'commit',
         market: 'AAAUSD',
-        epoch,
+        epoch: epoch.id,
         version: version + 1 + index,
         milliseconds: 10 + index,
         nanoseconds: 0,

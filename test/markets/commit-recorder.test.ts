@@ -38,7 +38,8 @@ function startRecorder() {
     const counted = { epoch: 'one', version, executionNumber: 0, changes: [], executions: [] }
     bus.publish({ type: 'commit', market: 'BTCUSD', ...times, ...counted, ...parts })
   }
-  const status = (live: boolean, reason = ''): void => bus.publish({ type: 'status', market: 'BTCUSD', live, reason })
+  const status = (live: boolean, reason = ''): void =>
+    bus.publish({ type: 'status', market: 'BTCUSD', epoch: 'e1', version: 1, live, reason })
   return { clock, bus, recorder, written, facts, commit, status }
 }
 
@@ -118,7 +119,7 @@ describe('a recorder of commits', () => {
     commit({ changes: [BID] })
     status(true)
     recorder.change([recordedMarket('ETH').definition, recordedMarket('BTC').definition])
-    bus.publish({ type: 'status', market: 'ETHUSD', live: false, reason: 'connecting' })
+    bus.publish({ type: 'status', market: 'ETHUSD', epoch: 'e1', version: 1, live: false, reason: 'connecting' })
     commit({ changes: [ASK] })
     clock.advance(1)
     recorder.writeKeyframe()

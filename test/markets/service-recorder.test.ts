@@ -63,7 +63,8 @@ function startRecorder({ folder = join(root, String(folders++)), createFile, sta
     const counted = { epoch: 'one', version, executionNumber: 0, changes: [], executions: [] }
     const instant = { ...clock.wallInstant(), receivedMilliseconds: 0 }
     bus.publish({ type: 'commit', market: 'BTCUSD', ...instant, ...counted, ...parts })
-    if (parts.changes === WHOLE) bus.publish({ type: 'status', market: 'BTCUSD', live: true, reason: '' })
+    if (parts.changes === WHOLE)
+      bus.publish({ type: 'status', market: 'BTCUSD', epoch: 'e1', version: 1, live: true, reason: '' })
     clock.settle()
   }
   const goLive = (): void => commit({ changes: WHOLE })

@@ -24,7 +24,8 @@ export class MarketHistory {
   constructor(market: MarketDefinition, bus: Bus) {
     this.#market = market
     bus.subscribe(market.symbol, (message) => {
-      if (message.type !== 'commit') {
+      if (message.type === 'state' || message.type === 'withdrawal') throw new Error('nothing is lost in one process')
+      if (message.type === 'status') {
         this.isLive = message.live
         if (message.live) this.isWithdrawn = false
         return

@@ -129,6 +129,7 @@ export function bookText(levels: readonly LevelChange[]): string {
 /** A message without its times; the order of changes within a commit means nothing. */
 function publishedText(message: MarketMessage): string {
   if (message.type === 'status') return message.live ? 'live' : `lost: ${message.reason}`
+  if (message.type !== 'commit') throw new Error('nothing is lost in one process')
   const { version, executions, missedAt, executionNumber } = message
   const changes = message.changes.toSorted((left, right) => left.side - right.side || left.price - right.price)
   const shown = { version, changes: changes.map(levelText), executions, missedAt, executionNumber }

@@ -59,7 +59,7 @@ export async function recordService(path: string, startMilliseconds: number, min
     const book = {
       ...(replica.live ? {} : { reason, lostSinceMilliseconds: lostSince as number }),
       isWithdrawn,
-      ...(version === 0 ? {} : { commit: { epoch, version, ...instant } }),
+      ...(version === 0 ? {} : { commit: { epoch: epoch.id, version, ...instant } }),
       levels: replica.view.levels(),
     }
     moments.push({ atMilliseconds: milliseconds, atNanoseconds: nanoseconds, book, executions: [...executions] })

@@ -305,6 +305,7 @@ export class TortureService {
       connections: () => this.markets.hub.sessions.size,
       connectionsOfClient: () => 0,
       isDraining: () => false,
+      isReady: () => true,
     }
   }
 

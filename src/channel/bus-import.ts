@@ -1,0 +1,171 @@
+/**
+ * The receiving end of a link: publishes on the bus of this process what another process sends about markets. Each
+ * market has a follower, which notices and repairs losses. Bytes that are not messages of the bus are counted, and logged
+ * at most once a minute: what they would have said is missing, which the follower notices.
+ */
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { LogLimit } from '../base/log-limit.ts'
+import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import type { MarketDefinition } from '../market/event.ts'
+import type { Bus } from './bus.ts'
+import { BusFormatError } from './bus-bytes.ts'
+import { decodeHeartbeats, decodeMessages, decodeState, type MarketScale, type StateRequest } from './bus-codec.ts'
+import { hasScale, scaleOf } from './bus-export.ts'
+import { Follower } from './follower.ts'
+
+const CHECK_MILLISECONDS = 1_000
+
+export interface ImportMetrics {
+  readonly gaps: Counter<'market'>
+  readonly repairs: Counter<'market'>
+  readonly malformed: Counter
+}
+
+export function createImportMetrics(registry: MetricsRegistry): ImportMetrics {
+  const registers = [registry]
+  return {
+    gaps: new Counter({
+      name: 'tidegate_bus_gaps_total',
+      help: 'Losses of messages between processes that were noticed',
+      labelNames: ['market'],
+      registers,
+    }),
+    repairs: new Counter({
+      name: 'tidegate_bus_repairs_total',
+      help: 'States of a market that were applied, after a loss or where a market began to be followed',
+      labelNames: ['market'],
+      registers,
+    }),
+    malformed: new Counter({
+      name: 'tidegate_bus_malformed_total',
+      help: 'Messages between processes that could not be read',
+      registers,
+    }),
+  }
+}
+
+export interface ImportTransport {
+  requestState(request: StateRequest): void
+  requestCommit(market: string): void
+}
+
+export interface BusImportOptions {
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly random: () => number
+  readonly transport: ImportTransport
+  /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
+  readonly withdrawAfterMilliseconds: number | undefined
+  readonly metrics: ImportMetrics
+}
+
+export class BusImport {
+  readonly #options: BusImportOptions
+  readonly #followers = new Map<string, { readonly definition: MarketDefinition; readonly follower: Follower }>()
+  /** Markets of which others send integers of another scale. */
+  readonly #differing = new Set<string>()
+  readonly #logLimit: LogLimit
+  #timer: Timer
+
+  constructor(options: BusImportOptions) {
+    this.#options = options
+    this.#logLimit = new LogLimit(options.clock)
+    this.#timer = this.#schedule()
+  }
+
+  /** Follows a market from now on, until the returned function is called. */
+  add(definition: MarketDefinition): () => void {
+    const { transport, metrics } = this.#options
+    const scale = scaleOf(definition)
+    const { market } = scale
+    const follower = new Follower({
+      ...this.#options,
+      market,
+      requestState: (position) => transport.requestState({ ...scale, ...position }),
+      requestCommit: () => transport.requestCommit(market),
+      metrics: { gap: () => metrics.gaps.inc({ market }), repaired: () => metrics.repairs.inc({ market }) },
+    })
+    this.#followers.set(market, { definition, follower })
+    this.#differing.delete(market)
+    return () => {
+      follower.stop()
+      if (this.#followers.get(market)?.follower !== follower) return
+      this.#followers.delete(market)
+      metrics.gaps.remove({ market })
+      metrics.repairs.remove({ market })
+    }
+  }
+
+  /** Markets that are not followed without a gap at the moment. */
+  get notCurrent(): string[] {
+    return [...this.#followers].filter(([, { follower }]) => !follower.isCurrent).map(([market]) => market)
+  }
+
+  /** Markets that another process has with other decimals: its messages are not understood. */
+  get differing(): ReadonlySet<string> {
+    return this.#differing
+  }
+
+  onMessages(bytes: Buffer): void {
+    this.#read(bytes, decodeMessages, ({ scale, messages }) => this.#followerOf(scale)?.onMessages(messages))
+  }
+
+  onHeartbeats(bytes: Buffer): void {
+    this.#read(bytes, decodeHeartbeats, (heartbeats) => {
+      for (const heartbeat of heartbeats) this.#followerOf(heartbeat)?.onHeartbeat(heartbeat)
+    })
+  }
+
+  onState(bytes: Buffer): void {
+    this.#read(bytes, decodeState, ({ scale, state }) => this.#followerOf(scale)?.onState(state))
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+    for (const { follower } of this.#followers.values()) follower.stop()
+    this.#followers.clear()
+  }
+
+  #schedule(): Timer {
+    return this.#options.clock.schedule(CHECK_MILLISECONDS, () => {
+      this.#timer = this.#schedule()
+      for (const { follower } of this.#followers.values()) follower.checkContact()
+    })
+  }
+
+  /** Undefined for a market that is not followed, or of which the other end has another scale. */
+  #followerOf(scale: MarketScale): Follower | undefined {
+    const followed = this.#followers.get(scale.market)
+    if (followed === undefined) return undefined
+    if (hasScale(followed.definition, scale)) {
+      this.#differing.delete(scale.market)
+      return followed.follower
+    }
+    if (!this.#differing.has(scale.market)) {
+      this.#differing.add(scale.market)
+      this.#options.log.error(
+        { ...scale },
+        'another process has this market with other decimals: its book is not shown',
+      )
+    }
+    return undefined
+  }
+
+  #read<Value>(bytes: Buffer, decode: (bytes: Buffer) => Value, take: (value: Value) => void): void {
+    let value: Value
+    try {
+      value = decode(bytes)
+    } catch (error) {
+      if (!(error instanceof BusFormatError)) throw error
+      this.#options.metrics.malformed.inc()
+      const passed = this.#logLimit.admit('malformed')
+      if (passed !== undefined) {
+        this.#options.log.error({ reason: error.message, ...passed }, 'a message of the bus cannot be read')
+      }
+      return
+    }
+    take(value)
+  }
+}

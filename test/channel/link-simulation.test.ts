@@ -1,0 +1,293 @@
+/**
+ * A market followed over a link that loses, delays and repeats messages, with feeds that are replaced by others of a
+ * later epoch, also while the earlier one still sends, and cuts that are long enough to withdraw the book. By seed; a
+ * failing seed is in the message of the failure.
+ */
+import { describe, expect, test } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { BusExport } from '../../src/channel/bus-export.ts'
+import { BusImport, createImportMetrics } from '../../src/channel/bus-import.ts'
+import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { Replica } from '../../src/channel/replica.ts'
+import { Sequencer } from '../../src/channel/sequencer.ts'
+import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
+import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
+import { LossyLink } from '../support/lossy-link.ts'
+import { Random } from '../support/random.ts'
+import { testMarket } from '../support/stream-simulation.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
+
+const SEEDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 40
+const FIRST_SEED = process.env.TIDEGATE_LONG === '1' ? Math.floor(Math.random() * 1e9) : 20_261_123
+const STEPS = 250
+const MARKET = testMarket('AAAUSD', 3)
+const WITHDRAW_AFTER_MILLISECONDS = 10_000
+
+function textOf(levels: readonly LevelChange[]): string {
+  return levels.map(({ side, price, amount }) => `${side}:${price}=${amount}`).join()
+}
+
+/** What any feed published, by epoch and version. */
+class Published {
+  readonly books = new Map<string, string>()
+  /** By epoch: the executions in order; undefined = a miss. */
+  readonly executions = new Map<string, (string | undefined)[]>()
+}
+
+/** One process with the sequencer of the market. */
+class Feed {
+  readonly bus = createMemoryBus()
+  readonly replica = new Replica({ market: MARKET, bus: this.bus, executionsKept: 30 })
+  readonly sequencer: Sequencer
+  readonly exporter: BusExport
+  readonly #random: Random
+  #trade = 0
+  readonly #epoch: string
+
+  constructor(
+    epoch: string,
+    clock: VirtualClock,
+    random: Random,
+    link: LossyLink,
+    importer: () => BusImport,
+    published: Published,
+  ) {
+    this.#random = random
+    this.#epoch = epoch
+    const executions: (string | undefined)[] = []
+    published.executions.set(epoch, executions)
+    this.bus.subscribe(MARKET.symbol, (message) => {
+      const state = this.replica.state('', 0)
+      // The first book of an epoch is known as such by the status after its commit.
+      if (state !== undefined) published.books.set(`${epoch}:${state.version}`, textOf(state.levels))
+      if (message.type !== 'commit') return
+      for (const [place, { id }] of message.executions.entries()) {
+        if (place === message.missedAt) executions.push(undefined)
+        executions.push(id)
+      }
+      if (message.missedAt === message.executions.length) executions.push(undefined)
+    })
+    this.exporter = new BusExport({
+      bus: this.bus,
+      clock,
+      transport: link.exportTransport(importer),
+      replicaOf: () => this.replica,
+    })
+    this.exporter.add(MARKET.symbol)
+    this.sequencer = new Sequencer({
+      market: MARKET,
+      epoch,
+      bus: this.bus,
+      clock,
+      log: createLog('silent'),
+      metrics: createSequencerMetrics(createMetricsRegistry()),
+      floorMilliseconds: 0,
+      withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
+      onRebuildNeeded: () => this.snapshot(),
+    })
+  }
+
+  snapshot(): void {
+    const levels = [BID, ASK].flatMap((side) =>
+      Array.from({ length: this.#random.integer(6) }, () => this.#level(side as 0 | 1)),
+    )
+    this.sequencer.offer({ type: 'snapshot', levels })
+  }
+
+  step(): void {
+    const dice = this.#random.integer(20)
+    if (dice === 0) this.snapshot()
+    else if (dice === 1) this.sequencer.offer({ type: 'lost', reason: `lost ${this.#random.integer(3)}` })
+    else if (dice === 2) this.sequencer.offer({ type: 'missed', reason: 'a gap at the source' })
+    else {
+      const changes = Array.from({ length: this.#random.integer(3) }, () =>
+        this.#level(this.#random.integer(2) as 0 | 1),
+      )
+      const executions: Execution[] = Array.from({ length: this.#random.integer(3) }, () => ({
+        price: 100,
+        amount: 1,
+        id: `${this.#epoch}/${++this.#trade}`,
+      }))
+      this.sequencer.offer({ type: 'update', changes, executions })
+    }
+  }
+
+  stop(): void {
+    this.sequencer.stop()
+    this.exporter.stop()
+  }
+
+  #level(side: 0 | 1): LevelChange {
+    return { side, price: (side === BID ? 90 : 100) + this.#random.integer(10), amount: this.#random.integer(4) }
+  }
+}
+
+/** Checks, at every commit of the following replica, what a subscriber would hold. */
+class Watch {
+  readonly #replica: Replica
+  readonly #published: Published
+  #view = new Map<string, LevelChange>()
+  #lastMilliseconds = 0
+  #execution = 0
+  /** The last execution read: its epoch and its place there. */
+  #lastRead: { readonly epoch: string; readonly place: number } | undefined
+  startedOver = 0
+  gaps = 0
+  read = 0
+  checked = 0
+
+  constructor(replica: Replica, published: Published) {
+    this.#replica = replica
+    this.#published = published
+    replica.listen({
+      onCommit: ({ changes, startsOver }) => {
+        const { milliseconds } = replica.instant
+        expect(milliseconds).toBeGreaterThan(this.#lastMilliseconds)
+        this.#lastMilliseconds = milliseconds
+        if (startsOver) {
+          this.startedOver += 1
+          this.#view = new Map(replica.view.levels().map((level) => [`${level.side}:${level.price}`, level]))
+        }
+        for (const level of changes) {
+          if (level.amount === 0) expect(this.#view.delete(`${level.side}:${level.price}`)).toBe(true)
+          else this.#view.set(`${level.side}:${level.price}`, level)
+        }
+        const held = replica.view.levels()
+        expect(textOf(held.map(({ side, price }) => this.#view.get(`${side}:${price}`) as LevelChange))).toBe(
+          textOf(held),
+        )
+        expect(this.#view.size).toBe(held.length)
+        if (replica.epoch.id.includes('withdrawn')) expect(held).toEqual([])
+        this.#checkBook()
+        this.#readExecutions()
+      },
+      onStatus: () => undefined,
+    })
+  }
+
+  #checkBook(): void {
+    const state = this.#replica.state('', 0)
+    if (state === undefined || !state.hasBook || this.#replica.epoch.id !== state.epoch) return
+    const published = this.#published.books.get(`${state.epoch}:${state.version}`)
+    expect(textOf(state.levels), `${state.epoch}:${state.version}`).toBe(published)
+    this.checked += 1
+  }
+
+  #readExecutions(): void {
+    const { executions } = this.#replica
+    if (this.#execution + 1 < executions.firstNumber) {
+      this.gaps += 1
+      this.#execution = executions.firstNumber - 1
+      this.#lastRead = undefined
+    }
+    while (this.#execution < executions.lastNumber) {
+      this.#execution += 1
+      const { id = '' } = executions.at(this.#execution).execution
+      const epoch = id.split('/')[0] as string
+      const place = (this.#published.executions.get(epoch) ?? []).indexOf(id)
+      expect(place).toBeGreaterThanOrEqual(0)
+      if (this.#lastRead !== undefined)
+        expect({ epoch, place }).toEqual({ ...this.#lastRead, place: this.#lastRead.place + 1 })
+      this.#lastRead = { epoch, place }
+      this.read += 1
+    }
+  }
+}
+
+interface Totals {
+  checked: number
+  read: number
+  gaps: number
+  withdrawals: number
+  startedOver: number
+  lost: number
+  repairs: number
+}
+
+function simulate(seed: number, totals: Totals): void {
+  const random = new Random(seed)
+  const clock = new VirtualClock()
+  const link = new LossyLink(clock, () => random.next())
+  const published = new Published()
+  const bus = createMemoryBus()
+  const replica = new Replica({ market: MARKET, bus, executionsKept: 30 })
+  const watch = new Watch(replica, published)
+  bus.subscribe(MARKET.symbol, (message) => {
+    if (message.type === 'withdrawal') totals.withdrawals += 1
+    if (message.type === 'state') totals.repairs += 1
+  })
+  let importer: BusImport
+  const feeds: Feed[] = []
+  const start = () => {
+    const epoch = `epoch-${String(published.executions.size).padStart(4, '0')}`
+    feeds.push(new Feed(epoch, clock, random, link, () => importer, published))
+  }
+  importer = new BusImport({
+    bus,
+    clock,
+    log: createLog('silent'),
+    random: () => random.next(),
+    transport: link.importTransport(
+      () => feeds.map(({ exporter }) => exporter),
+      () => importer,
+      (market) => {
+        for (const feed of feeds) feed.bus.requestCommit(market)
+      },
+    ),
+    withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
+    metrics: createImportMetrics(createMetricsRegistry()),
+  })
+  importer.add(MARKET)
+  start()
+  for (let step = 0; step < STEPS; step++) {
+    const dice = random.integer(60)
+    if (dice === 0) Object.assign(link.faults, { loss: 1 })
+    else if (dice < 6)
+      Object.assign(link.faults, { loss: random.next() / 2, repetition: 0.1, delayMillisecondsMax: 40 })
+    else if (dice < 12) Object.assign(link.faults, { loss: 0, repetition: 0, delayMillisecondsMax: 0 })
+    else if (dice === 12) {
+      // The earlier feed goes, or sends on for a while without knowing of its successor.
+      if (random.integer(2) === 0) for (const feed of feeds.splice(0)) feed.stop()
+      clock.stepWall(random.integer(4_000) - 3_000)
+      start()
+    } else if (dice === 13 && feeds.length > 1) (feeds.shift() as Feed).stop()
+    else if (dice === 14) bus.requestCommit(MARKET.symbol)
+    for (const feed of feeds) feed.step()
+    const wait = random.integer(30)
+    clock.advance(wait === 0 ? 15_000 : wait < 3 ? 1_500 : random.integer(20))
+  }
+  Object.assign(link.faults, { loss: 0, repetition: 0, delayMillisecondsMax: 5 })
+  for (const feed of feeds.splice(0, feeds.length - 1)) feed.stop()
+  clock.advance(30_000)
+  const feed = feeds[0] as Feed
+  const expected = feed.replica.state('', 0)
+  if (expected === undefined) {
+    // The last feed has committed nothing yet.
+    expect([replica.live, replica.view.levels()]).toEqual([false, []])
+  } else {
+    expect(replica.state('', 0)).toEqual(expected)
+    expect(replica.top).toEqual(feed.replica.top)
+    expect(importer.notCurrent).toEqual([])
+  }
+  totals.checked += watch.checked
+  totals.read += watch.read
+  totals.gaps += watch.gaps
+  totals.startedOver += watch.startedOver
+  totals.lost += link.lost
+}
+
+describe('a market followed over a link with faults', () => {
+  test(`has the feed's book at every version, later times only, and no execution twice or silently lost (${SEEDS} seeds from ${FIRST_SEED})`, () => {
+    const totals: Totals = { checked: 0, read: 0, gaps: 0, withdrawals: 0, startedOver: 0, lost: 0, repairs: 0 }
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+      try {
+        simulate(seed, totals)
+      } catch (error) {
+        throw new Error(`seed ${seed}`, { cause: error })
+      }
+    }
+    // The faults happened: otherwise nothing was shown.
+    for (const [name, count] of Object.entries(totals)) expect(count, name).toBeGreaterThan(SEEDS / 2)
+  })
+})

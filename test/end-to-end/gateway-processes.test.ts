@@ -1,0 +1,175 @@
+/**
+ * The built service with two gateway processes: they share its connections and its limits, one that is killed takes only
+ * its own connections, and access, markets and the end of the service reach both.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningCommand, startCommand } from '../support/command-line.ts'
+import {
+  ensureBuilt,
+  market,
+  newToken,
+  OperatorApi,
+  type RunningService,
+  temporaryFolder,
+  tokenOf,
+} from '../support/running-service.ts'
+import { HandshakeRefused, SampleClient } from '../support/sample-client.ts'
+import { storeFlags } from '../support/test-store.ts'
+
+const CONNECTIONS_PER_CLIENT_MAX = 4
+const BOOK = { type: 'market_data', params: { market: 'BTCUSD' } } as const
+
+const folder = temporaryFolder()
+const file = join(folder.path, 'tidegate.yaml')
+let command: RunningCommand
+let service: RunningService
+
+function configure(...markets: readonly ReturnType<typeof market>[]): void {
+  writeFileSync(file, JSON.stringify({ markets, simulator: { allowed: true } }))
+}
+
+beforeAll(async () => {
+  ensureBuilt()
+  configure(market('BTC', 2, 50), market('ETH', 2, 50))
+  const flags = {
+    config: file,
+    data_dir: folder.path,
+    'http.port': 0,
+    'operator.port': 0,
+    'gateway.processes': 2,
+    'stream.connections_per_client_max': CONNECTIONS_PER_CLIENT_MAX,
+    'stream.drain_seconds': 0,
+    ...(await storeFlags(folder.path)),
+  }
+  const args = Object.entries(flags).flatMap(([key, value]) => [`--${key}`, String(value)])
+  command = startCommand(['serve', ...args], { isBuilt: true })
+  const { http, ws, operator } = JSON.parse(await command.line((line) => line.includes('"ready":true')))
+  service = { http, ws, operator: new OperatorApi(operator, folder.path), folder: folder.path }
+})
+
+afterAll(async () => {
+  command?.child.kill('SIGTERM')
+  await command?.result
+  folder.remove()
+})
+
+const READY = 'gateway process ready'
+
+/** The process ids of the gateway processes in the order of their start, as the log has them. */
+function pids(): number[] {
+  const lines = command.stderr().split('\n')
+  return lines.filter((line) => line.includes(READY)).map((line) => (JSON.parse(line) as { pid: number }).pid)
+}
+
+const connect = (token: string, more = {}) => SampleClient.connect({ wsUrl: service.ws, token, ...more })
+
+interface Listed {
+  readonly items: readonly { readonly id: string; readonly subscriptions: number; readonly bytes_out: number }[]
+}
+
+const listed = (clientId: string) => service.operator.call<Listed>('GET', `/connections?client_id=${clientId}`)
+
+describe('a service with gateway processes', () => {
+  test('streams exact books from both, and shows and closes their connections', async () => {
+    const client = await service.operator.createClient()
+    const token = await tokenOf(service, client)
+    const readers = await Promise.all(Array.from({ length: CONNECTIONS_PER_CLIENT_MAX }, () => connect(token)))
+    for (const reader of readers) await reader.subscribeAll('BTCUSD', 'ETHUSD')
+    await Promise.all(readers.map((reader) => reader.until('messages', () => reader.counts.updates > 20)))
+    expect(readers.flatMap(({ problems }) => problems)).toEqual([])
+    const { items } = await listed(client.clientId)
+    expect(items.map(({ subscriptions }) => subscriptions)).toEqual([7, 7, 7, 7])
+    expect(items.every(({ bytes_out }) => bytes_out > 1_000)).toBe(true)
+    const { items: markets } = await service.operator.call<{ items: { subscribers: number }[] }>('GET', '/markets')
+    expect(markets.map(({ subscribers }) => subscribers)).toEqual([4, 4])
+    expect(await service.operator.metric('tidegate_connections')).toBe(4)
+    expect(await service.operator.metric('tidegate_messages_out_total')).toBeGreaterThan(80)
+    // The limit is counted over all processes.
+    const refused = await connect(token).catch((error: unknown) => error as HandshakeRefused)
+    expect(refused).toBeInstanceOf(HandshakeRefused)
+    expect((refused as HandshakeRefused).status).toBe(429)
+    const id = items[0]?.id as string
+    const closing = await fetch(`${service.operator.url}/admin/v1/connections/${id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${service.operator.token}` },
+    })
+    expect(closing.status).toBe(200)
+    await Promise.race(readers.map((reader) => reader.untilClosed()))
+    expect(readers.map(({ closed }) => closed?.code).filter((code) => code !== undefined)).toEqual([1001])
+    // Access that is taken away ends the others, whichever process serves them.
+    await service.operator.call('PATCH', `/customers/${client.customerId}`, { streaming: false })
+    await Promise.all(readers.map((reader) => reader.untilClosed()))
+    expect(readers.map(({ closed }) => closed?.code).toSorted()).toEqual([1001, 4003, 4003, 4003])
+    expect((await listed(client.clientId)).items).toEqual([])
+  })
+
+  test('replaces a process that is killed; connections of the other stay', async () => {
+    const tokens = await Promise.all([newToken(service), newToken(service)])
+    const readers = await Promise.all(tokens.map((token) => connect(token)))
+    for (const reader of readers) await reader.subscribe(BOOK)
+    const before = pids()
+    process.kill(before[0] as number, 'SIGKILL')
+    await Promise.race(readers.map((reader) => reader.untilClosed()))
+    const [left] = readers.filter(({ closed }) => closed === undefined) as [SampleClient]
+    expect(readers.map(({ closed }) => closed?.code).filter((code) => code !== undefined)).toEqual([1006])
+    await command.errorLine((line) => line.includes(READY) && !before.some((pid) => line.includes(`"pid":${pid}`)))
+    const { updates } = left.counts
+    await left.until('more updates', () => left.counts.updates > updates + 5)
+    const [again, other] = await Promise.all(tokens.map((token) => connect(token)))
+    for (const reader of [again, other] as SampleClient[]) {
+      await reader.subscribe(BOOK)
+      await reader.until('updates', () => reader.counts.updates > 5)
+      expect(reader.problems).toEqual([])
+      reader.terminate()
+    }
+    expect(left.problems).toEqual([])
+    left.terminate()
+    expect(await service.operator.metric('tidegate_gateway_process_ends_total')).toBe(1)
+  })
+
+  test('adds, changes and removes markets of both at a reload', async () => {
+    const token = await newToken(service)
+    const readers = await Promise.all([connect(token), connect(token)])
+    for (const reader of readers) await reader.subscribe(BOOK, { type: 'market_data', params: { market: 'ETHUSD' } })
+    // Another number of decimals: what is on its way of the old definition must not be taken for the new one.
+    configure(market('ETH', 3, 50), market('SOL', 2, 50))
+    command.child.kill('SIGHUP')
+    await command.errorLine((line) => line.includes('"event":"configuration reloaded"'))
+    for (const reader of readers) {
+      const isEnd = ({ type }: { type: string }) => type === 'unsubscribe'
+      await reader.until('two notices', () => reader.replies.filter(isEnd).length >= 2)
+      await reader.subscribe(
+        { type: 'market_data', params: { market: 'ETHUSD' } },
+        { type: 'market_data', params: { market: 'SOLUSD' } },
+      )
+      const books = () => ['ETHUSD', 'SOLUSD'].map((symbol) => reader.books.get(symbol))
+      await reader.until('both books', () => books().every((book) => book?.isComplete === true))
+      const { updates } = reader.counts
+      await reader.until('updates', () => reader.counts.updates > updates + 20)
+      expect(reader.problems).toEqual([])
+      const prices = [...(reader.books.get('ETHUSD')?.bids.keys() ?? [])]
+      expect(prices.every((price) => /^[0-9]+[.][0-9]{3}$/.test(price))).toBe(true)
+      reader.terminate()
+    }
+  })
+
+  test('closes the connections of both when it stops, and leaves no process behind', async () => {
+    const token = await newToken(service)
+    const readers = await Promise.all([connect(token), connect(token), connect(token)])
+    const processes = pids().slice(-2)
+    command.child.kill('SIGTERM')
+    await Promise.all(readers.map((reader) => reader.untilClosed()))
+    expect(readers.map(({ closed }) => closed?.code)).toEqual([1012, 1012, 1012])
+    expect((await command.result).code).toBe(0)
+    const isRunning = (pid: number) => {
+      try {
+        return process.kill(pid, 0)
+      } catch {
+        return false
+      }
+    }
+    expect(processes.filter(isRunning)).toEqual([])
+  })
+})
