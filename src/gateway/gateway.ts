@@ -31,7 +31,7 @@ export interface GatewaySettings {
 
 export interface GatewayOptions {
   readonly hub: Hub
-  /** Serve all connections, where there are some; otherwise the hub does. */
+  /** Serve all connections, if there are any; otherwise the hub does. */
   readonly processes?: GatewayProcesses | undefined
   readonly directory: Directory
   readonly verifier: TokenVerifier
@@ -103,8 +103,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       answerRefusal(socket, refusal, clock)
     } else {
       const accepted = { ...arrival, token: identity as AccessToken }
-      if (processes === undefined) server.open(accepted, () => socket.off('error', noteError))
-      else processes.open(accepted)
+      const place = processes ?? server
+      place.open(accepted, () => socket.off('error', noteError))
     }
   }
 
