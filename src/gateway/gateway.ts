@@ -76,7 +76,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     isDraining: () => draining,
     isReady: () => processes === undefined || processes.readyCount > 0,
   }
-  const server = new SessionServer({ hub, clock, log, inboundBytesMax: settings.inboundBytesMax })
+  const place = processes ?? new SessionServer({ hub, clock, log, inboundBytesMax: settings.inboundBytesMax })
   const logLimit = new LogLimit(options.clock)
   // Peers without a token can cause any number of these.
   const noteError = ({ code }: NodeJS.ErrnoException) => {
@@ -102,9 +102,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       noteRefusal(refusal, arrival.clientAddress)
       answerRefusal(socket, refusal, clock)
     } else {
-      const accepted = { ...arrival, token: identity as AccessToken }
-      const place = processes ?? server
-      place.open(accepted, () => socket.off('error', noteError))
+      place.open({ ...arrival, token: identity as AccessToken }, () => socket.off('error', noteError))
     }
   }
 
@@ -128,7 +126,6 @@ export function createGateway(options: GatewayOptions): Gateway {
       draining = true
       endWatch()
       hub.stop()
-      server.stop()
     },
   }
 }

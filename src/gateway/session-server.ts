@@ -87,10 +87,6 @@ export class SessionServer {
       log.info(fields, 'connection opened')
     })
   }
-
-  stop(): void {
-    this.#server.close()
-  }
 }
 
 function createWebSocketServer(inboundBytesMax: number): SessionSocketServer {
