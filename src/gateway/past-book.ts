@@ -105,6 +105,10 @@ function pastBookDocument(book: PastBook, at: string, hasExecutions: boolean): o
           time: millisecondText(commit.milliseconds),
           committed_at: nanosecondText(commit.milliseconds, commit.nanoseconds),
         }),
+    ...(book.origin === undefined ? {} : { origin: book.origin }),
+    ...(book.instrument === undefined
+      ? {}
+      : { instrument_state: book.instrument.state, instrument_reason: book.instrument.reason }),
     bids: levels.filter(({ side }) => side === BID).map((level) => levelDocument(market, level)),
     asks: levels.filter(({ side }) => side !== BID).map((level) => levelDocument(market, level)),
     ...(hasExecutions ? { executions: executions.map((execution) => executionDocument(market, execution)) } : {}),

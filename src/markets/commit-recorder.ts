@@ -187,10 +187,18 @@ const NOTHING: MarketEvent = { type: 'update', changes: [], executions: [] }
 
 function factsOf(commit: Commit | MarketState | undefined): EntryFacts {
   if (commit === undefined) return {}
-  const { epoch, version, milliseconds, nanoseconds } = commit
+  const { epoch, version, milliseconds, nanoseconds, origin } = commit
   const recorded: RecordedCommit = { epoch, version, milliseconds, nanoseconds }
-  const isWithdrawn = commit.type === 'commit' ? commit.withdraws === true : commit.isWithdrawn
-  return isWithdrawn ? { commit: recorded, withdrawn: true } : { commit: recorded }
+  const isState = commit.type === 'state'
+  const isWithdrawn = isState ? commit.isWithdrawn : commit.withdraws === true
+  // A commit has the state of the instrument where it changed; a state always has it, if it is known.
+  const instrument = isState ? (commit.instrument ?? null) : commit.instrument
+  return {
+    commit: recorded,
+    ...(isWithdrawn ? { withdrawn: true } : {}),
+    ...(origin === undefined ? {} : { origin }),
+    ...(instrument === undefined ? {} : { instrument }),
+  }
 }
 
 /** The events that make a sequencer commit the same; none for a commit that was only requested. */

@@ -114,6 +114,23 @@ describe('a recorder of commits', () => {
     ])
   })
 
+  it('writes the origin of every commit, and the state of the instrument in the commit that changed it', () => {
+    const { clock, facts, commit, status } = startRecorder()
+    const instrument = { state: 'HALTED', reason: 'volatility' } as const
+    commit({ changes: [BID], origin: 'run.7', instrument })
+    status(true)
+    clock.advance(1)
+    commit({ changes: [ASK], origin: 'run.8' })
+    clock.advance(1)
+    commit({ instrument: null })
+    clock.advance(1)
+    expect(facts.map(({ origin, instrument: changed }) => [origin, changed])).toEqual([
+      ['run.7', instrument],
+      ['run.8', undefined],
+      [undefined, null],
+    ])
+  })
+
   it('keeps the books of the markets that another list contains too', () => {
     const { clock, bus, recorder, written, commit, status } = startRecorder()
     commit({ changes: [BID] })

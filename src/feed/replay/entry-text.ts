@@ -7,7 +7,15 @@
  * events, which earlier readers ignore, so that they read new files too.
  */
 import type { Scaled } from '../../base/decimal.ts'
-import { BID, type Execution, type LevelChange, type MarketEvent } from '../../market/event.ts'
+import { membersOf } from '../../base/json-value.ts'
+import {
+  BID,
+  type Execution,
+  INSTRUMENT_STATES,
+  type Instrument,
+  type LevelChange,
+  type MarketEvent,
+} from '../../market/event.ts'
 import { type EntryFacts, type RecordedCommit, type RecordedEntry, RecordingError } from './recording.ts'
 
 /** Prices and amounts, alternating. */
@@ -57,10 +65,13 @@ export class BlockText {
     return facts && { market, atMilliseconds: this.#firstMilliseconds + offset, events, ...facts }
   }
 
-  #encodeFacts(market: number, { commit, withdrawn, lostSinceMilliseconds: since }: EntryFacts): object {
+  #encodeFacts(market: number, facts: EntryFacts): object {
+    const { commit, withdrawn, origin, instrument, lostSinceMilliseconds: since } = facts
     return {
       ...(commit === undefined ? {} : { commit: this.#encodeCommit(market, commit) }),
       ...(withdrawn === undefined ? {} : { withdrawn }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(instrument === undefined ? {} : { instrument }),
       ...(since === undefined ? {} : { since }),
     }
   }
@@ -73,14 +84,21 @@ export class BlockText {
     return text
   }
 
-  #decodeFacts(market: number, { commit: text, withdrawn, since }: Members): EntryFacts | undefined {
+  #decodeFacts(
+    market: number,
+    { commit: text, withdrawn, origin, instrument, since }: Members,
+  ): EntryFacts | undefined {
     const commit = text === undefined ? undefined : this.#decodeCommit(market, text)
     if (text !== undefined && commit === undefined) return undefined
     if (withdrawn !== undefined && withdrawn !== true) return undefined
     if (since !== undefined && !isCount(since)) return undefined
+    if (origin !== undefined && typeof origin !== 'string') return undefined
+    if (instrument !== undefined && instrument !== null && !isInstrument(instrument)) return undefined
     return {
       ...(commit === undefined ? {} : { commit }),
       ...(withdrawn === undefined ? {} : { withdrawn }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(instrument === undefined ? {} : { instrument }),
       ...(since === undefined ? {} : { lostSinceMilliseconds: since }),
     }
   }
@@ -223,6 +241,12 @@ function decodeScaled(value: unknown): Scaled | undefined {
   if (typeof value !== 'string' || value.length > DIGITS_MAX || !/^[1-9][0-9]*$/.test(value)) return undefined
   const amount = BigInt(value)
   return amount > Number.MAX_SAFE_INTEGER ? amount : undefined
+}
+
+function isInstrument(value: unknown): value is Instrument {
+  const { state, reason, simulated } = membersOf(value)
+  const isKnown = INSTRUMENT_STATES.some((known) => known === state)
+  return isKnown && typeof reason === 'string' && (simulated === undefined || simulated === true)
 }
 
 function isCount(value: unknown): value is number {

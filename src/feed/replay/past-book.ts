@@ -3,7 +3,7 @@
  * after it, and whether that book was live. It opens the file that covers the time, begins at the keyframe before it, and
  * reads no further than the time. It keeps nothing.
  */
-import type { Execution, LevelChange, MarketDefinition } from '../../market/event.ts'
+import type { Execution, Instrument, LevelChange, MarketDefinition } from '../../market/event.ts'
 import { ASK, BID } from '../../market/event.ts'
 import { openRecording, type RecordingReader } from './reader.ts'
 import { RecordedState } from './recorded-state.ts'
@@ -38,6 +38,10 @@ export interface PastBook {
   readonly isWithdrawn: boolean
   /** The last commit at or before the time; absent when there was none. */
   readonly commit?: RecordedCommit
+  /** Position in the publication that the book contains; absent where no publication feeds the market. */
+  readonly origin?: string
+  /** State of the instrument; absent while it was not known. */
+  readonly instrument?: Instrument
   /** In book order, at most the published depth of the market. */
   readonly levels: readonly LevelChange[]
   /** The last ones, the latest last. */
@@ -194,7 +198,7 @@ class Reading {
   result({ path, header }: RecordingReader): PastBook | NotRecorded {
     if (this.#damage !== undefined) return { kind: 'not-recorded', reason: this.#damage }
     const market = header.markets[this.#index]?.definition as MarketDefinition
-    const { reason, lostSinceMilliseconds, commit, isWithdrawn } = this.#state
+    const { reason, lostSinceMilliseconds, commit, isWithdrawn, origin, instrument } = this.#state
     const { executionsMax } = this.#request
     return {
       kind: 'found',
@@ -203,6 +207,8 @@ class Reading {
       ...(lostSinceMilliseconds === undefined ? {} : { lostSinceMilliseconds }),
       isWithdrawn,
       ...(commit === undefined ? {} : { commit }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(instrument === undefined ? {} : { instrument }),
       levels: this.#published(market),
       executions: executionsMax === 0 ? [] : this.#executions.slice(-executionsMax),
       file: path,

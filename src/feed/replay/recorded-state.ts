@@ -3,7 +3,7 @@
  * published last. It is built from the entries up to there, and returned as events that lead to the same state. Pure.
  */
 import { Book } from '../../market/book.ts'
-import { ASK, BID, type LevelChange, type MarketEvent } from '../../market/event.ts'
+import { ASK, BID, type Instrument, type LevelChange, type MarketEvent } from '../../market/event.ts'
 import type { EntryFacts, RecordedCommit, RecordedEntry } from './recording.ts'
 
 export class RecordedState {
@@ -14,6 +14,8 @@ export class RecordedState {
   #lostSinceMilliseconds: number | undefined
   #commit: RecordedCommit | undefined
   #isWithdrawn = false
+  #origin: string | undefined
+  #instrument: Instrument | undefined
 
   constructor(reason: string, sinceMilliseconds?: number) {
     this.#reason = reason
@@ -39,18 +41,33 @@ export class RecordedState {
     return this.#commit
   }
 
+  /** Position in the publication that the book of the last commit contains; undefined where no publication feeds it. */
+  get origin(): string | undefined {
+    return this.#origin
+  }
+
+  /** State of the instrument; undefined while it is not known, and in recordings of earlier versions. */
+  get instrument(): Instrument | undefined {
+    return this.#instrument
+  }
+
   /** Whether the book was withdrawn and the market has not been live since. */
   get isWithdrawn(): boolean {
     return this.#isWithdrawn
   }
 
   /** Applies an entry as subscribers saw it: other than `apply`, a withdrawal removes the book. */
-  follow({ atMilliseconds, events, commit, withdrawn, lostSinceMilliseconds }: RecordedEntry): void {
+  follow(entry: RecordedEntry): void {
+    const { atMilliseconds, events, commit, withdrawn, origin, instrument, lostSinceMilliseconds } = entry
     const wasLive = this.isLive
     this.apply(events)
     if (wasLive && !this.isLive) this.#lostSinceMilliseconds = atMilliseconds
     if (lostSinceMilliseconds !== undefined) this.#lostSinceMilliseconds = lostSinceMilliseconds
-    if (commit !== undefined) this.#commit = commit
+    if (commit !== undefined) {
+      this.#commit = commit
+      this.#origin = origin
+    }
+    if (instrument !== undefined) this.#instrument = instrument ?? undefined
     if (this.isLive) this.#isWithdrawn = false
     else if (withdrawn === true) this.withdraw()
   }
@@ -106,6 +123,8 @@ export class RecordedState {
       events,
       ...(this.#commit === undefined ? {} : { commit: this.#commit }),
       ...(this.#isWithdrawn ? { withdrawn: true as const } : {}),
+      ...(this.#origin === undefined ? {} : { origin: this.#origin }),
+      ...(this.#instrument === undefined ? {} : { instrument: this.#instrument }),
       ...(since === undefined || events[0]?.type !== 'lost' ? {} : { lostSinceMilliseconds: since }),
     }))
   }

@@ -5,7 +5,7 @@
  */
 
 import { rescale } from '../../base/decimal.ts'
-import type { MarketDefinition, MarketEvent } from '../../market/event.ts'
+import type { Instrument, MarketDefinition, MarketEvent } from '../../market/event.ts'
 
 export interface RecordedMarket {
   /** The definition at the time of recording: replaying with the same definition gives the same commits. */
@@ -55,12 +55,16 @@ export interface RecordedEntry {
   readonly commit?: RecordedCommit
   /** The commit withdrew the book; in a keyframe: the market has not been live since its book was withdrawn. */
   readonly withdrawn?: true
+  /** Position in the publication that the book of the commit contains, `EPOCH.SEQ`; absent where no publication feeds it. */
+  readonly origin?: string
+  /** The state of the instrument where the commit changed it, null = no longer known; in a keyframe, the last one. */
+  readonly instrument?: Instrument | null
   /** In a keyframe of a market that is not live: since when. */
   readonly lostSinceMilliseconds?: number
 }
 
 /** The parts of an entry that a replay does not need, but an exact answer about the past does. */
-export type EntryFacts = Pick<RecordedEntry, 'commit' | 'withdrawn' | 'lostSinceMilliseconds'>
+export type EntryFacts = Pick<RecordedEntry, 'commit' | 'withdrawn' | 'origin' | 'instrument' | 'lostSinceMilliseconds'>
 
 /**
  * - `entries`: commits and losses.

@@ -13,3 +13,18 @@ it('keeps the last book while it is lost, whatever updates follow', () => {
   state.apply([{ type: 'snapshot', levels: [level] }, change, { type: 'missed', reason: 'a number' }])
   expect(state.eventsByTick()).toEqual([[{ type: 'snapshot', levels: [{ ...level, amount: 2 }] }]])
 })
+
+it('has the origin of the last commit and the last state of the instrument, and its keyframe restores both', () => {
+  const commit = (version: number) => ({ epoch: 'one', version, milliseconds: version, nanoseconds: 0 })
+  const instrument = { state: 'HALTED', reason: 'volatility' } as const
+  const state = new RecordedState('not yet')
+  const follow = (version: number, facts: object) =>
+    state.follow({ market: 0, atMilliseconds: version, events: [], commit: commit(version), ...facts })
+  follow(1, { origin: 'run.7', instrument })
+  follow(2, { origin: 'run.8' })
+  const restored = new RecordedState('')
+  for (const entry of state.keyframe()) restored.follow({ market: 0, atMilliseconds: 3, ...entry })
+  for (const each of [state, restored]) expect([each.origin, each.instrument]).toEqual(['run.8', instrument])
+  follow(3, { instrument: null })
+  expect([state.origin, state.instrument]).toEqual([undefined, undefined])
+})

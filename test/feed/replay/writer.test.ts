@@ -87,6 +87,13 @@ describe('a recording', () => {
     expect(block.encode({ ...entry, events: [update], commit })).toBe(
       '[1,4,{"update":[[100,5],[],[[100,1],[100,2],[100,3]]],"trades":[["17","sell"],[null,null],[null,null,"kraken"]],"commit":[7,3,5,"one"]}]\n',
     )
+    const instrument = { state: 'HALTED', reason: 'volatility' } as const
+    const line = block.encode({ ...entry, events: [LOST], origin: 'run.7', instrument })
+    expect(line).toBe(
+      '[1,4,{"lost":"the venue went away","origin":"run.7","instrument":{"state":"HALTED","reason":"volatility"}}]\n',
+    )
+    expect(block.decode(line, 2)).toMatchObject({ origin: 'run.7', instrument })
+    expect(block.decode(line.replace('HALTED', 'ASLEEP'), 2)).toBeUndefined()
     expect(block.encode({ ...entry, events: [LOST], lostSinceMilliseconds: 9, withdrawn: true, commit })).toBe(
       '[1,4,{"lost":"the venue went away","commit":[7,3,5],"withdrawn":true,"since":9}]\n',
     )
