@@ -103,7 +103,7 @@ export const CHANNELS = {
     payload: { market: MARKET, price: PRICE, amount: PRICE, executed_at: MILLISECONDS },
     extendedPayload: IDENTITY,
     example: { market: 'BTCUSD', price: '60001.00', amount: '0.10000000', executed_at: '2026-11-20T12:00:00.123Z' },
-    extendedExample: { id: '70124', side: 'buy', venue: 'kraken' },
+    extendedExample: { id: '70124', side: 'buy', venue: 'engine' },
   },
   publication: {
     perMarket: true,
@@ -132,7 +132,7 @@ export const CHANNELS = {
           executed_at: '2026-11-20T12:00:00.123Z',
           id: '70124',
           side: 'buy',
-          venue: 'kraken',
+          venue: 'engine',
         },
       ],
     },
