@@ -17,6 +17,7 @@ import { createReceiptCounter, ReceiptSigner } from '../channel/receipt-signer.t
 import { Replica } from '../channel/replica.ts'
 import { connectionDocument } from '../gateway/connection-document.ts'
 import { Hub, type HubSettings } from '../gateway/hub.ts'
+import type { MarketStream } from '../gateway/market-stream.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
 import type {
   FromGatewayProcess,
@@ -25,6 +26,7 @@ import type {
   ReceiptKey,
   ToGatewayProcess,
 } from '../gateway/process-messages.ts'
+import { type AuditedMarket, createSelfAuditMetrics, SelfAudit } from '../gateway/self-audit.ts'
 import { SessionServer } from '../gateway/session-server.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import { crashOnUncaught } from './lifecycle.ts'
@@ -81,6 +83,13 @@ class GatewayProcess {
     })
     const { inboundBytesMax } = settings
     this.#server = new SessionServer({ hub: this.#hub, clock: this.#clock, log: this.#log, inboundBytesMax })
+    new SelfAudit({
+      clock: this.#clock,
+      log: this.#log,
+      hub: this.#hub,
+      metrics: createSelfAuditMetrics(this.#metrics),
+      markets: () => [...this.#hub.markets].map(auditedMarket),
+    })
   }
 
   /** Reports when every market is followed, or those that have a book. */
@@ -186,6 +195,21 @@ class GatewayProcess {
   async #measure(question: number): Promise<void> {
     const subscribers = Object.fromEntries([...this.#hub.markets].map((market) => [market.symbol, market.clientCount]))
     send({ type: 'measured', question, metrics: await this.#metrics.getMetricsAsJSON(), subscribers })
+  }
+}
+
+/** What subscribers are sent is compared with the book of the replica. A difference ends this process: the next has none. */
+function auditedMarket(stream: MarketStream): AuditedMarket {
+  return {
+    stream,
+    sequencer: {
+      get settledBook() {
+        return stream.replica.liveBook
+      },
+      startOver(reason) {
+        throw new Error(`${stream.symbol}: ${reason}`)
+      },
+    },
   }
 }
 

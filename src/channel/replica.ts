@@ -190,6 +190,11 @@ export class Replica {
     return this.#reason
   }
 
+  /** The full book while the market is live, for those who compare it. */
+  get liveBook(): Book | undefined {
+    return this.#live && this.#epoch === this.#followedEpoch ? this.#book : undefined
+  }
+
   /** Whether the best bid is not below the best ask: such a book must not be sent. */
   get isCrossed(): boolean {
     return this.#book.isCrossed()

@@ -1,0 +1,128 @@
+/**
+ * What gateway processes cost and give: the built service with 0, 1, 2 and 4 of them, the same simulated markets and the
+ * same connections, all at a rate far below the limit. Deliveries are those that the service counts, processor time is
+ * that of all its processes and of the main process alone: the share that the main process keeps is what limits how far
+ * more processes help. Latency is from the arrival of a source message to the write to a socket.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import {
+  market,
+  newToken,
+  OperatorApi,
+  type RunningService,
+  startVerb,
+  temporaryFolder,
+} from '../test/support/running-service.ts'
+import type { BenchResult } from './result.ts'
+
+const PROCESSES = [0, 1, 2, 4] as const
+const CONNECTIONS = 600
+const BASES = ['AAA', 'BBB', 'CCC']
+const UPDATES_PER_SECOND = 150
+
+const CLOCK_TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+
+interface Sample {
+  readonly milliseconds: number
+  readonly deliveries: number
+  readonly mainSeconds: number
+  readonly allSeconds: number
+  readonly latencySum: number
+  readonly latencyCount: number
+}
+
+export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
+  const [rounds, seconds] = quick ? [1, 3] : [3, 6]
+  const results = new Map<string, BenchResult>()
+  const add = (name: string, unit: string, value: number, reference?: string): void => {
+    const result = results.get(name) ?? { name, unit, runs: [], ...(reference === undefined ? {} : { reference }) }
+    result.runs.push(value)
+    results.set(name, result)
+  }
+  for (let round = 0; round < rounds; round++) {
+    for (const count of PROCESSES) {
+      console.error(`round ${round + 1} of ${rounds}: ${count} gateway processes on ${availableParallelism()} cores`)
+      const [before, after] = await measure(count, seconds)
+      const title = `${count} gateway processes`
+      const first = `${PROCESSES[0]} gateway processes`
+      const deliveries = after.deliveries - before.deliveries
+      const cpu = after.allSeconds - before.allSeconds
+      const reference = (what: string) => (count === PROCESSES[0] ? undefined : `${first}: ${what}`)
+      const elapsed = (after.milliseconds - before.milliseconds) / 1000
+      add(`${title}: deliveries`, '1/s', deliveries / elapsed)
+      const perSecond = 'deliveries per second of processor time'
+      add(`${title}: ${perSecond}`, '1/s', deliveries / cpu, reference(perSecond))
+      add(`${title}: main process`, '% of a core', (100 * (after.mainSeconds - before.mainSeconds)) / elapsed)
+      const latency = 'mean latency'
+      const passed = (after.latencySum - before.latencySum) / (after.latencyCount - before.latencyCount)
+      add(`${title}: ${latency}`, 'ms', 1000 * passed, reference(latency))
+    }
+  }
+  return [...results.values()]
+}
+
+async function measure(count: number, seconds: number): Promise<readonly [Sample, Sample]> {
+  const folder = temporaryFolder()
+  const command = startVerb('serve', folder.path, {
+    markets: JSON.stringify(BASES.map((base) => market(base, 2, 100))),
+    'simulator.rate': UPDATES_PER_SECOND,
+    'gateway.processes': count,
+    'stream.drain_seconds': 0,
+    'log.level': 'warn',
+  })
+  let readers: ChildProcess | undefined
+  try {
+    const { http, ws, operator, pid } = JSON.parse(await command.line((line) => line.startsWith('{')))
+    const service = { http, ws, operator: new OperatorApi(operator, folder.path), folder: folder.path }
+    const { port } = new URL(service.http)
+    const symbols = BASES.map((base) => `${base}USD`).join()
+    const script = join(import.meta.dirname, 'cluster-readers.ts')
+    const args = ['--import', 'tsx', script, port, await newToken(service), String(CONNECTIONS), symbols]
+    readers = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(readers.stdout!, 'data')
+    await wait(1)
+    const before = await sampleOf(service, pid)
+    await wait(seconds)
+    return [before, await sampleOf(service, pid)]
+  } finally {
+    readers?.kill('SIGKILL')
+    command.child.kill('SIGTERM')
+    await command.result
+    folder.remove()
+  }
+}
+
+async function sampleOf(service: RunningService, pid: number): Promise<Sample> {
+  const text = await service.operator.metricsText()
+  const value = (name: string): number => {
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+    if (line === undefined) throw new Error(`there is no metric ${name}`)
+    return Number(line.slice(name.length + 1))
+  }
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  const pids = children === '' ? [] : children.split(' ').map(Number)
+  const mainSeconds = secondsOf(pid)
+  return {
+    milliseconds: performance.now(),
+    deliveries: value('tidegate_messages_out_total'),
+    mainSeconds,
+    allSeconds: mainSeconds + pids.reduce((sum, pid) => sum + secondsOf(pid), 0),
+    latencySum: value('tidegate_delivery_seconds_sum'),
+    latencyCount: value('tidegate_delivery_seconds_count'),
+  }
+}
+
+/** Processor time of a process; fields 14 and 15 of its `stat`, after the name, which may contain spaces. */
+function secondsOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS
+}
+
+function wait(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+}
