@@ -55,7 +55,7 @@ import { createIngest, type IngestListener, startIngestListener } from './start-
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
-import { readFromStore, type SchemaState, waitForSchema } from './store-wait.ts'
+import { readFromStore, type SchemaState, untilAborted, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
 
@@ -217,6 +217,7 @@ async function startParts(parts: Parts): Promise<Service> {
   // Not before: the messages of a market that does not exist yet are rejected.
   parts.ingest?.open()
   await startWorkers({ ...parts, db, converter })
+  if (local !== undefined) await untilAborted(signal, local.processes.whenReady())
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), ...opened, publicUrl }
@@ -278,6 +279,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       storeProblem: db.problem,
       schema: state.schema,
       directoryLoaded: directory.loaded,
+      gatewayProcesses: modules.local?.processes.readyCount,
       markets: markets.replicas.all,
       sourcesOf,
       starting: markets.writers.starting,

@@ -34,6 +34,8 @@ export interface ReadinessInput {
   readonly schema: SchemaState | undefined
   /** Whether customers and clients have been loaded. */
   readonly directoryLoaded: boolean
+  /** How many gateway processes take connections; undefined where this process serves the stream. */
+  readonly gatewayProcesses?: number | undefined
   readonly markets: readonly {
     readonly market: { readonly symbol: string }
     readonly live: boolean
@@ -58,6 +60,9 @@ export function readinessOf(input: ReadinessInput): Readiness {
     check('store', input.storeProblem === undefined, `the store cannot be reached: ${input.storeProblem}`),
     check('migrations', input.schema === 'current', schemaProblem(input.schema)),
     check('directory', input.directoryLoaded, 'customers and clients are not loaded yet'),
+    ...(input.gatewayProcesses === undefined
+      ? []
+      : [check('gateway processes', input.gatewayProcesses > 0, 'no gateway process is ready')]),
   ]
   const addresses = addressCheck(input.withoutAddresses)
   const markets = input.markets.flatMap((market) => marketChecks(market, input.sourcesOf(market.market.symbol)))

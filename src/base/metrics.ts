@@ -27,10 +27,15 @@ export function createMetricsRegistry(): MetricsRegistry {
 /** The values of a registry at one time, which can be sent to another process. */
 export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
-/** The text of several processes' metrics as those of one: sums, and means where a sum says nothing. */
+/** The text of several processes' metrics as those of one: sums, or what says more; the first process counts as the main one. */
 export function metricsText(snapshots: readonly MetricsSnapshot[]): Promise<string> {
   // The library writes the suffix of counters itself, and has it in the names of its values as well.
-  const named = (metric: MetricsSnapshot[number]) => ({ ...metric, name: metric.name.replace(/_total$/, '') })
+  const named = (metric: MetricsSnapshot[number]) => ({
+    ...metric,
+    name: metric.name.replace(/_total$/, ''),
+    // Such as the time of the start: what cannot be added is that of the first process.
+    aggregator: metric.aggregator === 'omit' ? ('first' as const) : metric.aggregator,
+  })
   const registry = AggregatorRegistry.aggregate<OpenMetricsContentType>(snapshots.map((metrics) => metrics.map(named)))
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
   return registry.metrics()

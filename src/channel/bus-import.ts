@@ -87,6 +87,9 @@ export class BusImport {
       requestCommit: () => transport.requestCommit(market),
       metrics: { gap: () => metrics.gaps.inc({ market }), repaired: () => metrics.repairs.inc({ market }) },
     })
+    // Alerts need the series to exist before the first loss.
+    metrics.gaps.inc({ market }, 0)
+    metrics.repairs.inc({ market }, 0)
     this.#followers.set(market, { definition, follower })
     this.#differing.delete(market)
     return () => {

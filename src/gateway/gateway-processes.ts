@@ -86,6 +86,7 @@ export class GatewayProcesses {
   #question = 0
   #isStopping = false
   #onEmpty: (() => void) | undefined
+  #onReady: (() => void) | undefined
 
   constructor(options: GatewayProcessesOptions) {
     this.#options = options
@@ -121,6 +122,14 @@ export class GatewayProcesses {
     return this.#places.filter(({ isReady }) => isReady).length
   }
 
+  /** Resolves when a process takes connections. */
+  whenReady(): Promise<void> {
+    if (this.readyCount > 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onReady = resolve
+    })
+  }
+
   /** The connections of all processes. */
   get sessions(): ReadonlySet<RemoteConnection> {
     return this.#connections.all
@@ -128,11 +137,6 @@ export class GatewayProcesses {
 
   connectionsOfClient(clientId: string): number {
     return this.#connections.countOfClient(clientId)
-  }
-
-  /** Process ids, for tests and the operator. */
-  get pids(): readonly number[] {
-    return this.#places.flatMap(({ process: { pid } = {} }) => (pid === undefined ? [] : [pid]))
   }
 
   /** Hands a connection to a process; to be called only while one is ready. */
@@ -286,6 +290,7 @@ export class GatewayProcesses {
       place.isReady = true
       place.readySinceMilliseconds = this.#options.clock.monotonicMilliseconds()
       this.#options.log.info({ process: place.number, pid: process.pid }, 'gateway process ready')
+      this.#onReady?.()
     } else if (message.type === 'closed') {
       this.#ended(place, message.id)
     } else {

@@ -30,6 +30,7 @@ it('the service is ready when every check passes', () => {
 
 it.each([
   ['draining', { draining: true }],
+  ['gateway processes', { gatewayProcesses: 0 }],
   ['descriptors', { hasDescriptor: false }],
   ['store', { storeProblem: 'no space left on device' }],
   ['migrations', { schema: undefined }],

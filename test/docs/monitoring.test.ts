@@ -65,6 +65,7 @@ beforeAll(async () => {
   service = await startServiceInside(folder.path, markets, {
     'feeds.kraken.url': 'ws://127.0.0.1:9',
     'ingest.port': 0,
+    'gateway.processes': 1,
   })
   await traffic()
   families = readOpenMetrics(await service.operator.metricsText())
