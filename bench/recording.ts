@@ -1,11 +1,12 @@
 /**
  * The cost of recording: the CPU time for the same minutes of the simulator with and without a recorder on the bus,
  * second by second on a virtual clock, as a fraction of one core in real time; and the growth of the file. The CPU time
- * of the compression threads is included.
+ * of the compression threads is included. Also the longest event-loop tick while a keyframe of a large book is written.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
 import { createMetricsRegistry } from '../src/base/metrics.ts'
 import { createMemoryBus } from '../src/channel/bus-memory.ts'
@@ -15,7 +16,7 @@ import { loadConfig } from '../src/config/load.ts'
 import { DEMO_DEFAULTS } from '../src/config/markets.ts'
 import { openRecordingWriter } from '../src/feed/replay/writer.ts'
 import { createSimulator } from '../src/feed/simulator/simulator.ts'
-import type { MarketDefinition } from '../src/market/event.ts'
+import type { LevelChange, MarketDefinition } from '../src/market/event.ts'
 import { CommitRecorder } from '../src/markets/commit-recorder.ts'
 import { readEntries } from '../test/support/recording-file.ts'
 import { VirtualClock } from '../test/support/virtual-clock.ts'
@@ -24,6 +25,8 @@ import type { BenchResult } from './result.ts'
 /** Book updates per second in each of three markets. */
 const RATES = [40, 500, 7_000]
 const KEYFRAME_SECONDS = 60
+/** Levels of the book of a keyframe. */
+const KEYFRAME_LEVELS = [20_000, 100_000, 250_000]
 const MARKETS = simulatedMarkets()
 
 function simulatedMarkets(): readonly MarketDefinition[] {
@@ -59,8 +62,53 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
     }
     results.push(without, share, entries, growth)
   }
+  for (const levels of KEYFRAME_LEVELS) results.push(await keyframeTicks(join(folder, 'keyframe'), levels, rounds * 5))
   rmSync(folder, { recursive: true })
   return results
+}
+
+/** The longest ticks while keyframes of one book are encoded and written. */
+async function keyframeTicks(path: string, levels: number, rounds: number): Promise<BenchResult> {
+  const clock = createSystemClock()
+  const bus = createMemoryBus()
+  const [definition] = MARKETS as [MarketDefinition]
+  const onFailure = (error: Error): never => {
+    throw error
+  }
+  const header = {
+    writtenBy: 'bench',
+    startedAtMilliseconds: Date.now(),
+    markets: [{ definition, sources: ['bench'] }],
+  }
+  const writer = await openRecordingWriter({ path, header, overwrites: true, clock, onFailure })
+  const recorder = new CommitRecorder({ markets: [definition], bus, clock, writer })
+  const changes = Array.from({ length: levels }, (_, index): LevelChange => {
+    const isBid = index < levels / 2
+    return { side: isBid ? 0 : 1, price: 9_000_000 + (isBid ? -index : index), amount: 100_000_000 + index * 7_919 }
+  })
+  const [epoch, version, market] = ['bench', 1, definition.symbol]
+  const times = { milliseconds: Date.now(), nanoseconds: 0, receivedMilliseconds: 0 }
+  bus.publish({ type: 'commit', market, epoch, version, ...times, changes, executions: [], executionNumber: 0 })
+  bus.publish({ type: 'status', market, epoch, version, live: true, reason: '' })
+  const result: BenchResult = { name: `keyframe of ${levels} levels: longest tick`, unit: 'ms', runs: [] }
+  // The first rounds warm up the compiler.
+  for (let round = -5; round < rounds; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const before = writer.counts.bytes
+    let longest = 0
+    let last = performance.now()
+    recorder.writeKeyframe()
+    while (writer.counts.bytes === before) {
+      await new Promise((resolve) => setImmediate(resolve))
+      const now = performance.now()
+      longest = Math.max(longest, now - last)
+      last = now
+    }
+    if (round >= 0) result.runs.push(longest)
+  }
+  recorder.stop()
+  await writer.close()
+  return result
 }
 
 /** CPU seconds for this many seconds of the simulator. */

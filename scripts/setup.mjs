@@ -123,13 +123,25 @@ export async function ensureBuilt() {
     ...['tsconfig.json', 'package-lock.json', 'scripts/setup.mjs'].map((name) => join(ROOT, name)),
   ])
   if (existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp && existsSync(PROGRAM)) return
+  // Other users run the program too, whatever the files are that this user creates otherwise.
+  const umask = process.umask(0o022)
+  try {
+    await build(stamp)
+  } finally {
+    process.umask(umask)
+  }
+}
+
+async function build(stamp) {
   rmSync(BUILD_STAMP, { force: true })
   const progress = showProgress((seconds) => `building, ${seconds} s`)
+  mkdirSync(OUTPUT_FOLDER, { recursive: true })
+  // An earlier build may have made it for its user alone.
+  chmodSync(OUTPUT_FOLDER, 0o755)
   await bundle()
   progress.end()
   // A symbolic link to it in a folder of PATH is the installed program.
   chmodSync(PROGRAM, 0o755)
-  mkdirSync(OUTPUT_FOLDER, { recursive: true })
   ensureStoreTemplate()
   writeFileSync(BUILD_STAMP, stamp)
 }
@@ -176,29 +188,31 @@ function hashOf(files) {
  * are located relative to it. Types are checked by `npm run check` and `npm test`.
  */
 async function bundle() {
-  const { build } = await import('esbuild')
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: { main: 'src/main.ts', ...THREADS },
-    outdir: 'dist',
-    chunkNames: 'program/[name]-[hash]',
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    format: 'esm',
-    target: `node${NODE_MINIMUM.join('.')}`,
-    sourcemap: 'linked',
-    sourcesContent: false,
-    legalComments: 'linked',
-    keepNames: true,
-    external: UNBUNDLED,
-    // For packages in CommonJS format: an ES module has no `require`.
-    banner: {
-      js: "import { createRequire as createRequireOfModule } from 'node:module'; const require = createRequireOfModule(import.meta.url);",
-    },
-    metafile: true,
-    logLevel: 'warning',
-  }).catch(() => fail('the build failed (esbuild)'))
+  const esbuild = await import('esbuild')
+  const { metafile } = await esbuild
+    .build({
+      absWorkingDir: ROOT,
+      entryPoints: { main: 'src/main.ts', ...THREADS },
+      outdir: 'dist',
+      chunkNames: 'program/[name]-[hash]',
+      bundle: true,
+      splitting: true,
+      platform: 'node',
+      format: 'esm',
+      target: `node${NODE_MINIMUM.join('.')}`,
+      sourcemap: 'linked',
+      sourcesContent: false,
+      legalComments: 'linked',
+      keepNames: true,
+      external: UNBUNDLED,
+      // For packages in CommonJS format: an ES module has no `require`.
+      banner: {
+        js: "import { createRequire as createRequireOfModule } from 'node:module'; const require = createRequireOfModule(import.meta.url);",
+      },
+      metafile: true,
+      logLevel: 'warning',
+    })
+    .catch(() => fail('the build failed (esbuild)'))
   removeAllBut(new Set(Object.keys(metafile.outputs).map((path) => join(ROOT, path))))
 }
 

@@ -2,7 +2,8 @@
  * Turns the messages of sequencers into entries of a recording: one entry per commit, with its version and time, and one
  * per loss of a book. A replay does not play withdrawals, because the replaying service withdraws a lost book by its own
  * settings; they are recorded as facts about the past. It keeps every book, so that it can record whole ones: when a
- * market becomes live, and for keyframes. Times are the wall clock's at the start or the last `anchor`, plus the monotonic
+ * market becomes live, and for keyframes. A keyframe of large books is encoded in several ticks; what is published meanwhile
+ * waits, so that the books need no copy, and is written after it. Times are the wall clock's at the start or the last `anchor`, plus the monotonic
  * time since: setting the wall clock does not stretch a recording.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -18,8 +19,16 @@ export interface CommitRecorderOptions {
   readonly markets: readonly MarketDefinition[]
   readonly bus: Bus
   readonly clock: Clock
-  readonly writer: Pick<RecordingWriter, 'write' | 'writeKeyframe'>
+  readonly writer: Pick<RecordingWriter, 'write'> & {
+    /** The steps of `RecordingWriter.keyframe`. */
+    keyframe(...args: Parameters<RecordingWriter['keyframe']>): Iterable<void>
+  }
 }
+
+/** Levels and executions that may wait for a keyframe: some milliseconds of work. With more, its rest is encoded at once. */
+const WAITING_MAX = 10_000
+/** What an entry costs besides its levels and executions, as a number of these. */
+const ENTRY_COST = 10
 
 interface Followed {
   readonly definition: MarketDefinition
@@ -39,6 +48,11 @@ export class CommitRecorder {
   #startWallMilliseconds = 0
   #startMonotonicMilliseconds = 0
   #isReleaseScheduled = false
+  /** The remaining steps of a keyframe. */
+  #keyframe: Iterator<void> | undefined
+  /** What was published since it began, in order. */
+  #waiting: (() => void)[] = []
+  #waitingCost = 0
 
   constructor({ markets, ...options }: CommitRecorderOptions) {
     this.#options = options
@@ -76,19 +90,24 @@ export class CommitRecorder {
     for (const { end } of before.values()) end()
   }
 
-  /** Writes the state of every market that has published something, so that a replay can begin here. */
+  /**
+   * Writes the state of every market that has published something, so that a replay can begin here: a part of it at once,
+   * and a part in each of the next ticks.
+   */
   writeKeyframe(): void {
     this.releaseAll()
     const states = this.#markets.flatMap(({ index, state }) =>
-      state.keyframe().map(({ events, ...facts }): KeyframeState => [index, events, facts]),
+      state.keyframe().map(({ content, ...facts }): KeyframeState => [index, content, facts]),
     )
-    this.#options.writer.writeKeyframe(this.nowMilliseconds, states)
+    const keyframe = this.#options.writer.keyframe(this.nowMilliseconds, states)[Symbol.iterator]()
+    this.#keyframe = keyframe
+    this.#continueKeyframe(keyframe)
   }
 
-  /** Writes the commits of this tick that are still held. */
+  /** Writes everything that is held at once: the rest of a keyframe, and the commits of this tick. */
   releaseAll(): void {
-    this.#isReleaseScheduled = false
-    for (const followed of this.#markets) this.#release(followed)
+    this.#releaseTick()
+    this.#finishKeyframe()
   }
 
   stop(): void {
@@ -101,6 +120,44 @@ export class CommitRecorder {
     const end = this.#options.bus.subscribe(definition.symbol, (message) => this.#follow(followed, message))
     const followed: Followed = { definition, index, state, held: undefined, execution: undefined, end }
     return followed
+  }
+
+  #continueKeyframe(keyframe: Iterator<void>): void {
+    if (this.#keyframe !== keyframe) return
+    if (keyframe.next().done === true) this.#endKeyframe()
+    else this.#options.clock.endOfTick(() => this.#continueKeyframe(keyframe))
+  }
+
+  #finishKeyframe(): void {
+    const keyframe = this.#keyframe
+    if (keyframe === undefined) return
+    while (keyframe.next().done !== true);
+    this.#endKeyframe()
+  }
+
+  #endKeyframe(): void {
+    const waiting = this.#waiting
+    this.#keyframe = undefined
+    this.#waiting = []
+    this.#waitingCost = 0
+    for (const write of waiting) write()
+  }
+
+  /** Applies and writes an entry: now, or after the keyframe that is being encoded, with the present time. */
+  #inOrder(cost: number, write: (atMilliseconds: number) => void): void {
+    const { nowMilliseconds } = this
+    if (this.#keyframe === undefined) {
+      write(nowMilliseconds)
+      return
+    }
+    this.#waiting.push(() => write(nowMilliseconds))
+    this.#waitingCost += ENTRY_COST + cost
+    if (this.#waitingCost > WAITING_MAX) this.#finishKeyframe()
+  }
+
+  #releaseTick(): void {
+    this.#isReleaseScheduled = false
+    for (const followed of this.#markets) this.#release(followed)
   }
 
   #follow(followed: Followed, message: MarketMessage): void {
@@ -125,7 +182,7 @@ export class CommitRecorder {
     followed.held = message
     if (this.#isReleaseScheduled) return
     this.#isReleaseScheduled = true
-    this.#options.clock.endOfTick(() => this.releaseAll())
+    this.#options.clock.endOfTick(() => this.#releaseTick())
   }
 
   /** A repair of the bus: the book of its version, and the executions that came with it. */
@@ -151,12 +208,13 @@ export class CommitRecorder {
   #restore(followed: Followed): void {
     const { held, state } = followed
     followed.held = undefined
-    const levels = [...state.levels(), ...(held?.changes ?? [])]
-    state.apply([{ type: 'snapshot', levels }])
     const executions = held === undefined ? [] : eventsOf(held, [])
     const facts = factsOf(held)
-    this.#note(followed, executions, facts)
-    this.#write(followed, [{ type: 'snapshot', levels: state.levels() }, ...executions], facts)
+    this.#inOrder(costOf(executions) + (held?.changes.length ?? 0), (atMilliseconds) => {
+      state.apply([{ type: 'snapshot', levels: [...state.levels(), ...(held?.changes ?? [])] }])
+      this.#note(followed, executions, facts, atMilliseconds)
+      this.#write(followed, [{ type: 'snapshot', levels: state.levels() }, ...executions], facts, atMilliseconds)
+    })
   }
 
   /** The held commit was an ordinary one. */
@@ -170,16 +228,18 @@ export class CommitRecorder {
   }
 
   #record(followed: Followed, events: readonly MarketEvent[], facts: EntryFacts): void {
-    this.#note(followed, events, facts)
-    this.#write(followed, events, facts)
+    this.#inOrder(costOf(events), (atMilliseconds) => {
+      this.#note(followed, events, facts, atMilliseconds)
+      this.#write(followed, events, facts, atMilliseconds)
+    })
   }
 
-  #note({ index, state }: Followed, events: readonly MarketEvent[], facts: EntryFacts): void {
-    state.follow({ market: index, atMilliseconds: this.nowMilliseconds, events, ...facts })
+  #note({ index, state }: Followed, events: readonly MarketEvent[], facts: EntryFacts, atMilliseconds: number): void {
+    state.follow({ market: index, atMilliseconds, events, ...facts })
   }
 
-  #write({ index }: Followed, events: readonly MarketEvent[], facts: EntryFacts): void {
-    this.#options.writer.write(index, this.nowMilliseconds, events, facts)
+  #write({ index }: Followed, events: readonly MarketEvent[], facts: EntryFacts, atMilliseconds: number): void {
+    this.#options.writer.write(index, atMilliseconds, events, facts)
   }
 }
 
@@ -199,6 +259,16 @@ function factsOf(commit: Commit | MarketState | undefined): EntryFacts {
     ...(origin === undefined ? {} : { origin }),
     ...(instrument === undefined ? {} : { instrument }),
   }
+}
+
+/** Levels and executions. */
+function costOf(events: readonly MarketEvent[]): number {
+  let cost = 0
+  for (const event of events) {
+    if (event.type === 'snapshot') cost += event.levels.length
+    else if (event.type === 'update') cost += event.changes.length + event.executions.length
+  }
+  return cost
 }
 
 /** The events that make a sequencer commit the same; none for a commit that was only requested. */

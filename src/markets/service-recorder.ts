@@ -119,7 +119,7 @@ export class ServiceRecorder {
       markets: options.markets.map(({ definition }) => definition),
       writer: {
         write: (market, at, events, facts) => this.#current?.writer.write(market, at, events, facts),
-        writeKeyframe: (at, states) => this.#current?.writer.writeKeyframe(at, states),
+        keyframe: (at, states) => this.#current?.writer.keyframe(at, states) ?? [],
       },
     })
   }
@@ -167,6 +167,8 @@ export class ServiceRecorder {
   }
 
   #open(): void {
+    // The new file begins with its keyframe.
+    this.#recorder.releaseAll()
     const { clock, folder, createFile = createRecordingFile } = this.#options
     this.#recorder.anchor()
     const startedMilliseconds = this.#recorder.nowMilliseconds

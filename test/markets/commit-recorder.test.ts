@@ -2,10 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Commit } from '../../src/channel/bus.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { openRecording } from '../../src/feed/replay/reader.ts'
 import type { EntryFacts } from '../../src/feed/replay/recording.ts'
+import { openRecordingWriter } from '../../src/feed/replay/writer.ts'
+import { Book } from '../../src/market/book.ts'
 import type { LevelChange } from '../../src/market/event.ts'
 import { CommitRecorder } from '../../src/markets/commit-recorder.ts'
-import { recordedMarket } from '../support/recording-file.ts'
+import { HEADER, recordedMarket, recordingFolder } from '../support/recording-file.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const START = Date.UTC(2026, 0, 1)
@@ -13,7 +16,8 @@ const BID: LevelChange = { side: 0, price: 100, amount: 1 }
 const ASK: LevelChange = { side: 1, price: 200, amount: 2 }
 const TRADE = { price: 150, amount: 3 }
 
-function startRecorder() {
+/** @param steps of every keyframe */
+function startRecorder(steps = 1) {
   const clock = new VirtualClock(START)
   const bus = createMemoryBus()
   const written: unknown[] = []
@@ -27,8 +31,12 @@ function startRecorder() {
         written.push([market, atMilliseconds - START, ...events])
         facts.push(fact)
       },
-      writeKeyframe: (atMilliseconds, states) =>
-        void written.push(['keyframe', atMilliseconds - START, ...[...states].map(([, events]) => events[0]!.type)]),
+      *keyframe(atMilliseconds, states) {
+        const types = [...states].map(([, content]) => (content instanceof Book ? 'snapshot' : content[0]!.type))
+        written.push(['keyframe', atMilliseconds - START, ...types])
+        for (let step = 1; step < steps; step++) yield
+        if (steps > 1) written.push(['keyframe ends'])
+      },
     },
   })
   let version = 0
@@ -183,5 +191,114 @@ describe('a recorder of commits', () => {
     commit({ executions: [TRADE] })
     clock.advance(1)
     expect(written).toHaveLength(1)
+  })
+
+  it('writes what is published while a keyframe is encoded after it, with the times at which it was published', () => {
+    const { clock, recorder, written, commit, status } = startRecorder(4)
+    commit({ changes: [BID, ASK] })
+    status(true)
+    written.length = 0
+    recorder.writeKeyframe()
+    clock.endTick()
+    commit({ changes: [{ ...BID, amount: 9 }] })
+    clock.endTick()
+    status(false, 'gone')
+    commit({ changes: [{ ...ASK, amount: 0 }] })
+    status(true)
+    expect(written).toEqual([['keyframe', 0, 'snapshot']])
+    clock.advance(3)
+    expect(written).toEqual([
+      ['keyframe', 0, 'snapshot'],
+      ['keyframe ends'],
+      [0, 0, { type: 'update', changes: [{ ...BID, amount: 9 }], executions: [] }],
+      [0, 0, { type: 'lost', reason: 'gone' }],
+      [0, 0, { type: 'snapshot', levels: [{ ...BID, amount: 9 }] }],
+    ])
+  })
+
+  it('completes a keyframe when it is stopped, when everything is requested, and for another list of markets', () => {
+    for (const request of ['stop', 'releaseAll', 'writeKeyframe', 'change'] as const) {
+      const { recorder, written, commit } = startRecorder(1_000)
+      recorder.writeKeyframe()
+      commit({ executions: [TRADE] })
+      if (request === 'change') recorder.change([])
+      else recorder[request]()
+      const kinds = written.map((entry) => (entry as unknown[])[0])
+      expect([request, ...kinds.slice(0, 3)]).toEqual([request, 'keyframe', 'keyframe ends', 0])
+    }
+  })
+
+  it('completes a keyframe when too much waits for it', () => {
+    const { clock, recorder, written, commit } = startRecorder(1_000)
+    recorder.writeKeyframe()
+    const changes = Array.from({ length: 3_990 }, (_, index) => ({ ...ASK, price: 200 + index }))
+    for (const expected of [1, 1, 5]) {
+      commit({ changes })
+      clock.endTick()
+      expect(written.length).toBe(expected)
+    }
+    // The last commit is written at the end of the keyframe too.
+    expect(written.at(-1)).toEqual([0, 0, { type: 'update', changes, executions: [] }])
+  })
+})
+
+describe('a keyframe of large books', () => {
+  const large = (base: string, count: number): LevelChange[] =>
+    Array.from({ length: count }, (_, index) =>
+      index < count / 3
+        ? { side: 0, price: 100_000 - index, amount: 1 + index }
+        : { side: 1, price: 100_001 + index, amount: base === 'ETH' ? 10n ** 20n + BigInt(index) : 5 },
+    )
+
+  it('has the books of its beginning, although they change while it is encoded', async () => {
+    const folder = recordingFolder()
+    const path = folder.next()
+    const clock = new VirtualClock(START)
+    const bus = createMemoryBus()
+    const onFailure = (error: Error): never => {
+      throw error
+    }
+    const writer = await openRecordingWriter({ path, header: HEADER, overwrites: false, clock, onFailure })
+    const recorder = new CommitRecorder({
+      markets: HEADER.markets.map(({ definition }) => definition),
+      bus,
+      clock,
+      writer,
+    })
+    const sizes = { BTC: 25_001, ETH: 12_000 }
+    const publish = (base: string, version: number, parts: Partial<Commit>): void => {
+      const times = { milliseconds: START + version, nanoseconds: 0, receivedMilliseconds: 0 }
+      const commit = { epoch: 'one', version, executionNumber: 0, changes: [], executions: [], ...parts }
+      bus.publish({ type: 'commit', market: `${base}USD`, ...times, ...commit })
+    }
+    for (const [base, size] of Object.entries(sizes)) {
+      publish(base, 1, { changes: large(base, size), origin: 'run.1' })
+      bus.publish({ type: 'status', market: `${base}USD`, epoch: 'one', version: 1, live: true, reason: '' })
+    }
+    clock.advance(10)
+    recorder.writeKeyframe()
+    let ticks = 0
+    for (; ticks < 3; ticks++) {
+      publish('BTC', 2 + ticks, { changes: [{ side: 0, price: 100_000 - ticks, amount: 0 }] })
+      clock.endTick()
+    }
+    clock.advance(10)
+    recorder.stop()
+    await writer.close()
+    const reader = await openRecording(path)
+    const blocks = []
+    for (const block of reader.blocks) blocks.push({ kind: block.kind, entries: await reader.readBlock(block) })
+    await reader.close()
+    folder.remove()
+    const keyframe = blocks.filter(({ kind }) => kind !== 'entries').flatMap(({ entries }) => entries)
+    expect(keyframe.map(({ market, commit }) => [market, commit?.version])).toEqual([
+      [0, 1],
+      [1, 1],
+    ])
+    const levels = keyframe.map(({ events: [event] }) => (event?.type === 'snapshot' ? event.levels : []))
+    expect(levels).toEqual(Object.entries(sizes).map(([base, size]) => large(base, size)))
+    expect(keyframe.map(({ origin }) => origin)).toEqual(['run.1', 'run.1'])
+    const after = blocks.slice(blocks.findLastIndex(({ kind }) => kind !== 'entries') + 1)
+    expect(after.flatMap(({ entries }) => entries).map(({ commit }) => commit?.version)).toEqual([2, 3, 4])
   })
 })

@@ -58,10 +58,8 @@ export async function writeRecording(
   for (const { isKeyframe, entries } of blocks) {
     const [first] = entries
     if (isKeyframe === true && first !== undefined) {
-      writer.writeKeyframe(
-        first.atMilliseconds,
-        entries.map(({ market, events, ...facts }) => [market, events, facts] as const),
-      )
+      const states = entries.map(({ market, events, ...facts }) => [market, events, facts] as const)
+      Array.from(writer.keyframe(first.atMilliseconds, states))
     } else {
       for (const { market, atMilliseconds, events, ...facts } of entries) {
         writer.write(market, atMilliseconds, events, facts)

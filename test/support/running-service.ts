@@ -153,10 +153,7 @@ export function ensureBuilt(): void {
   const build = [process.execPath, join(ROOT, 'scripts/build.mjs')]
   // Test files run at the same time, and two builds would delete each other's files.
   const locked = hasFlock() ? ['flock', join(ROOT, 'node_modules/.build-lock'), ...build] : build
-  // A service that ran in this process has left its own, with which only this user could read the program.
-  const umask = process.umask(0o022)
   const { status, stderr } = spawnSync(locked[0] as string, locked.slice(1), { encoding: 'utf8' })
-  process.umask(umask)
   if (status !== 0) throw new Error(`the build failed: ${stderr}`)
 }
 

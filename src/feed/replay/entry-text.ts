@@ -8,7 +8,9 @@
  */
 import type { Scaled } from '../../base/decimal.ts'
 import { membersOf } from '../../base/json-value.ts'
+import type { Book } from '../../market/book.ts'
 import {
+  ASK,
   BID,
   type Execution,
   INSTRUMENT_STATES,
@@ -33,6 +35,40 @@ type Members = Readonly<Record<string, unknown>>
 const DIGITS_MAX = 60
 const NANOSECONDS_MAX = 999_999
 
+/** Levels of books that are encoded at once, in about a millisecond. */
+const LEVELS_PER_SLICE = 10_000
+
+/** How many levels may be encoded before the next interruption. */
+export class Slice {
+  levelsLeft = LEVELS_PER_SLICE
+}
+
+/**
+ * The levels of a book as text, in parts: a large text is copied once less. Yields whenever the slice is used up, and
+ * continues with a full one.
+ */
+export function* encodeBook(book: Book, slice: Slice): Generator<void, readonly string[]> {
+  const parts: string[] = []
+  for (const side of [BID, ASK] as const) {
+    const levels = book.side(side)
+    parts.push(side === BID ? '[[' : '],[')
+    for (let rank = 0; rank < levels.size; ) {
+      if (slice.levelsLeft === 0) {
+        yield
+        slice.levelsLeft = LEVELS_PER_SLICE
+      }
+      const end = Math.min(levels.size, rank + slice.levelsLeft)
+      slice.levelsLeft -= end - rank
+      const flat: FlatLevels = []
+      if (rank > 0) parts.push(',')
+      for (; rank < end; rank++) flat.push(levels.priceAt(rank), encodeScaled(levels.amountAt(rank)))
+      parts.push(JSON.stringify(flat).slice(1, -1))
+    }
+  }
+  parts.push(']]')
+  return parts
+}
+
 /** What the lines of a block refer to; a block is read without those before it. */
 export class BlockText {
   readonly #firstMilliseconds: number
@@ -47,6 +83,13 @@ export class BlockText {
     const texts: object[] = events.map(encodeEvent)
     if (texts[0] !== undefined) Object.assign(texts[0], this.#encodeFacts(market, facts))
     return `${JSON.stringify([market, atMilliseconds - this.#firstMilliseconds, ...texts])}\n`
+  }
+
+  /** What `encode` returns for one snapshot with the levels of `encodeBook`, in parts. */
+  encodeSnapshot(market: number, atMilliseconds: number, levels: readonly string[], facts: EntryFacts): string[] {
+    const members = JSON.stringify(this.#encodeFacts(market, facts)).slice(1, -1)
+    const begin = `[${market},${atMilliseconds - this.#firstMilliseconds},{"snapshot":`
+    return [begin, ...levels, `${members === '' ? '' : `,${members}`}}]\n`]
   }
 
   /** Undefined when the line cannot be read. */

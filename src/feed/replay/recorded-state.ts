@@ -6,6 +6,9 @@ import { Book } from '../../market/book.ts'
 import { ASK, BID, type Instrument, type LevelChange, type MarketEvent } from '../../market/event.ts'
 import type { EntryFacts, RecordedCommit, RecordedEntry } from './recording.ts'
 
+/** A whole book, or the events of an entry. */
+export type KeyframeContent = Book | readonly MarketEvent[]
+
 export class RecordedState {
   readonly #book = new Book()
   #hasBook = false
@@ -56,20 +59,25 @@ export class RecordedState {
     return this.#isWithdrawn
   }
 
-  /** Applies an entry as subscribers saw it: other than `apply`, a withdrawal removes the book. */
+  /** Applies an entry as subscribers saw it: other than with `play`, a withdrawal removes the book. */
   follow(entry: RecordedEntry): void {
-    const { atMilliseconds, events, commit, withdrawn, origin, instrument, lostSinceMilliseconds } = entry
+    const { atMilliseconds, withdrawn, lostSinceMilliseconds } = entry
     const wasLive = this.isLive
-    this.apply(events)
+    this.play(entry)
     if (wasLive && !this.isLive) this.#lostSinceMilliseconds = atMilliseconds
     if (lostSinceMilliseconds !== undefined) this.#lostSinceMilliseconds = lostSinceMilliseconds
+    if (this.isLive) this.#isWithdrawn = false
+    else if (withdrawn === true) this.withdraw()
+  }
+
+  /** Applies an entry as a replay publishes it: a withdrawn book stays. */
+  play({ events, commit, origin, instrument }: RecordedEntry): void {
+    this.apply(events)
     if (commit !== undefined) {
       this.#commit = commit
       this.#origin = origin
     }
     if (instrument !== undefined) this.#instrument = instrument ?? undefined
-    if (this.isLive) this.#isWithdrawn = false
-    else if (withdrawn === true) this.withdraw()
   }
 
   apply(events: readonly MarketEvent[]): void {
@@ -111,21 +119,27 @@ export class RecordedState {
    */
   eventsByTick(): MarketEvent[][] {
     const ticks: MarketEvent[][] = []
-    if (this.#hasBook) ticks.push([{ type: 'snapshot', levels: this.levels() }])
+    const origin = this.#origin === undefined ? {} : { origin: this.#origin }
+    if (this.#hasBook) ticks.push([{ type: 'snapshot', levels: this.levels(), ...origin }])
     if (this.#reason !== undefined) ticks.push([{ type: 'lost', reason: this.#reason }])
     return ticks
   }
 
-  /** The state as entries of a keyframe, from which `follow` restores all of it. */
-  keyframe(): (EntryFacts & { readonly events: readonly MarketEvent[] })[] {
+  /**
+   * The state as entries of a keyframe, from which `follow` restores all of it. The book is that of the state, not a copy:
+   * the state must not change until it is written.
+   */
+  keyframe(): (EntryFacts & { readonly content: KeyframeContent })[] {
     const since = this.lostSinceMilliseconds
-    return this.eventsByTick().map((events) => ({
-      events,
+    const contents: KeyframeContent[] = this.#hasBook ? [this.#book] : []
+    if (this.#reason !== undefined) contents.push([{ type: 'lost', reason: this.#reason }])
+    return contents.map((content) => ({
+      content,
       ...(this.#commit === undefined ? {} : { commit: this.#commit }),
       ...(this.#isWithdrawn ? { withdrawn: true as const } : {}),
       ...(this.#origin === undefined ? {} : { origin: this.#origin }),
       ...(this.#instrument === undefined ? {} : { instrument: this.#instrument }),
-      ...(since === undefined || events[0]?.type !== 'lost' ? {} : { lostSinceMilliseconds: since }),
+      ...(since === undefined || content instanceof Book ? {} : { lostSinceMilliseconds: since }),
     }))
   }
 }

@@ -8,16 +8,12 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { crc32, deflateRaw } from 'node:zlib'
 import type { Clock, Timer } from '../../base/clock.ts'
+import { Book } from '../../market/book.ts'
 import type { MarketEvent } from '../../market/event.ts'
-import { BlockText } from './entry-text.ts'
+import { BlockText, encodeBook, Slice } from './entry-text.ts'
 import { encodeBlockHead, encodeHeader } from './format-1.ts'
-import {
-  type BlockKind,
-  type EntryFacts,
-  type RecordedEntry,
-  RecordingError,
-  type RecordingHeader,
-} from './recording.ts'
+import type { KeyframeContent } from './recorded-state.ts'
+import { type BlockKind, type EntryFacts, RecordingError, type RecordingHeader } from './recording.ts'
 
 const compress = promisify(deflateRaw)
 
@@ -34,7 +30,7 @@ const WAITING_CHARACTERS_MAX = 64 * BLOCK_CHARACTERS
 export type WrittenFile = Pick<FileHandle, 'write' | 'truncate' | 'sync' | 'close'>
 
 /** The state of one market in a keyframe. */
-export type KeyframeState = readonly [market: number, events: readonly MarketEvent[], facts?: EntryFacts]
+export type KeyframeState = readonly [market: number, content: KeyframeContent, facts?: EntryFacts]
 
 export interface RecordingWriterOptions {
   readonly path: string
@@ -60,7 +56,8 @@ export interface RecordingCounts {
 interface Block {
   readonly kind: BlockKind
   readonly text: BlockText
-  readonly lines: string[]
+  readonly parts: string[]
+  entryCount: number
   characters: number
   readonly firstMilliseconds: number
   lastMilliseconds: number
@@ -118,7 +115,9 @@ export class RecordingWriter {
 
   /** Appends one entry; see `RecordedEntry`. A time before that of the last entry counts as that of the last entry. */
   write(market: number, atMilliseconds: number, events: readonly MarketEvent[], facts: EntryFacts = {}): void {
-    this.#append('entries', { market, atMilliseconds, events, ...facts })
+    this.#append('entries', atMilliseconds, (text, at) => [
+      text.encode({ market, atMilliseconds: at, events, ...facts }),
+    ])
   }
 
   /**
@@ -135,14 +134,26 @@ export class RecordingWriter {
     return this.#written
   }
 
-  /** Appends the current state of every market, so that reading can begin here. */
-  writeKeyframe(atMilliseconds: number, states: Iterable<KeyframeState>): void {
+  /**
+   * Appends the current state of every market, so that reading can begin here, in steps that are short whatever the size of
+   * the books. Until the last step, nothing else may be written, and no book may change.
+   */
+  *keyframe(atMilliseconds: number, states: Iterable<KeyframeState>): Generator<void, void> {
     this.#flush()
+    const slice = new Slice()
+    // Later blocks continue the first one.
     let kind: BlockKind = 'keyframe'
-    for (const [market, events, facts] of states) {
-      this.#append(kind, { market, atMilliseconds, events, ...facts })
-      // A full block was passed on, and the state continues in the next one.
-      if (this.#open === undefined) kind = 'keyframe-rest'
+    for (const [market, content, facts = {}] of states) {
+      if (!this.#isOpen || this.#failure !== undefined) return
+      if (content instanceof Book) {
+        const levels = yield* encodeBook(content, slice)
+        this.#append(kind, atMilliseconds, (text, at) => text.encodeSnapshot(market, at, levels, facts))
+      } else {
+        this.#append(kind, atMilliseconds, (text, at) => [
+          text.encode({ market, atMilliseconds: at, events: content, ...facts }),
+        ])
+      }
+      kind = 'keyframe-rest'
     }
     this.#flush()
   }
@@ -157,21 +168,36 @@ export class RecordingWriter {
     await this.#file.close()
   }
 
-  #append(kind: BlockKind, entry: RecordedEntry): void {
+  #append(
+    kind: BlockKind,
+    wantedMilliseconds: number,
+    encode: (text: BlockText, at: number) => readonly string[],
+  ): void {
     if (!this.#isOpen || this.#failure !== undefined) return
-    this.#lastMilliseconds = Math.max(this.#lastMilliseconds, entry.atMilliseconds)
+    this.#lastMilliseconds = Math.max(this.#lastMilliseconds, wantedMilliseconds)
     const atMilliseconds = this.#lastMilliseconds
     const block = this.#open ?? this.#openBlock(kind, atMilliseconds)
-    const line = block.text.encode({ ...entry, atMilliseconds })
-    block.lines.push(line)
-    block.characters += line.length
+    const line = encode(block.text, atMilliseconds)
+    for (const part of line) {
+      block.parts.push(part)
+      block.characters += part.length
+    }
+    block.entryCount += 1
     block.lastMilliseconds = atMilliseconds
     if (block.characters >= BLOCK_CHARACTERS) this.#flush()
   }
 
   #openBlock(kind: BlockKind, firstMilliseconds: number): Block {
     const text = new BlockText(firstMilliseconds)
-    const block = { kind, text, lines: [], characters: 0, firstMilliseconds, lastMilliseconds: firstMilliseconds }
+    const block = {
+      kind,
+      text,
+      parts: [],
+      entryCount: 0,
+      characters: 0,
+      firstMilliseconds,
+      lastMilliseconds: firstMilliseconds,
+    }
     this.#open = block
     this.#flushTimer = this.#clock.schedule(BLOCK_MILLISECONDS_MAX, () => this.#flush())
     return block
@@ -192,13 +218,13 @@ export class RecordingWriter {
 
   async #writeBlock(block: Block): Promise<void> {
     if (this.#failure !== undefined) return
-    const body = await compress(block.lines.join(''), { level: COMPRESSION_LEVEL })
+    const body = await compress(block.parts.join(''), { level: COMPRESSION_LEVEL })
     const head = encodeBlockHead({
       kind: block.kind,
       number: this.#blockNumber,
       firstMilliseconds: block.firstMilliseconds,
       lastMilliseconds: block.lastMilliseconds,
-      entryCount: block.lines.length,
+      entryCount: block.entryCount,
       bodyBytes: body.length,
       bodyChecksum: crc32(body),
     })
@@ -214,7 +240,7 @@ export class RecordingWriter {
     this.#blockNumber += 1
     this.#waitingCharacters -= block.characters
     this.#writtenMilliseconds = block.lastMilliseconds
-    if (block.kind === 'entries') this.#entries += block.lines.length
+    if (block.kind === 'entries') this.#entries += block.entryCount
     this.#onBlock?.()
   }
 

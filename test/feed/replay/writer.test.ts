@@ -6,8 +6,9 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { BlockText } from '../../../src/feed/replay/entry-text.ts'
 import { encodeHeader } from '../../../src/feed/replay/format-1.ts'
 import { openRecording } from '../../../src/feed/replay/reader.ts'
-import { openRecordingWriter, RecordingWriter } from '../../../src/feed/replay/writer.ts'
-import type { MarketEvent } from '../../../src/market/event.ts'
+import { type KeyframeState, openRecordingWriter, RecordingWriter } from '../../../src/feed/replay/writer.ts'
+import { Book } from '../../../src/market/book.ts'
+import { ASK, BID, type LevelChange, type MarketEvent } from '../../../src/market/event.ts'
 import { propertySettings } from '../../support/property.ts'
 import {
   anyEntries,
@@ -153,16 +154,45 @@ describe('the writer', () => {
     const writer = await openWriter(path)
     const big: MarketEvent = { type: 'lost', reason: 'x'.repeat(2_000_000) }
     writer.write(0, RECORDING_START, [LOST])
-    writer.writeKeyframe(RECORDING_START, [
-      [0, [big]],
-      [1, [LOST]],
-    ])
+    const states = [0, 1].map((market) => [market, market === 0 ? [big] : [LOST]] as const)
+    Array.from(writer.keyframe(RECORDING_START, states))
     writer.write(0, RECORDING_START, [LOST])
     await writer.close()
     const reader = await openRecording(path)
     await reader.close()
     expect(reader.blocks.map(({ kind }) => kind)).toEqual(['entries', 'keyframe', 'keyframe-rest', 'entries'])
     expect(writer.counts.entries).toBe(2)
+  })
+
+  it('encodes the books of a keyframe in steps, as the same text as their levels', async () => {
+    const sides = (count: number): LevelChange[] =>
+      ([BID, ASK] as const).flatMap((side) =>
+        Array.from({ length: count }, (_, index): LevelChange => {
+          const amount = index === 1 ? 10n ** 20n : index + 1
+          return { side, price: side === BID ? 50_000 - index : 60_000 + index, amount }
+        }),
+      )
+    const texts: string[] = []
+    const commit = { epoch: 'one', version: 7, milliseconds: RECORDING_START, nanoseconds: 0 }
+    const encoded: [count: number, steps: number][] = []
+    for (const isBook of [true, false]) {
+      const path = folder.next()
+      const writer = await openWriter(path)
+      const states = [0, 3, 10_001, 4_999, 12_500].map((count, market): KeyframeState => {
+        const book = new Book()
+        book.replace(sides(count))
+        return [market % 2, isBook ? book : [{ type: 'snapshot', levels: sides(count) }], market < 3 ? { commit } : {}]
+      })
+      encoded.push([states.length, Array.from(writer.keyframe(RECORDING_START, states)).length])
+      await writer.close()
+      texts.push(readFileSync(path, 'base64'))
+    }
+    expect(texts[0]).toBe(texts[1])
+    // 55,006 levels of both sides, 10,000 at once.
+    expect(encoded).toEqual([
+      [5, 5],
+      [5, 0],
+    ])
   })
 
   it('does not replace a file unless it is emitted to', async () => {
