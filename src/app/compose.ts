@@ -48,12 +48,13 @@ import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { readinessOf } from './readiness.ts'
 import { prepareReceipts } from './receipts.ts'
 import { createReloadCounter, reload } from './reload.ts'
+import { type LinkedMarkets, startBus, waitForFeeds } from './start-bus.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
-import { startGateway } from './start-gateway.ts'
+import { refusingGateway, startGateway } from './start-gateway.ts'
 import { type LocalGateways, startGatewayProcesses } from './start-gateway-processes.ts'
 import { createIngest, type IngestListener, startIngestListener } from './start-ingest.ts'
 import { startLedger } from './start-ledger.ts'
-import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
+import { createMarkets, startSelfAudit, startSources, writtenMarkets } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
 import { readFromStore, type SchemaState, untilAborted, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
@@ -132,6 +133,7 @@ interface OperatedModules {
   readonly markets: Markets
   readonly hub: Hub
   readonly local: LocalGateways | undefined
+  readonly linked: LinkedMarkets | undefined
   readonly ledger: LedgerUpkeep
   readonly converter: ReturnType<typeof createConverter>
 }
@@ -141,6 +143,7 @@ interface ReloadedModules {
   readonly markets: Markets
   readonly hub: Hub
   readonly local: LocalGateways | undefined
+  readonly linked: LinkedMarkets | undefined
   readonly listener: PublicListener
   readonly ingest: IngestListener | undefined
   readonly ledger: LedgerUpkeep
@@ -192,12 +195,13 @@ async function startParts(parts: Parts): Promise<Service> {
   const encryptionKey = await readFromStore(parts, 'encryption key', () => loadEncryptionKey(config, db))
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const markets = createMarkets(parts, db)
+  const linked = startBus(parts, markets.replicas)
   const local = startGatewayProcesses(parts, markets.replicas)
   const { hub, gateway } = startGateway(parts, markets.replicas, local?.processes)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const converter = createConverter(parts, db, markets.replicas)
-  const operated = { db, storeClock, encryptionKey, loader, markets, hub, local, ledger, converter }
+  const operated = { db, storeClock, encryptionKey, loader, markets, hub, local, linked, ledger, converter }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop())
@@ -216,7 +220,8 @@ async function startParts(parts: Parts): Promise<Service> {
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
   // Not before: the messages of a market that does not exist yet are rejected.
   parts.ingest?.open()
-  await startWorkers({ ...parts, db, converter })
+  if (linked !== undefined) await waitForFeeds(parts, linked)
+  if (config.roles.includes('worker')) await startWorkers({ ...parts, db, converter })
   if (local !== undefined) await untilAborted(signal, local.processes.whenReady())
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
@@ -230,7 +235,7 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const apply = () => applyConfig(parts, { markets, hub, local, listener, ingest, ledger })
+      const apply = () => applyConfig(parts, { markets, hub, local, linked, listener, ingest, ledger })
       reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
     },
     stop() {
@@ -250,11 +255,12 @@ async function startParts(parts: Parts): Promise<Service> {
 }
 
 /** Applies the settings that need an action; all other live settings are read from `current.config` where they are used. */
-function applyConfig({ current, log }: Parts, modules: ReloadedModules): void {
+function applyConfig({ config: started, current, log }: Parts, modules: ReloadedModules): void {
   const { config } = current
   setLogLevel(log, config['log.level'])
-  const { added, removed, resourced } = changeMarkets(modules.markets, config.markets)
+  const { added, removed, resourced } = changeMarkets(modules.markets, config.markets, writtenMarkets(started, config))
   modules.markets.writers.followAllowed()
+  modules.linked?.change({ removed, added: added.map(({ market }) => market) })
   const symbols = added.map(({ market }) => market.symbol)
   for (const symbol of removed) modules.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
   for (const replica of added) modules.hub.addMarket(replica)
@@ -282,7 +288,8 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       gatewayProcesses: modules.local?.processes.readyCount,
       markets: markets.replicas.all,
       sourcesOf,
-      starting: markets.writers.starting,
+      starting: new Set([...markets.writers.starting, ...(modules.linked?.starting ?? [])]),
+      bus: modules.linked,
       withoutAddresses,
     })
   createHealthMetrics({
@@ -347,14 +354,14 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
     tokenSeconds: config['auth.token_seconds'],
     scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
     tokenRatePerSecond: config['auth.token_rate_per_second'],
-    issuesTokens: issuesTokens(config),
+    issuesTokens: issuesTokens(config) && config.roles.includes('api'),
     signsReceipts: config['receipts.enabled'],
     ...(parts.demoPage === undefined ? {} : { demoPage: parts.demoPage }),
     publicUrl: config['http.public_url'],
     db,
     refreshDirectory: () => loader.refresh(),
     directory,
-    gateway,
+    gateway: config.roles.includes('gateway') ? gateway : refusingGateway(clock),
     modules: publicModules({
       ...parts,
       db,

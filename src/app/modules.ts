@@ -95,8 +95,10 @@ export interface OperatorModulesOptions extends Configured {
   readonly converter?: Converter
 }
 
+/** None on a node without the role `api`. */
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {
   const { db, current, quotas } = options
+  if (!current.config.roles.includes('api')) return []
   const guard = createGuard(options)
   const supply = supplyOf(options)
   return [

@@ -45,6 +45,8 @@ export interface ReadinessInput {
   readonly sourcesOf: (symbol: string) => readonly ObservedSource[]
   /** Symbols of the markets that have no book yet because a source has sent no message. */
   readonly starting: ReadonlySet<string>
+  /** The connection to NATS; absent without one. `problem` is undefined while it is open. */
+  readonly bus?: { readonly problem: string | undefined } | undefined
   /** Networks for which no deposit address can be created. */
   readonly withoutAddresses: readonly string[]
 }
@@ -64,9 +66,11 @@ export function readinessOf(input: ReadinessInput): Readiness {
       ? []
       : [check('gateway processes', input.gatewayProcesses > 0, 'no gateway process is ready')]),
   ]
+  // Not a gate: a feed streams its own books without NATS, and all nodes would become unready at the same moment.
+  const bus = input.bus === undefined ? [] : [check('bus', input.bus.problem === undefined, busProblem(input.bus))]
   const addresses = addressCheck(input.withoutAddresses)
   const markets = input.markets.flatMap((market) => marketChecks(market, input.sourcesOf(market.market.symbol)))
-  const checks = [...gates, addresses, ...(markets.length === 0 ? [NO_MARKETS] : markets)]
+  const checks = [...gates, ...bus, addresses, ...(markets.length === 0 ? [NO_MARKETS] : markets)]
   return { ready: gates.every(({ ok }) => ok) && input.starting.size === 0, checks }
 }
 
@@ -96,6 +100,10 @@ function marketChecks(
 
 function check(name: string, ok: boolean, problem: string, notices: readonly string[] = []): ReadinessCheck {
   return { name, ok, detail: ok ? notices.join('; ') || 'ok' : problem }
+}
+
+function busProblem({ problem }: NonNullable<ReadinessInput['bus']>): string {
+  return `NATS cannot be reached: ${problem}`
 }
 
 function schemaProblem(schema: SchemaState | undefined): string {

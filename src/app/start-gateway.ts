@@ -13,6 +13,8 @@ import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import type { GatewayProcesses } from '../gateway/gateway-processes.ts'
 import { Hub, type HubSettings } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
+import { Problem } from '../http/problem.ts'
+import { answerRefusal } from '../http/websocket-handshake.ts'
 import type { MarketReplicas } from '../markets/market-replicas.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { createReceiptSigner } from './receipts.ts'
@@ -72,6 +74,19 @@ export function startGateway(
   })
   lifecycle.started('gateway', () => gateway.stop())
   return { hub, gateway }
+}
+
+/** What a node without the role `gateway` answers to handshakes. */
+export function refusingGateway(clock: Clock): Pick<Gateway, 'upgrade' | 'check'> {
+  const refusal = () => new Problem('not_found', 'this node does not serve the stream')
+  return {
+    upgrade(_request, socket) {
+      // A peer that leaves before the answer loses nothing.
+      socket.on('error', () => undefined)
+      answerRefusal(socket, refusal(), clock)
+    },
+    check: async () => refusal(),
+  }
 }
 
 /** The settings of a hub, in this process or in a gateway process. */

@@ -57,7 +57,7 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
   const recorder = startRecording(parts)
   const replicas = new MarketReplicas({ markets, bus, executionsKept: config['stream.executions_kept'] })
   const writers = new MarketWriters({
-    markets,
+    markets: writtenMarkets(config, config),
     withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
     bus,
     clock,
@@ -73,6 +73,14 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
   const commitTimes = new CommitTimes({ db, clock, log, latest: () => writers.commitTimes() })
   lifecycle.started('commit times', () => commitTimes.stop())
   return { writers, replicas, recorder }
+}
+
+/**
+ * The markets of a configuration whose sequencers run in this process.
+ * @param started the configuration of the start, which determines the roles
+ */
+export function writtenMarkets(started: Config, { markets }: Config): Config['markets'] {
+  return started.roles.includes('feed') ? markets : []
 }
 
 /** Audits the markets whose sequencers run in this process. */

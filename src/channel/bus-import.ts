@@ -5,8 +5,8 @@
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { LogLimit } from '../base/log-limit.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { Throttle } from '../base/throttle.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { Bus } from './bus.ts'
 import { BusFormatError } from './bus-bytes.ts'
@@ -15,6 +15,9 @@ import { hasScale, scaleOf } from './bus-export.ts'
 import { Follower } from './follower.ts'
 
 const CHECK_MILLISECONDS = 1_000
+
+/** Time between two log lines about messages that cannot be read. */
+const MALFORMED_LOG_MILLISECONDS = 60_000
 
 export interface ImportMetrics {
   readonly gaps: Counter<'market'>
@@ -66,12 +69,12 @@ export class BusImport {
   readonly #followers = new Map<string, { readonly definition: MarketDefinition; readonly follower: Follower }>()
   /** Markets of which others send integers of another scale. */
   readonly #differing = new Set<string>()
-  readonly #logLimit: LogLimit
+  readonly #malformedLog: Throttle
   #timer: Timer
 
   constructor(options: BusImportOptions) {
     this.#options = options
-    this.#logLimit = new LogLimit(options.clock)
+    this.#malformedLog = new Throttle(options.clock, MALFORMED_LOG_MILLISECONDS)
     this.#timer = this.#schedule()
   }
 
@@ -163,10 +166,8 @@ export class BusImport {
     } catch (error) {
       if (!(error instanceof BusFormatError)) throw error
       this.#options.metrics.malformed.inc()
-      const passed = this.#logLimit.admit('malformed')
-      if (passed !== undefined) {
-        this.#options.log.error({ reason: error.message, ...passed }, 'a message of the bus cannot be read')
-      }
+      const { message: reason } = error
+      this.#malformedLog.run(() => this.#options.log.error({ reason }, 'a message of the bus cannot be read'))
       return
     }
     take(value)

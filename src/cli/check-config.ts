@@ -11,6 +11,7 @@ import { checkDecimals } from '../app/decimals-check.ts'
 import { checkModules } from '../app/module-check.ts'
 import { checkRecordings } from '../app/recording-check.ts'
 import { checkSources } from '../app/source-check.ts'
+import { checkBusFiles } from '../app/start-bus.ts'
 import { checkRecordingFolder } from '../app/start-recording.ts'
 import { checkTlsFiles } from '../app/tls-settings.ts'
 import { createSystemClock } from '../base/clock.ts'
@@ -64,6 +65,7 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
     await checkRecordings(config, origins),
     await checkModules(config, origins, createSystemClock()),
     checkRecordingFolder(config, origins),
+    checkBusFiles(config, origins),
   ]
   let bookWarnings: readonly string[] = []
   if (!isOffline) {

@@ -11,6 +11,7 @@ import { existingEncryptionKey } from '../app/encryption-key.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
 import type { Readiness } from '../app/readiness.ts'
 import { checkSources } from '../app/source-check.ts'
+import { checkBusFiles, tryBus } from '../app/start-bus.ts'
 import { issuesTokens } from '../app/token-issuer.ts'
 import { type Clock, createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
@@ -113,11 +114,22 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     ...(await examineSources(config, origins, clock)),
     ...examineTransport(config),
     ...(await examineService(examination)),
-    ok('bus', 'in process'),
+    await examineBus(config),
   ]
   const clockFinding = steps()
   const isReported = clockFinding.verdict === 'ok' && findings.some((finding) => finding.name === 'clock')
   return isReported ? findings : [...findings, clockFinding]
+}
+
+async function examineBus(config: Config): Promise<Finding> {
+  if (config['bus.url'] === '') return ok('bus', 'in process')
+  const [problem] = checkBusFiles(config).problems
+  if (problem !== undefined) return bad('bus', `${problem.key} ${problem.message}`, 'correct the path, or its mode')
+  try {
+    return ok('bus', await tryBus(config))
+  } catch (error) {
+    return bad('bus', `no connection to NATS: ${reasonOf(error)}`, 'start NATS, or correct bus.url and bus.*')
+  }
 }
 
 async function examineService(examination: Examination): Promise<Finding[]> {

@@ -1,4 +1,5 @@
 /** Constraints between configuration keys, checked when a configuration is loaded. */
+import { ROLES } from './settings/bus.ts'
 import type { Config, SettingKey } from './settings.ts'
 
 interface Relation {
@@ -15,6 +16,8 @@ const CUSTODY_KEYS = [
   'custody.dogecoin.xpub',
   'custody.evm.xpub',
 ] as const
+
+const BUS_FILES = ['bus.tls.ca_file', 'bus.tls.cert_file', 'bus.tls.key_file'] as const
 
 /** Constraints between keys; a broken one is reported at its `key`. */
 export const RELATIONS: readonly Relation[] = [
@@ -41,6 +44,44 @@ export const RELATIONS: readonly Relation[] = [
     other: 'http.tls.key_file',
     rule: 'must be set together with http.tls.key_file: TLS needs a certificate and its key, plain HTTP neither',
     holds: (config) => (config['http.tls.cert_file'] === '') === (config['http.tls.key_file'] === ''),
+  },
+  {
+    key: 'roles',
+    other: 'bus.url',
+    rule: 'must contain feed while bus.url is empty: the books of another process arrive over NATS',
+    holds: (config) => config.roles.includes('feed') || config['bus.url'] !== '',
+  },
+  {
+    key: 'roles',
+    other: 'store.url',
+    rule: `must be all of ${ROLES.join(', ')} while store.url is empty: one process alone opens the embedded store`,
+    holds: (config) => config.roles.length === ROLES.length || config['store.url'] !== '',
+  },
+  {
+    key: 'roles',
+    other: 'ingest.port',
+    rule: 'must contain feed while ingest.port is set: what publishers send becomes books there',
+    holds: (config) => config.roles.includes('feed') || config['ingest.port'] === '',
+  },
+  {
+    key: 'bus.credentials_file',
+    other: 'bus.url',
+    rule: 'must be empty while bus.url is: it is for NATS',
+    holds: (config) => config['bus.credentials_file'] === '' || config['bus.url'] !== '',
+  },
+  ...BUS_FILES.map(
+    (key): Relation => ({
+      key,
+      other: 'bus.url',
+      rule: 'must be empty unless every address in bus.url starts with tls://',
+      holds: (config) => config[key] === '' || config['bus.url'].split(',').every((url) => url.startsWith('tls://')),
+    }),
+  ),
+  {
+    key: 'bus.tls.cert_file',
+    other: 'bus.tls.key_file',
+    rule: 'must be set together with bus.tls.key_file: a certificate needs its key',
+    holds: (config) => (config['bus.tls.cert_file'] === '') === (config['bus.tls.key_file'] === ''),
   },
   {
     key: 'gateway.processes',

@@ -103,6 +103,18 @@ export function databaseUrl(common: Common<string>): Setting<string> {
   return setting(common, accepts, read, true)
 }
 
+/** One or more addresses of NATS, separated by commas, or empty; they may contain a password and are never quoted. */
+export function natsUrl(common: Common<string>): Setting<string> {
+  const accepts = 'addresses such as nats://user:password@host:4222 or tls://host, separated by commas'
+  const isAddress = (value: string) => {
+    if (!/^(nats|tls):\/\/[^\s\0]+$/.test(value) || !URL.canParse(value)) return false
+    const { hostname, pathname, search, hash } = new URL(value)
+    return hostname !== '' && /^\/?$/.test(pathname) && search + hash === ''
+  }
+  const fits = (value: string) => value === '' || value.split(',').every(isAddress)
+  return setting(common, accepts, (value) => (typeof value === 'string' && fits(value) ? value : undefined), true)
+}
+
 export function integer(common: Common<number> & { min: number; max: number }): Setting<number> {
   const { min, max, ...rest } = common
   return setting(rest, `a whole number from ${min} to ${max}`, (value) => {

@@ -7,6 +7,7 @@
 import type { Setting } from './setting-kinds.ts'
 import { ASSETS_SETTINGS } from './settings/assets.ts'
 import { AUTH_SETTINGS } from './settings/auth.ts'
+import { BUS_SETTINGS } from './settings/bus.ts'
 import { CONVERSION_SETTINGS } from './settings/conversion.ts'
 import { DELIVERIES_SETTINGS } from './settings/deliveries.ts'
 import { GATEWAY_SETTINGS } from './settings/gateway.ts'
@@ -37,6 +38,7 @@ export const SETTINGS = {
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,
   ...STREAM_SETTINGS,
+  ...BUS_SETTINGS,
   ...GATEWAY_SETTINGS,
   ...RECEIPTS_SETTINGS,
   ...RECORDING_SETTINGS,

@@ -26,14 +26,18 @@ export interface MarketChanges {
   readonly resourced: readonly string[]
 }
 
-/** To be called after `writers.start`. Markets that do not differ are not touched. */
+/**
+ * To be called after `writers.start`. Markets that do not differ are not touched.
+ * @param written those whose sequencers run in this process
+ */
 export function changeMarkets(
   { writers, replicas, recorder }: Markets,
   markets: readonly ConfiguredMarket[],
+  written: readonly ConfiguredMarket[] = markets,
 ): MarketChanges {
-  writers.stopMissing(markets)
+  writers.stopMissing(written)
   const { added, removed } = replicas.change(markets)
   recorder?.change(markets)
-  const resourced = writers.change(markets)
+  const resourced = writers.change(written)
   return { added, removed, resourced }
 }

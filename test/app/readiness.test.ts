@@ -110,3 +110,15 @@ describe('a market with several sources', () => {
     })
   })
 })
+
+it('readiness reports why NATS cannot be reached, and waits for nothing because of it', () => {
+  const lost = readinessOf({ ...WELL, bus: { problem: 'nats:4222: connection refused' } })
+  expect(lost.ready).toBe(true)
+  const detail = 'NATS cannot be reached: nats:4222: connection refused'
+  expect(lost.checks).toContainEqual({ name: 'bus', ok: false, detail })
+  expect(readinessOf({ ...WELL, bus: { problem: undefined } }).checks).toContainEqual({
+    name: 'bus',
+    ok: true,
+    detail: 'ok',
+  })
+})

@@ -61,11 +61,12 @@ const live = new Map<string, MetricFamily>()
 
 beforeAll(async () => {
   const markets = [market('BTC', 2, 100), market('ETH', 2, 100, 'kraken:ETH/USD'), market('SOL', 2, 100, 'ingest')]
-  // No server listens there: the metrics of a venue appear even so.
+  // No server listens there: the metrics of a venue, and of the bus, appear even so.
   service = await startServiceInside(folder.path, markets, {
     'feeds.kraken.url': 'ws://127.0.0.1:9',
     'ingest.port': 0,
     'gateway.processes': 1,
+    'bus.url': 'nats://127.0.0.1:9',
   })
   await traffic()
   families = readOpenMetrics(await service.operator.metricsText())

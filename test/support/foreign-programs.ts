@@ -26,6 +26,8 @@ export const PYTHON = firstThat(['python3', '/usr/bin/python3'], (file) =>
 
 export const CURL = firstThat(['curl'], (file) => runs(file, ['--version']))
 
+export const NATS_SERVER = firstThat(['nats-server', '/usr/sbin/nats-server'], (file) => runs(file, ['--version']))
+
 export const CHROMIUM = firstThat(
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
   existsSync,

@@ -79,7 +79,8 @@ export async function storeFlags(folder: string): Promise<Readonly<Record<string
   return { 'store.url': await address }
 }
 
-async function migratedDatabase(): Promise<string> {
+/** Address of a new database with the schema of this version, on PostgreSQL. */
+export async function migratedDatabase(): Promise<string> {
   const address = await sharedDatabase()
   const log = createLog('error')
   const db = openServer(address, log, createSlowClock())

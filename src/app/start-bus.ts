@@ -1,0 +1,189 @@
+/**
+ * Starts the bus between processes, when `bus.url` is set: a process with the role `feed` sends its markets to NATS, and one
+ * without it follows all configured markets, so that everything behind its replicas is as in one process. It also checks
+ * the files of the settings `bus.*`.
+ */
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
+import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
+import { wait } from '../base/time-limit.ts'
+import type { Bus } from '../channel/bus.ts'
+import { BusExport } from '../channel/bus-export.ts'
+import { BusImport, createImportMetrics } from '../channel/bus-import.ts'
+import { NatsLink } from '../channel/link-nats.ts'
+import { type NatsAccess, tryNats } from '../channel/nats-connection.ts'
+import type { ConfigProblem } from '../config/problem-list.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
+import type { MarketDefinition } from '../market/event.ts'
+import type { MarketReplicas } from '../markets/market-replicas.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { withdrawAfterMilliseconds } from './start-markets.ts'
+import { untilAborted } from './store-wait.ts'
+
+interface BusParts {
+  readonly config: Config
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly random: () => number
+  readonly metrics: MetricsRegistry
+  readonly lifecycle: Lifecycle
+}
+
+/** The connection of this process to the others. */
+export interface LinkedMarkets {
+  /** Why there is no connection to NATS; undefined while there is one. */
+  readonly problem: string | undefined
+  /** Markets that this process follows and has heard nothing of since its start. */
+  readonly starting: ReadonlySet<string>
+  /** To be called when the replicas have changed. */
+  change(changes: { readonly removed: readonly string[]; readonly added: readonly MarketDefinition[] }): void
+}
+
+/** How long a start waits for the state of each market from its feed; then it logs which are missing. */
+const FOLLOW_MILLISECONDS_MAX = 5_000
+const FOLLOW_CHECK_MILLISECONDS = 10
+
+/**
+ * Connects in the background; undefined without `bus.url`.
+ * @throws {Error} when a file of `bus.*` cannot be read
+ */
+export function startBus(parts: BusParts, replicas: MarketReplicas): LinkedMarkets | undefined {
+  const { config, lifecycle } = parts
+  if (config['bus.url'] === '') return undefined
+  const [problem] = checkBusFiles(config).problems
+  if (problem !== undefined) throw new Error(`${problem.key} ${problem.message}`)
+  const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
+  lifecycle.started('bus', () => link.stop())
+  const { add, starting } = config.roles.includes('feed')
+    ? exportMarkets(parts, link, replicas)
+    : importMarkets(parts, link)
+  const ends = new Map<string, () => void>()
+  const change: LinkedMarkets['change'] = ({ removed, added }) => {
+    for (const symbol of removed) {
+      ends.get(symbol)?.()
+      ends.delete(symbol)
+    }
+    for (const market of added) ends.set(market.symbol, add(market))
+  }
+  change({ removed: [], added: replicas.all.map(({ market }) => market) })
+  return {
+    get problem() {
+      return link.problem
+    },
+    get starting() {
+      return starting()
+    },
+    change,
+  }
+}
+
+interface Direction {
+  /** Sends or follows a market, until the returned function is called. */
+  add(market: MarketDefinition): () => void
+  /** The markets that have not been heard of yet. */
+  starting(): ReadonlySet<string>
+}
+
+function exportMarkets({ bus, clock, lifecycle }: BusParts, link: NatsLink, replicas: MarketReplicas): Direction {
+  const exporter = new BusExport({
+    bus,
+    clock,
+    transport: link.exportTransport,
+    replicaOf: (market) => replicas.replicaOf(market),
+  })
+  lifecycle.started('bus export', () => exporter.stop())
+  return {
+    add({ symbol }) {
+      const ends = [exporter.add(symbol), link.serve(symbol, exporter, () => void bus.requestCommit(symbol))]
+      return () => {
+        for (const end of ends) end()
+      }
+    },
+    starting: () => new Set(),
+  }
+}
+
+function importMarkets(parts: BusParts, link: NatsLink): Direction {
+  const { config, lifecycle } = parts
+  const importer = new BusImport({
+    ...parts,
+    transport: link.importTransport,
+    withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
+    metrics: createImportMetrics(parts.metrics),
+  })
+  lifecycle.started('bus import', () => importer.stop())
+  link.startImport(importer)
+  const unheard = new Set(config.markets.map(({ definition }) => definition.symbol))
+  return {
+    add(market) {
+      const ends = [link.follow(market.symbol), importer.add(market)]
+      return () => {
+        unheard.delete(market.symbol)
+        for (const end of ends) end()
+      }
+    },
+    starting() {
+      const missing = new Set(importer.notCurrent)
+      for (const symbol of unheard) if (!missing.has(symbol)) unheard.delete(symbol)
+      return unheard
+    },
+  }
+}
+
+/** Resolves when each followed market has its state; at the latest after `FOLLOW_MILLISECONDS_MAX`. */
+export async function waitForFeeds(
+  { clock, log, signal }: Pick<BusParts, 'clock' | 'log'> & { readonly signal: AbortSignal },
+  linked: LinkedMarkets,
+): Promise<void> {
+  const deadline = clock.monotonicMilliseconds() + FOLLOW_MILLISECONDS_MAX
+  while (linked.starting.size > 0 && clock.monotonicMilliseconds() < deadline) {
+    await untilAborted(signal, wait(clock, FOLLOW_CHECK_MILLISECONDS))
+  }
+  if (linked.starting.size > 0) log.warn({ markets: [...linked.starting] }, 'nothing from the feed of some markets yet')
+}
+
+/** Connects to NATS once; resolves with the server and its version. Rejects with an error that contains no secret. */
+export function tryBus(config: Config): Promise<string> {
+  return tryNats(natsAccessOf(config))
+}
+
+function natsAccessOf(config: Config): NatsAccess {
+  const credentials = config['bus.credentials_file']
+  const caFile = config['bus.tls.ca_file']
+  const certFile = config['bus.tls.cert_file']
+  const keyFile = config['bus.tls.key_file']
+  return {
+    url: config['bus.url'],
+    credentials: credentials === '' ? undefined : readRegularFile(credentials, FILE_BYTES_MAX),
+    tls: {
+      ...(caFile === '' ? {} : { caFile }),
+      ...(certFile === '' ? {} : { certFile, keyFile }),
+    },
+  }
+}
+
+/** Certificates and credentials are a few KiB. */
+const FILE_BYTES_MAX = 1_048_576
+
+const BUS_FILES = ['bus.credentials_file', 'bus.tls.ca_file', 'bus.tls.cert_file', 'bus.tls.key_file'] as const
+
+/** Whether the files can be read, as a start does. */
+export function checkBusFiles(
+  config: Config,
+  origins?: Readonly<Record<SettingKey, string>>,
+): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] } {
+  const problems = BUS_FILES.flatMap((key): ConfigProblem[] => {
+    if (config[key] === '') return []
+    try {
+      readRegularFile(config[key], FILE_BYTES_MAX)
+      return []
+    } catch (error) {
+      const message = `names ${config[key]}, which cannot be read: ${fileErrorText(error)}`
+      return [{ key, origin: origins?.[key] ?? '', message }]
+    }
+  })
+  return { problems, warnings: [] }
+}

@@ -1,0 +1,193 @@
+/**
+ * A link between processes over NATS, core publish and subscribe: NATS carries messages and remembers none. What is lost
+ * on the way, followers notice and repair. Any server from 2.9 on, or a cluster of them.
+ *
+ * Subjects, below the prefix `tidegate`:
+ * - `market.SYMBOL`: the messages of one market, per tick, from its feed;
+ * - `heartbeat.NODE`: the newest versions of all markets of a feed, once a second;
+ * - `state.SYMBOL`: requests for the state of a market; the answer goes to the inbox of the request
+ *   (`_INBOX.tidegate.…`), in chunks;
+ * - `commit.SYMBOL`: requests for a commit.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { BusFormatError } from './bus-bytes.ts'
+import { decodeStateRequest, encodeStateRequest, type StateRequest } from './bus-codec.ts'
+import type { BusExport } from './bus-export.ts'
+import type { BusImport } from './bus-import.ts'
+import { type NatsAccess, NatsConnection } from './nats-connection.ts'
+
+const PREFIX = 'tidegate'
+
+/** Bytes of a state in one message, where the server accepts as many: half of what it does unless configured otherwise. */
+const CHUNK_BYTES = 512 * 1_024
+/** Identifier of the answer, place of the chunk, number of chunks. */
+const CHUNK_HEAD_BYTES = 16
+const CHUNK_ID_BYTES = 8
+const CHUNKS_MAX = 4_096
+/** Bytes of all answers that are being received; the oldest ones are given up for a new one, and asked for again. */
+const PARTIAL_BYTES_MAX = 128 * 1_048_576
+/** Their number: a gateway asks for the states of all its markets at once. */
+const PARTIAL_ANSWERS_MAX = 10_000
+
+interface NatsLinkOptions extends NatsAccess {
+  /** Names this process to the server and in heartbeats: one token of a subject. */
+  readonly node: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  /** A number in [0, 1). */
+  readonly random: () => number
+}
+
+interface PartialAnswer {
+  readonly chunks: (Buffer | undefined)[]
+  missing: number
+  bytes: number
+}
+
+export class NatsLink {
+  readonly #node: string
+  readonly #log: Log
+  readonly #connection: NatsConnection
+  readonly #inbox: string
+  readonly #partial = new Map<string, PartialAnswer>()
+  #partialBytes = 0
+  readonly #malformedRequests: Counter
+  #importer: BusImport | undefined
+
+  /** Connects in the background. */
+  constructor(options: NatsLinkOptions) {
+    const { node, log, metrics } = options
+    this.#node = node
+    this.#log = log
+    this.#inbox = `_INBOX.${PREFIX}.${node}.${randomBytes(9).toString('hex')}`
+    this.#connection = new NatsConnection({ ...options, name: `tidegate ${node}` })
+    this.#malformedRequests = new Counter({
+      name: 'tidegate_bus_malformed_requests_total',
+      help: 'Requests for the state of a market that could not be read, as those of another release',
+      registers: [metrics],
+    })
+  }
+
+  /** Why there is no connection to a server; undefined while there is one. */
+  get problem(): string | undefined {
+    return this.#connection.problem
+  }
+
+  /** The transport of a `BusExport`. */
+  get exportTransport() {
+    return {
+      sendMessages: (market: string, bytes: Buffer) => this.#connection.publish(`${PREFIX}.market.${market}`, bytes),
+      sendHeartbeats: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.heartbeat.${this.#node}`, bytes),
+    }
+  }
+
+  /** The transport of a `BusImport`. */
+  get importTransport() {
+    return {
+      requestState: (request: StateRequest) => {
+        this.#connection.publish(`${PREFIX}.state.${request.market}`, encodeStateRequest(request), this.#inbox)
+      },
+      requestCommit: (market: string) => this.#connection.publish(`${PREFIX}.commit.${market}`, Buffer.alloc(0)),
+    }
+  }
+
+  /** Passes heartbeats and answers to `importer` from now on; its markets are followed one by one. */
+  startImport(importer: BusImport): void {
+    this.#importer = importer
+    this.#connection.subscribe(`${PREFIX}.heartbeat.*`, (data) => importer.onHeartbeats(data))
+    this.#connection.subscribe(this.#inbox, (data) => this.#onChunk(data))
+  }
+
+  /** Receives the messages of a market until the returned function is called. */
+  follow(market: string): () => void {
+    return this.#connection.subscribe(`${PREFIX}.market.${market}`, (data) => this.#importer?.onMessages(data))
+  }
+
+  /** Answers requests about a market until the returned function is called. */
+  serve(market: string, exporter: Pick<BusExport, 'onStateRequest'>, onCommitRequest: () => void): () => void {
+    const ends = [
+      this.#connection.subscribe(`${PREFIX}.state.${market}`, (data, reply) =>
+        this.#onStateRequest(data, reply, exporter),
+      ),
+      this.#connection.subscribe(`${PREFIX}.commit.${market}`, onCommitRequest),
+    ]
+    return () => {
+      for (const end of ends) end()
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#connection.stop()
+  }
+
+  #onStateRequest(data: Buffer, reply: string, exporter: Pick<BusExport, 'onStateRequest'>): void {
+    if (reply === '') return
+    let request: StateRequest
+    try {
+      request = decodeStateRequest(data)
+    } catch (error) {
+      if (!(error instanceof BusFormatError)) throw error
+      this.#malformedRequests.inc()
+      this.#log.debug({ reason: error.message }, 'a request for a state cannot be read')
+      return
+    }
+    exporter.onStateRequest(request, (bytes) => this.#answer(reply, bytes))
+  }
+
+  #answer(reply: string, bytes: Buffer): void {
+    const id = randomBytes(CHUNK_ID_BYTES)
+    const chunkBytes = Math.min(CHUNK_BYTES, this.#connection.payloadBytesMax - CHUNK_HEAD_BYTES)
+    const count = Math.max(1, Math.ceil(bytes.length / chunkBytes))
+    for (let place = 0; place < count; place++) {
+      const head = Buffer.allocUnsafe(CHUNK_HEAD_BYTES)
+      id.copy(head)
+      head.writeUInt32LE(place, CHUNK_ID_BYTES)
+      head.writeUInt32LE(count, CHUNK_ID_BYTES + 4)
+      const chunk = bytes.subarray(place * chunkBytes, (place + 1) * chunkBytes)
+      this.#connection.publish(reply, Buffer.concat([head, chunk]))
+    }
+  }
+
+  #onChunk(data: Buffer): void {
+    if (data.length < CHUNK_HEAD_BYTES) return
+    const id = data.toString('hex', 0, CHUNK_ID_BYTES)
+    const place = data.readUInt32LE(CHUNK_ID_BYTES)
+    const count = data.readUInt32LE(CHUNK_ID_BYTES + 4)
+    if (count === 0 || count > CHUNKS_MAX || place >= count) return
+    const chunk = data.subarray(CHUNK_HEAD_BYTES)
+    if (count === 1) {
+      this.#importer?.onState(chunk)
+      return
+    }
+    const answer = this.#partial.get(id) ?? { chunks: new Array<Buffer | undefined>(count), missing: count, bytes: 0 }
+    if (answer.chunks.length !== count || answer.chunks[place] !== undefined) return
+    this.#partial.set(id, answer)
+    // A copy: the buffer of the connection has more than the chunk.
+    answer.chunks[place] = Buffer.from(chunk)
+    answer.missing -= 1
+    answer.bytes += chunk.length
+    this.#partialBytes += chunk.length
+    if (answer.missing === 0) {
+      this.#forget(id, answer)
+      this.#importer?.onState(Buffer.concat(answer.chunks as Buffer[]))
+    } else {
+      this.#limitPartial()
+    }
+  }
+
+  #limitPartial(): void {
+    for (const [id, answer] of this.#partial) {
+      if (this.#partialBytes <= PARTIAL_BYTES_MAX && this.#partial.size <= PARTIAL_ANSWERS_MAX) return
+      this.#forget(id, answer)
+    }
+  }
+
+  #forget(id: string, { bytes }: PartialAnswer): void {
+    this.#partial.delete(id)
+    this.#partialBytes -= bytes
+  }
+}

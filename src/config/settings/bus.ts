@@ -1,0 +1,31 @@
+/** The settings of the roles of a process and of the bus between processes. */
+import { list, natsUrl, text } from '../setting-kinds.ts'
+
+export const ROLES = ['feed', 'gateway', 'api', 'worker'] as const
+
+const path = { initial: '', accepts: 'a path', pattern: /^[^\0]{0,4096}$/ } as const
+
+export const BUS_SETTINGS = {
+  roles: list({
+    initial: ROLES,
+    meaning:
+      'what this process does: `feed` runs the sources and writes the books, `gateway` serves the stream, `api` the REST API and tokens, `worker` conversions and deliveries; one process with `feed` per set of markets',
+    accepts: ROLES.join(', '),
+    fits: (entry) => (ROLES as readonly string[]).includes(entry),
+  }),
+  'bus.url': natsUrl({
+    initial: '',
+    meaning:
+      'address of NATS 2.9 or newer, which carries the books between processes; empty = this process alone has them',
+  }),
+  'bus.credentials_file': text({
+    ...path,
+    meaning: 'credentials file (`.creds`) for NATS; empty = those in bus.url, or none',
+  }),
+  'bus.tls.ca_file': text({
+    ...path,
+    meaning: 'PEM certificates that the certificate of NATS is verified with; empty = those of Node.js',
+  }),
+  'bus.tls.cert_file': text({ ...path, meaning: 'PEM certificate that this process presents to NATS; empty = none' }),
+  'bus.tls.key_file': text({ ...path, meaning: 'PEM private key of bus.tls.cert_file' }),
+} as const
