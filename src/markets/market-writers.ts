@@ -19,6 +19,9 @@ import type { CreateSource } from './sources.ts'
 /** State of a market with several sources: the first of these that any of them is in. */
 const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOSED']
 
+/** Digits of a time in milliseconds, hexadecimal: enough until the year 10889. */
+const EPOCH_TIME_DIGITS = 12
+
 export interface MarketWritersOptions {
   readonly markets: readonly ConfiguredMarket[]
   /** How long a market may be without a live source before its book is withdrawn; undefined = it stays. */
@@ -247,14 +250,15 @@ export class MarketWriters {
     const { bus, clock, log, metrics, withdrawAfterMilliseconds } = this.#options
     const { definition: market } = configured
     const { symbol } = market
+    const floorMilliseconds = Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0)
     const sequencer = new Sequencer({
       market,
-      epoch: newId(),
+      epoch: newEpoch(Math.max(clock.wallInstant().milliseconds, floorMilliseconds)),
       bus,
       clock,
       log,
       metrics,
-      floorMilliseconds: Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0),
+      floorMilliseconds,
       withdrawAfterMilliseconds,
       onRebuildNeeded: (reason) => inputs.rebuild(reason),
     })
@@ -272,4 +276,12 @@ export class MarketWriters {
     this.#markets.set(symbol, { configured, sequencer, inputs })
     return inputs.list
   }
+}
+
+/**
+ * An epoch that is greater, as text, than those of all sequencers that began before that time. The time is later than
+ * every commit of them, also after the wall clock was set back.
+ */
+function newEpoch(milliseconds: number): string {
+  return `${milliseconds.toString(16).padStart(EPOCH_TIME_DIGITS, '0')}-${newId()}`
 }

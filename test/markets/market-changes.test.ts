@@ -27,8 +27,12 @@ const D = market('DUSD', 'kraken', 'D/USD')
 /** A day after the clock's beginning. */
 const FLOOR = Date.UTC(2026, 0, 2)
 
-function setUp(markets: readonly ConfiguredMarket[] = [A, B, C]) {
-  const clock = new VirtualClock()
+function setUp(
+  markets: readonly ConfiguredMarket[] = [A, B, C],
+  wallMilliseconds?: number,
+  floors = new Map([['CUSD', FLOOR]]),
+) {
+  const clock = new VirtualClock(wallMilliseconds)
   const registry = createMetricsRegistry()
   const made = new Map<string, ManualSource>()
   const createSource: CreateSource = (name, markets) => {
@@ -48,9 +52,9 @@ function setUp(markets: readonly ConfiguredMarket[] = [A, B, C]) {
     allowsSimulated: () => allowed.simulated,
     createSource,
   })
-  const started = writers.start(new Map([['CUSD', FLOOR]]))
+  const started = writers.start(floors)
   const kraken = made.get('kraken') as ManualSource
-  const feed = kraken.markets[1] as SourceMarket
+  const feed = kraken.markets.find(({ market: { symbol } }) => symbol === 'CUSD') as SourceMarket
   const snapshot = (bid: number, ask: number) =>
     feed.listener({
       type: 'snapshot',
@@ -111,6 +115,18 @@ it('commits later than what was committed before the start', () => {
   snapshot(100, 101)
   clock.advance(5)
   expect(replicas.all[2]?.instant.milliseconds).toBe(FLOOR + 1)
+})
+
+it('begins an epoch that is greater than those before the floor, whatever the wall clock says', () => {
+  // CUSD has a floor a day after the present, as if the wall clock had been set back by a day since the last run.
+  const late = setUp()
+  late.snapshot(100, 101)
+  late.clock.advance(5)
+  const epoch = late.replicas.all[2]?.epoch.id as string
+  const before = setUp([C], FLOOR - 1_000, new Map())
+  before.snapshot(100, 101)
+  before.clock.advance(5)
+  expect(epoch > (before.replicas.all[0]?.epoch.id as string)).toBe(true)
 })
 
 it('asks the source of a market for a snapshot when its book broke an invariant', () => {
