@@ -22,8 +22,8 @@ interface ExportFlags {
 const PROGRESS_MILLISECONDS = 500
 
 const HELP = `
-Tables: incremental_book_L2 (changes of the book; amount 0 removes a level), trades, and losses (when a book was lost, and
-which times were not recorded). docs/recordings.md describes the columns.
+Tables: incremental_book_L2 (changes of the book; amount 0 removes a level), trades, instrument_state (OPEN,
+HALTED, AUCTION or CLOSED), and losses (when a book was lost, and which times were not recorded). docs/recordings.md describes the columns.
 
 Exit code 0: everything that is recorded was exported. 1: a recording could not be read, or a file not be written.
 

@@ -71,14 +71,14 @@ function follow(market: FollowedMarket, entry: RecordedEntry, isKeyframe: boolea
       apply(market, market.book, event.changes)
     } else if (event.type === 'lost') market.isLive = false
   }
-  const { commit } = entry
+  const { commit, origin } = entry
   if (commit === undefined) return
   // A gap in the versions is not covered by the checksums of the blocks.
   if (market.book !== undefined && !isKeyframe && market.version > 0 && commit.version > market.version + 1) {
     if (!entry.events.some(({ type }) => type === 'snapshot')) market.book = undefined
   }
   market.version = commit.version
-  if (market.book !== undefined && market.isLive) compare(market, market.book, commit, receipts)
+  if (market.book !== undefined && market.isLive) compare(market, market.book, { ...commit, origin }, receipts)
 }
 
 function apply({ definition }: FollowedMarket, book: ProofBook, levels: readonly LevelChange[]): void {
@@ -91,7 +91,7 @@ function apply({ definition }: FollowedMarket, book: ProofBook, levels: readonly
 function compare(
   { definition, cursors }: FollowedMarket,
   book: ProofBook,
-  commit: RecordedCommit,
+  commit: RecordedCommit & { readonly origin: string | undefined },
   receipts: ReceiptList,
 ) {
   const time = nanosecondText(commit.milliseconds, commit.nanoseconds)
@@ -108,7 +108,7 @@ function compare(
       else if (own !== receipt.digest) {
         receipts.fail(listed, 'digest-differs', `the receipt has ${receipt.digest}, the recording gives ${own}`)
       } else if (receipt.time !== time) receipts.fail(listed, 'time-differs', `the commit is of ${time}`)
-      else receipts.prove(listed)
+      else receipts.prove(listed, commit.origin)
     }
   }
 }

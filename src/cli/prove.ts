@@ -164,8 +164,11 @@ function reportText({ files, against, receipts, proven, unmatched, signers, book
     `${files.join(', ')}: ${countText(receipts, 'receipt')}, ${proven} proven with ${compared}`,
     ...signers.map(({ issuer, keyId }) => `  signed by ${issuer}, key ${keyId}`),
     ...books.map(
-      ({ market, depth, proven: ofBook, first, last }) =>
-        `  ${market}, ${depth === 0 ? 'all levels' : `depth ${depth}`}: ${ofBook} proven, from ${first} to ${last}`,
+      ({ market, depth, proven: ofBook, first, last, firstOrigin, lastOrigin }) =>
+        `  ${market}, ${depth === 0 ? 'all levels' : `depth ${depth}`}: ${ofBook} proven, from ${first} to ${last}` +
+        (firstOrigin === undefined && lastOrigin === undefined
+          ? ''
+          : `, of the origins ${firstOrigin ?? 'unknown'} to ${lastOrigin ?? 'unknown'}`),
     ),
   ]
   if (unmatched > 0) {

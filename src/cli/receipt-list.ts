@@ -14,6 +14,8 @@ export interface ListedReceipt {
   readonly receipt: Receipt
   /** `unmatched`: the messages around its time are conflated. */
   state: 'unknown' | 'proven' | 'unmatched' | 'failed'
+  /** Of the proven book, where a recording has it. */
+  origin?: string
 }
 
 export interface Finding {
@@ -31,6 +33,9 @@ export interface ProvenBook {
   /** Commit times of the first and the last one. */
   readonly first: string
   readonly last: string
+  /** Origins of these two books (docs/feeding-your-own-book.md); absent where none is recorded. */
+  readonly firstOrigin?: string
+  readonly lastOrigin?: string
 }
 
 export class ReceiptList {
@@ -81,9 +86,11 @@ export class ReceiptList {
     return this.#byCursor.get(keyOf(market, cursor)) ?? []
   }
 
-  /** Notes that a receipt agrees with a book, unless it differed from another one before. */
-  prove(listed: ListedReceipt): void {
-    if (listed.state !== 'failed') listed.state = 'proven'
+  /** Notes that a receipt agrees with a book, of this origin if it is known, unless it differed from another one before. */
+  prove(listed: ListedReceipt, origin?: string): void {
+    if (listed.state === 'failed') return
+    listed.state = 'proven'
+    if (origin !== undefined) listed.origin = origin
   }
 
   fail(listed: ListedReceipt, fault: ReceiptFault, detail: string): void {
@@ -117,19 +124,31 @@ export class ReceiptList {
   }
 
   books(): ProvenBook[] {
-    const times = new Map<string, { market: string; depth: number; times: string[] }>()
-    for (const { receipt, state } of this.#listed) {
-      if (state !== 'proven') continue
-      const { market, depth, time } = receipt
-      const key = keyOf(market, String(depth))
-      const book = times.get(key) ?? { market, depth, times: [] }
-      times.set(key, book)
-      book.times.push(time)
+    const proven = new Map<string, ListedReceipt[]>()
+    for (const listed of this.#listed) {
+      if (listed.state !== 'proven') continue
+      const key = keyOf(listed.receipt.market, String(listed.receipt.depth))
+      const ofBook = proven.get(key)
+      if (ofBook === undefined) proven.set(key, [listed])
+      else ofBook.push(listed)
     }
-    return [...times.values()].map(({ market, depth, times: proven }) => {
-      const sorted = proven.sort()
-      return { market, depth, proven: sorted.length, first: sorted[0] as string, last: sorted.at(-1) as string }
-    })
+    return [...proven.values()].map(provenBook)
+  }
+}
+
+/** @param listed at least one */
+function provenBook(listed: readonly ListedReceipt[]): ProvenBook {
+  const sorted = listed.toSorted((left, right) => (left.receipt.time < right.receipt.time ? -1 : 1))
+  const [first, last] = [sorted[0], sorted.at(-1)] as [ListedReceipt, ListedReceipt]
+  const { market, depth } = first.receipt
+  return {
+    market,
+    depth,
+    proven: sorted.length,
+    first: first.receipt.time,
+    last: last.receipt.time,
+    ...(first.origin === undefined ? {} : { firstOrigin: first.origin }),
+    ...(last.origin === undefined ? {} : { lastOrigin: last.origin }),
   }
 }
 

@@ -94,7 +94,9 @@ export class MarketWriters {
       const instrument = this.#sources.get(source.feed)?.instrument(sourceMarket)
       if (instrument === undefined || (instrument.simulated === true && inputs.length > 1)) return []
       const { reason } = instrument
-      return [{ ...instrument, reason: reason === '' ? '' : `${sourceText(source)}: ${reason}` }]
+      // A recorded reason names the source of that time.
+      const isNamed = reason === '' || source.feed === 'replay'
+      return [{ ...instrument, reason: isNamed ? reason : `${sourceText(source)}: ${reason}` }]
     })
     for (const state of OPENNESS) {
       const found = known.find((instrument) => instrument.state === state)

@@ -34,6 +34,9 @@ interface Row {
   readonly id: string
   readonly kind: string
   readonly until: string
+  readonly state: string
+  readonly reason: string
+  readonly simulated: string
 }
 
 beforeAll(async () => {
@@ -97,7 +100,7 @@ const microsecondsOf = ({ atMilliseconds, atNanoseconds }: Moment) => atMillisec
 describe('export', () => {
   it('writes books, trades and losses as CSV, a file per day, each beginning with the book', async () => {
     const { files, rows, gaps } = await exported('csv', '--format', 'csv')
-    const names = ['incremental_book_L2', 'losses', 'trades'].flatMap((table) =>
+    const names = ['incremental_book_L2', 'instrument_state', 'losses', 'trades'].flatMap((table) =>
       ['2026-11-23', '2026-11-24'].map((day) => `tidegate_${table}_${day}_BTCUSD.csv`),
     )
     expect(readdirSync(join(root, 'csv')).sort()).toEqual(names)
@@ -106,7 +109,12 @@ describe('export', () => {
       csvRows('csv', 'trades'),
       csvRows('csv', 'losses'),
     ]
-    expect(book.length + trades.length + losses.length).toBe(rows)
+    const states = csvRows('csv', 'instrument_state')
+    expect(book.length + trades.length + losses.length + states.length).toBe(rows)
+    for (const { atMilliseconds, book: published } of parts.flat()) {
+      const row = states.findLast(({ timestamp }) => Number(timestamp) <= atMilliseconds * 1_000 + 999)
+      expect(row?.state ?? 'unknown', String(atMilliseconds)).toBe(published.instrument?.state ?? 'unknown')
+    }
     expect(files.reduce((sum, file) => sum + file.rows, 0)).toBe(rows)
     expect(gaps).toHaveLength(1)
     expect(losses.filter(({ kind }) => kind === 'not_recorded').map(({ until }) => until)).toEqual([

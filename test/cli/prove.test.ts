@@ -3,14 +3,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { nanosecondText } from '../../src/base/clock.ts'
+import { Cursors } from '../../src/channel/cursor.ts'
 import { type ReceiptClaims, ReceiptSigner } from '../../src/channel/receipt-signer.ts'
 import { ProofBook } from '../../src/cli/proof-book.ts'
 import { registerProve } from '../../src/cli/prove.ts'
+import type { RecordedEntry } from '../../src/feed/replay/recording.ts'
 import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
 import { deepBook, LiveStream } from '../gateway/live-stream.ts'
 import { runCommand } from '../support/command-run.ts'
 import { Random } from '../support/random.ts'
 import { keySetOf, newReceiptIssuer, partsOf, signReceipt } from '../support/receipts.ts'
+import { RECORDING_START, writeRecording } from '../support/recording-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-prove-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -162,6 +166,43 @@ describe('prove, with the messages of a session', () => {
     const alone = runCommand(registerProve, ['prove', paths[1] as string, '--keys', keys, '--json'])
     expect((await alone.ended).exitCode).toBe(1)
     expect(alone.stdout.text).toContain('message-missing')
+  })
+})
+
+describe('prove, with a recording', () => {
+  it('reports the origins of the first and the last book that it proves', async () => {
+    const path = join(folder, 'origins.recording')
+    const origins = ['run.7', 'run.9', 'run.12']
+    const entries = origins.map((origin, index): RecordedEntry => {
+      const levels: LevelChange[] = [{ side: BID, price: 100, amount: 1 + index }]
+      const atMilliseconds = RECORDING_START + index
+      const commit = { epoch: 'one', version: index + 1, milliseconds: atMilliseconds, nanoseconds: 0 }
+      return { market: 0, atMilliseconds, events: [{ type: 'snapshot', levels }], commit, origin }
+    })
+    await writeRecording(path, [{ entries }])
+    const receipts = [0, 1].map((index) => {
+      const book = new ProofBook()
+      book.set('bids', '1.00', `0.0000000${1 + index}`)
+      return signReceipt(issuer, {
+        ...claimsOf(last),
+        market: 'BTCUSD',
+        depth: 10,
+        price_decimals: 2,
+        amount_decimals: 8,
+        digest: book.digest(),
+        time: nanosecondText(RECORDING_START + index, 0),
+        cursor: new Cursors('BTCUSD', 'market_data', 10).token({ id: 'one', base: 0 }, index + 1),
+      })
+    })
+    const args = ['prove', path, '--receipts', save(receipts), '--keys', save([JSON.stringify(keySetOf(issuer))])]
+    const run = runCommand(registerProve, [...args, '--json'])
+    expect(await run.ended).toMatchObject({ exitCode: 0, error: '' })
+    const [first, second] = [0, 1].map((index) => nanosecondText(RECORDING_START + index, 0))
+    const book = { market: 'BTCUSD', depth: 10, proven: 2, first, last: second }
+    expect(JSON.parse(run.stdout.text).books).toEqual([{ ...book, firstOrigin: 'run.7', lastOrigin: 'run.9' }])
+    const text = runCommand(registerProve, args)
+    await text.ended
+    expect(text.stdout.text).toContain(`from ${first} to ${second}, of the origins run.7 to run.9`)
   })
 })
 

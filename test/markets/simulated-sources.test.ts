@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
-import { ASK, BID, type MarketEvent } from '../../src/market/event.ts'
+import { ASK, BID, type Instrument, type MarketEvent } from '../../src/market/event.ts'
 import type { ConfiguredMarket } from '../../src/markets/configured-market.ts'
 import { changeMarkets } from '../../src/markets/market-changes.ts'
 import { MarketReplicas } from '../../src/markets/market-replicas.ts'
@@ -60,7 +60,7 @@ function setUp(market: ConfiguredMarket, simulatorAllowed: boolean) {
   })
   void writers.start(new Map())
   const replica = replicas.all[0]!
-  const say = (name: string, event: MarketEvent, trading: typeof TRADING = TRADING) => {
+  const say = (name: string, event: MarketEvent, trading: Instrument = TRADING) => {
     const source = sources.get(name) as ManualSource
     const isChanged = source.trading !== trading
     source.trading = trading
@@ -174,4 +174,14 @@ it('leaves the book when its publisher says so later, or when another source is 
     ['relay:AUSD', 'lost', MIXED],
     ['kraken:AUSD', 'live', ''],
   ])
+})
+
+it('needs the permission as a recording too, which keeps the reason that was recorded', () => {
+  const halted = { state: 'HALTED', reason: 'kraken:A/USD: maintenance', simulated: true } as const
+  const { say, replica, reload } = setUp(marketOf('replay'), false)
+  say('replay', book(10, 20), halted)
+  expect(replica.live).toBe(false)
+  reload(true)
+  say('replay', book(10, 20), halted)
+  expect([replica.live, replica.instrument]).toEqual([true, halted])
 })

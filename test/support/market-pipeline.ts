@@ -99,15 +99,16 @@ export function replayInto(
   options: { readonly speed?: number; readonly fromSeconds?: number; readonly loops?: boolean } = {},
 ): { readonly source: Source; readonly fed: readonly SourceMarket[]; readonly emitted: readonly MarketEvent[][] } {
   const emitted: MarketEvent[][] = line.markets.map(() => [])
-  const fed = line.markets.map((market, index) => ({
+  const fed: SourceMarket[] = line.markets.map((market, index) => ({
     market,
     venueSymbol: path,
     listener: (event: MarketEvent) => {
       emitted[index]!.push(event)
       line.offer(index, event)
     },
+    onInstrument: () => line.sequencers[index]!.setInstrument(source.instrument(fed[index]!)),
   }))
-  const source = createReplay({
+  const source: Source = createReplay({
     markets: fed,
     speed: 1,
     fromSeconds: 0,
@@ -130,9 +131,9 @@ export function bookText(levels: readonly LevelChange[]): string {
 function publishedText(message: MarketMessage): string {
   if (message.type === 'status') return message.live ? 'live' : `lost: ${message.reason}`
   if (message.type !== 'commit') throw new Error('nothing is lost in one process')
-  const { version, executions, missedAt, executionNumber } = message
+  const { version, executions, missedAt, executionNumber, origin, instrument } = message
   const changes = message.changes.toSorted((left, right) => left.side - right.side || left.price - right.price)
-  const shown = { version, changes: changes.map(levelText), executions, missedAt, executionNumber }
+  const shown = { version, changes: changes.map(levelText), executions, missedAt, executionNumber, origin, instrument }
   return JSON.stringify(shown, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
 }
 

@@ -60,6 +60,7 @@ export async function recordService(path: string, startMilliseconds: number, min
       ...(replica.live ? {} : { reason, lostSinceMilliseconds: lostSince as number }),
       isWithdrawn,
       ...(version === 0 ? {} : { commit: { epoch: epoch.id, version, ...instant } }),
+      ...(replica.instrument === undefined ? {} : { instrument: replica.instrument }),
       levels: replica.view.levels(),
     }
     moments.push({ atMilliseconds: milliseconds, atNanoseconds: nanoseconds, book, executions: [...executions] })
@@ -72,6 +73,7 @@ export async function recordService(path: string, startMilliseconds: number, min
   while (clock.wallInstant().milliseconds < startMilliseconds + minutes * MINUTE) {
     clock.advance(random() < 0.5 ? Math.floor(random() * 20_000) : Math.floor(random() * 40) / 4)
     const kind = random()
+    if (kind > 0.98) sequencer.setInstrument({ state: random() < 0.5 ? 'OPEN' : 'HALTED', reason: '' })
     if (kind < 0.05) sequencer.offer({ type: 'lost', reason: `loss ${Math.floor(random() * 99)}` })
     else if (kind < 0.15) sequencer.offer({ type: 'snapshot', levels: Array.from({ length: 20 }, level) })
     else {

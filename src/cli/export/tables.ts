@@ -12,6 +12,7 @@ export type TableName = ExportRow['table']
 export const TABLE_TITLES: Readonly<Record<TableName, string>> = {
   book: 'incremental_book_L2',
   trades: 'trades',
+  instrument: 'instrument_state',
   losses: 'losses',
 }
 
@@ -50,6 +51,12 @@ const LOCAL: Column = { name: 'local_timestamp', kind: 'microseconds' }
 export const COLUMNS: Readonly<Record<TableName, readonly Column[]>> = {
   book: [...COMMON, LOCAL, { name: 'is_snapshot', kind: 'boolean' }, ...PRICED],
   trades: [...COMMON, LOCAL, { name: 'id', kind: 'text' }, ...PRICED, { name: 'venue', kind: 'text' }],
+  instrument: [
+    ...COMMON,
+    { name: 'state', kind: 'text' },
+    { name: 'reason', kind: 'text' },
+    { name: 'simulated', kind: 'boolean' },
+  ],
   losses: [
     ...COMMON,
     { name: 'until', kind: 'microseconds', isOptional: true },
@@ -63,6 +70,10 @@ export function cellsOf(row: ExportRow, market: MarketDefinition): CellValue[] {
   const { symbol, priceDecimals, amountDecimals } = market
   const common = [EXCHANGE, symbol, row.timestamp]
   if (row.table === 'losses') return [...common, row.until, row.kind, row.reason]
+  if (row.table === 'instrument') {
+    const { state = 'unknown', reason = '', simulated = false } = row.instrument ?? {}
+    return [...common, state, reason, simulated]
+  }
   const price = { unscaled: row.price, scale: priceDecimals }
   const amount = { unscaled: row.amount, scale: amountDecimals }
   if (row.table === 'trades') return [...common, row.localTimestamp, row.id, row.side, price, amount, row.venue]

@@ -1,10 +1,18 @@
 /**
- * The rows of three tables from the entries of recordings: changes of the book, trades, and losses, in the order in which
- * they were published. A snapshot stands where the rows before it do not lead to the book: at the beginning, after a gap, and
+ * The rows of four tables from the entries of recordings: changes of the book, trades, states of the instrument, and losses,
+ * in the order in which they were published. A snapshot stands where the rows before it do not lead to the book: at the beginning, after a gap, and
  * after a loss. Prices and amounts stay integers at the scale of the market. It reads nothing itself.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Scaled } from '../../base/decimal.ts'
-import { BID, type LevelChange, type MarketDefinition, type MarketEvent, type Side } from '../../market/event.ts'
+import {
+  BID,
+  type Instrument,
+  type LevelChange,
+  type MarketDefinition,
+  type MarketEvent,
+  type Side,
+} from '../../market/event.ts'
 import { RecordedState } from './recorded-state.ts'
 import type { RecordedEntry } from './recording.ts'
 
@@ -33,6 +41,14 @@ export interface TradeRow {
   readonly venue: string
 }
 
+/** The state of the instrument from `timestamp` on. */
+export interface InstrumentRow {
+  readonly table: 'instrument'
+  readonly timestamp: number
+  /** Undefined: it is not known any longer. */
+  readonly instrument: Instrument | undefined
+}
+
 /**
  * - `lost`, `live`: the book of the market was lost, and live again.
  * - `withdrawn`: its levels were removed.
@@ -49,7 +65,7 @@ export interface LossRow {
   readonly reason: string
 }
 
-export type ExportRow = BookRow | TradeRow | LossRow
+export type ExportRow = BookRow | TradeRow | InstrumentRow | LossRow
 
 const MICROSECONDS = 1_000
 
@@ -62,6 +78,8 @@ export class MarketRows {
   #isCurrent = false
   /** Whether the rows before lead to the book of the state. */
   #isKnown = false
+  /** Whether the next entry emits the state of the instrument, although it does not change it. */
+  #repeatsInstrument = false
   /** Time of the last keyframe. */
   #keyframeMilliseconds = 0
 
@@ -82,11 +100,13 @@ export class MarketRows {
     if (!this.#isCurrent) return
     this.#isKnown = true
     this.#snapshot(microseconds, this.#state.levels())
+    if (this.#state.instrument !== undefined) this.#instrument(microseconds)
   }
 
-  /** Makes the next keyframe emit its book, although the rows before lead to it. */
+  /** Makes the next entry emit the state of the market, although the rows before lead to it: it begins a file. */
   renew(): void {
     this.#isKnown = false
+    this.#repeatsInstrument = true
   }
 
   /** The entries of a keyframe. Where the state is the same as before, they cause no rows. */
@@ -101,6 +121,10 @@ export class MarketRows {
     const levels = this.#state.levels()
     if (known === undefined || !isSameBook(known, levels)) this.#snapshot(timeOf(first), levels)
     this.#isKnown = true
+    const { instrument } = this.#state
+    const isRepeated = known === undefined && instrument !== undefined
+    if (isRepeated || !isDeepStrictEqual(before.instrument, instrument)) this.#instrument(timeOf(first))
+    this.#repeatsInstrument = false
     this.#noteStatus(before, timeOf(first))
   }
 
@@ -113,6 +137,9 @@ export class MarketRows {
     this.#state.follow(entry)
     for (const { side, price } of removed) this.#change(microseconds, { side, price, amount: 0 })
     if (withdrawn === true) this.#loss(microseconds, 'withdrawn', this.#state.reason ?? '')
+    const isRepeated = this.#repeatsInstrument && this.#state.instrument !== undefined
+    if (isRepeated || entry.instrument !== undefined) this.#instrument(microseconds)
+    this.#repeatsInstrument = false
     this.#noteStatus({ isLive, reason }, microseconds)
   }
 
@@ -150,6 +177,10 @@ export class MarketRows {
     const continues = atMilliseconds === this.#keyframeMilliseconds && events[0]?.type === 'lost'
     this.#keyframeMilliseconds = atMilliseconds
     if (!continues) this.#state = new RecordedState('')
+  }
+
+  #instrument(timestamp: number): void {
+    this.#emit({ table: 'instrument', timestamp, instrument: this.#state.instrument })
   }
 
   #loss(timestamp: number, kind: LossKind, reason: string): void {

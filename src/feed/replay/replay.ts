@@ -1,11 +1,12 @@
 /**
  * Recordings as a source: a market that names `replay:FILE` is fed with the entries recorded under its symbol. Every
  * file is played once for all markets that name it. A file that no market names any more is closed, and starts over
- * when it is named again. It opens no connection.
+ * when it is named again. It opens no connection. The origins of commits and the state of the instrument are replayed too,
+ * where they were recorded.
  */
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { MarketEvent } from '../../market/event.ts'
+import type { Instrument, MarketEvent } from '../../market/event.ts'
 import type { Source, SourceMarket } from '../source.ts'
 import { openRecording, type RecordingReader } from './reader.ts'
 import { RecordedState } from './recorded-state.ts'
@@ -61,9 +62,8 @@ export function createReplay({ markets, speed, fromSeconds, loops, clock, log }:
     rebuild(market) {
       players.get(market.venueSymbol)?.rebuild(market)
     },
-    instrument() {
-      // A recording contains only books and trades.
-      return undefined
+    instrument(market) {
+      return players.get(market.venueSymbol)?.instrument(market)
     },
     notices(market) {
       return players.get(market.venueSymbol)?.notices() ?? []
@@ -103,6 +103,8 @@ interface Listener {
   /** The remaining events of that state, by tick. */
   ticks: MarketEvent[][]
   rebuildTimer: Timer | undefined
+  /** As it was reported last. */
+  instrument: Instrument | undefined
 }
 
 /**
@@ -145,6 +147,7 @@ class Player {
       isStatePending: false,
       ticks: [],
       rebuildTimer: undefined,
+      instrument: undefined,
     }
     this.#listeners.set(fed, listener)
     if (this.#isOpen || this.#failure !== undefined) this.#introduce(listener)
@@ -162,6 +165,13 @@ class Player {
       listener.rebuildTimer = undefined
       this.#requestState(listener)
     })
+  }
+
+  /** State of the instrument at the present position of the recording. */
+  instrument(fed: SourceMarket): Instrument | undefined {
+    const listener = this.#listeners.get(fed)
+    if (listener === undefined || listener.refusal !== undefined) return undefined
+    return this.#states[listener.index ?? -1]?.instrument
   }
 
   notices(): readonly string[] {
@@ -246,7 +256,7 @@ class Player {
       const entries = step.kind === 'gap' ? this.#lossOfAll(step.reason) : step.entries
       const before = entries.findIndex(({ atMilliseconds }) => atMilliseconds >= start)
       const past = before < 0 ? entries : entries.slice(0, before)
-      for (const { market, events } of past) this.#states[market]?.apply(events)
+      for (const entry of past) this.#states[entry.market]?.play(entry)
       if (before >= 0) return entries.slice(before)
     }
   }
@@ -264,10 +274,11 @@ class Player {
       await this.#until(due, entry.market)
       if (this.#isStopped) return
       if (entry.atMilliseconds > 0) this.#lateMilliseconds = clock.monotonicMilliseconds() - due
-      this.#states[entry.market]?.apply(entry.events)
+      this.#states[entry.market]?.play(entry)
       this.#offered.add(entry.market)
+      const events = withOrigin(entry)
       for (const listener of this.#listeners.values()) {
-        if (listener.index === entry.market && listener.refusal === undefined) this.#send(listener, entry.events)
+        if (listener.index === entry.market && listener.refusal === undefined) this.#send(listener, events)
       }
     }
   }
@@ -319,6 +330,14 @@ class Player {
       }
       fed.listener(rescaled)
     }
+    this.#noteInstrument(listener)
+  }
+
+  /** In the tick of the events, so that both are one commit, as they were when they were recorded. */
+  #noteInstrument(listener: Listener): void {
+    const { fed, instrument: before } = listener
+    listener.instrument = this.instrument(fed)
+    if (listener.instrument !== before) fed.onInstrument?.()
   }
 
   /** Ends the tick; continues after the delay, or earlier when a state becomes pending. */
@@ -350,4 +369,10 @@ class Player {
     listener.isStatePending = true
     this.#pause?.cutShort()
   }
+}
+
+/** The events of an entry, from which a sequencer makes a commit of the same origin. */
+function withOrigin({ events, origin }: RecordedEntry): readonly MarketEvent[] {
+  if (origin === undefined) return events
+  return events.map((event) => (event.type === 'snapshot' || event.type === 'update' ? { ...event, origin } : event))
 }

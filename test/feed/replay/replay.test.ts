@@ -4,7 +4,7 @@ import { openRecording } from '../../../src/feed/replay/reader.ts'
 import { RecordedState } from '../../../src/feed/replay/recorded-state.ts'
 import type { RecordedEntry } from '../../../src/feed/replay/recording.ts'
 import { openRecordingWriter } from '../../../src/feed/replay/writer.ts'
-import type { MarketDefinition, MarketEvent } from '../../../src/market/event.ts'
+import type { Instrument, MarketDefinition, MarketEvent } from '../../../src/market/event.ts'
 import { CommitRecorder } from '../../../src/markets/commit-recorder.ts'
 import { MarketNoise } from '../../support/market-noise.ts'
 import { bookText, MarketPipeline, replayInto } from '../../support/market-pipeline.ts'
@@ -12,6 +12,12 @@ import { Random } from '../../support/random.ts'
 import { HEADER, RECORDING_START, readEntries, recordingFolder, writeRecording } from '../../support/recording-file.ts'
 
 const MARKETS: readonly MarketDefinition[] = HEADER.markets.map(({ definition }) => definition)
+const INSTRUMENTS: readonly (Instrument | undefined)[] = [
+  { state: 'OPEN', reason: '' },
+  { state: 'HALTED', reason: 'kraken:BTC/USD: "maintenance"' },
+  { state: 'AUCTION', reason: '', simulated: true },
+  undefined,
+]
 const LONG = process.env.TIDEGATE_LONG === '1'
 
 const folder = recordingFolder()
@@ -35,9 +41,13 @@ async function recordNoise(
   for (let tick = 0; tick < ticks; tick++) {
     for (let count = random.integer(4); count > 0; count--) {
       const market = random.integer(2)
-      line.offer(market, noiseEvent(random, noises[market]!, tick < 3))
+      const event = noiseEvent(random, noises[market]!, tick < 3)
+      // The second market is a relay of a publication.
+      const hasOrigin = market === 1 && (event.type === 'snapshot' || event.type === 'update')
+      line.offer(market, hasOrigin ? { ...event, origin: `run.${tick}` } : event)
     }
     if (random.chance(0.02)) recorder.writeKeyframe()
+    if (random.chance(0.05)) line.sequencers[random.integer(2)]!.setInstrument(random.pick(INSTRUMENTS))
     // A wall clock that is set, both ways, is no business of a recording.
     if (random.chance(0.01)) clock.stepWall(random.integer(2_000) - 1_000)
     await line.passTime(random.chance(0.1) ? random.integer(300) : random.next() * 2.5)
@@ -65,6 +75,12 @@ function noiseEvent(random: Random, noise: MarketNoise, begins: boolean): Market
     return index % 2 === 0 ? { ...execution, executedAtMilliseconds } : execution
   })
   return { ...update, executions }
+}
+
+/** What a replay sends for an entry. */
+function eventsOf({ events, origin }: RecordedEntry): readonly MarketEvent[] {
+  const has = ({ type }: MarketEvent): boolean => origin !== undefined && (type === 'snapshot' || type === 'update')
+  return events.map((event) => (has(event) ? ({ ...event, origin } as MarketEvent) : event))
 }
 
 async function playOut(line: MarketPipeline, stepMilliseconds = 1): Promise<void> {
@@ -118,9 +134,9 @@ describe('replaying', () => {
     const atKeyframes = (await keyframeTimes(path)).map((at) => at - first)
     for (const fromSeconds of [...atKeyframes, ...anywhere].map((milliseconds) => milliseconds / 1_000)) {
       const states = MARKETS.map(() => new RecordedState(`the recording ${path} has no entry of this market yet`))
-      const rest = entries.filter(({ market, atMilliseconds, events }) => {
-        const isPast = atMilliseconds < first + fromSeconds * 1_000
-        if (isPast) states[market]!.apply(events)
+      const rest = entries.filter((entry) => {
+        const isPast = entry.atMilliseconds < first + fromSeconds * 1_000
+        if (isPast) states[entry.market]!.play(entry)
         return !isPast
       })
       const replayed = new MarketPipeline(MARKETS)
@@ -130,10 +146,13 @@ describe('replaying', () => {
       for (const market of [0, 1]) {
         const expected = [
           ...states[market]!.eventsByTick().flat(),
-          ...rest.flatMap((entry) => (entry.market === market ? entry.events : [])),
+          ...rest.flatMap((entry) => (entry.market === market ? eventsOf(entry) : [])),
           { type: 'lost', reason: `the recording ${path} has ended` },
         ]
         expect([`from ${fromSeconds}`, ...emitted[market]!]).toEqual([`from ${fromSeconds}`, ...expected])
+        const commit = replayed.published[market]!.find((text) => text.startsWith('{')) ?? '{}'
+        const { instrument } = states[market]!
+        if (instrument !== undefined) expect(JSON.parse(commit).instrument, `from ${fromSeconds}`).toEqual(instrument)
         if (replayed.bookText(market) !== line.bookText(market)) expect.fail(`other book, from ${fromSeconds}`)
       }
     }
