@@ -97,11 +97,6 @@ export class Follower {
     ]
   }
 
-  /** The latest epoch that was heard of; empty before the first. */
-  get latestEpoch(): string {
-    return this.#latestEpoch
-  }
-
   /** Whether the market is followed without a gap. */
   get isCurrent(): boolean {
     return this.#hasContact && this.#repair === undefined && this.#position.version > 0

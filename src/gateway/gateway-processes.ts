@@ -5,6 +5,7 @@
  * connections with it and nothing else, and is started again. What a process is asked has a time limit.
  */
 import type { ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AffectedTokens } from '../auth/affected-tokens.ts'
 import type { AccessToken } from '../auth/token-verifier.ts'
@@ -153,8 +154,8 @@ export class GatewayProcesses {
     place.connections.set(connection.id, connection)
     this.#placeOf.set(connection.id, place)
     this.#connections.add(connection)
-    // What has been read of the socket would be lost otherwise.
-    socket.pause()
+    // This process must read no more: what arrives until it has closed its descriptor would be lost.
+    stopReading(socket)
     const early = socket.read() as Buffer | null
     const handed: HandedConnection = {
       id: connection.id,
@@ -378,4 +379,12 @@ export class GatewayProcesses {
       if (process.connected) process.disconnect()
     })
   }
+}
+
+/** `pause` would only stop the events; the kernel's bytes would still be read into the object. */
+function stopReading(socket: Socket): void {
+  const { _handle: handle } = socket as Socket & { readonly _handle?: { reading: boolean; readStop(): number } | null }
+  if (handle === undefined || handle === null) return
+  handle.reading = false
+  handle.readStop()
 }

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Commit, KeptExecution, MarketState } from '../../src/channel/bus.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
+import { Cursors } from '../../src/channel/cursor.ts'
 import { Replica, type ViewCommit } from '../../src/channel/replica.ts'
+import { ViewFeed } from '../../src/channel/view-feed.ts'
 import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
 import { testMarket } from '../support/stream-simulation.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 import { commitOf } from './bus-conformance.ts'
 
 const bid = (price: number, amount: number): LevelChange => ({ side: BID, price, amount })
@@ -230,6 +233,22 @@ describe('a replica', () => {
     commit([bid(100, 1)])
     bus.publish({ ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [bid(100, 1)], executions: [], beginsBook: true })
     expect([replica.topNumber, replica.topVersion]).toEqual([2, 2])
+  })
+
+  test('resumes cursors of another process, except for versions that it was never at', () => {
+    const first = follow()
+    const later = follow()
+    first.commit([bid(100, 1)])
+    first.commit([bid(100, 2)])
+    first.commit([bid(100, 3)])
+    later.bus.publish(stateOf(3, { levels: [bid(100, 3)], live: true, reason: '' }))
+    for (const { bus } of [first, later])
+      bus.publish({ ...commitOf('AAAUSD', 4), changes: [bid(100, 4)], executions: [] })
+    const cursors = new Cursors('AAAUSD', 'market_data', 2)
+    const feed = new ViewFeed(later.replica, later.replica.view, new VirtualClock())
+    const resumed = [1, 2, 3, 4].map((version) => feed.resumable(cursors.token(first.replica.epoch, version)))
+    expect(resumed).toEqual([undefined, undefined, 3, 4])
+    expect(later.replica.view.changesSince(3)).toEqual([bid(100, 4)])
   })
 
   test('a withdrawn book is of an epoch of its own, and the next state starts over', () => {

@@ -2,7 +2,9 @@
  * The built service with two gateway processes: they share its connections and its limits, one that is killed takes only
  * its own connections, and access, markets and the end of the service reach both.
  */
+import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
@@ -71,6 +73,40 @@ interface Listed {
 
 const listed = (clientId: string) => service.operator.call<Listed>('GET', `/connections?client_id=${clientId}`)
 
+const EARLY_CLIENTS = 12
+
+/** Resolves with the reply to a request that is sent so many milliseconds after the handshake, whether it was answered or not. */
+function replyToEarlyRequest(token: string, delayMilliseconds: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(service.http)
+    const socket = createConnection(Number(port), '127.0.0.1')
+    let received = ''
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error(`closed after ${JSON.stringify(received.slice(0, 300))}`)))
+    socket.on('data', (data) => {
+      received += data.toString('latin1')
+      if (!received.includes('"type":"subscribe"')) return
+      resolve()
+      socket.destroy()
+    })
+    const lines = [
+      'GET / HTTP/1.1',
+      `Host: 127.0.0.1:${port}`,
+      'Upgrade: websocket',
+      'Connection: Upgrade',
+      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+      'Sec-WebSocket-Version: 13',
+      `Authorization: Bearer ${token}`,
+    ]
+    const text = Buffer.from(JSON.stringify({ type: 'subscribe', channels: [{ type: 'heartbeat' }] }))
+    // A mask of zeros leaves the payload as it is (RFC 6455, section 5.3).
+    const frame = Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), text])
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    if (delayMilliseconds === 0) socket.write(frame)
+    else setTimeout(() => socket.write(frame), delayMilliseconds)
+  })
+}
+
 describe('a service with gateway processes', () => {
   test('streams exact books from both, and shows and closes their connections', async () => {
     const client = await service.operator.createClient()
@@ -127,6 +163,14 @@ describe('a service with gateway processes', () => {
     expect(left.problems).toEqual([])
     left.terminate()
     expect(await service.operator.metric('tidegate_gateway_process_ends_total')).toBe(1)
+  })
+
+  test('loses nothing that a client sends while its connection is handed over', async () => {
+    const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
+    // The request arrives with the handshake, while the token is verified, or while the socket changes its process.
+    for (const delay of [0, 1, 2, 3, 4, 6]) {
+      await Promise.all(tokens.map((token) => replyToEarlyRequest(token, delay)))
+    }
   })
 
   test('adds, changes and removes markets of both at a reload', async () => {

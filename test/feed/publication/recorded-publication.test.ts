@@ -179,6 +179,17 @@ async function pushTwice(
   }
 }
 
+/** What a line published, without what only a publication has: the position and the state that its engine reports. */
+function served(line: { readonly published: readonly (readonly string[])[] }): string[][] {
+  return line.published.map((texts) =>
+    texts.map((text) => {
+      if (!text.startsWith('{')) return text
+      const { origin: _origin, instrument: _instrument, ...rest } = JSON.parse(text) as Record<string, unknown>
+      return JSON.stringify(rest)
+    }),
+  )
+}
+
 describe.each([
   ['BTC/USD', krakenBtcUsd],
   ['ETH/USD', krakenEthUsd],
@@ -202,7 +213,7 @@ describe.each([
     await feed.source.stop()
     await publisher.kill()
     expect(pulled.wire()).toBe(direct.wire())
-    expect(pulled.line.published).toEqual(direct.line.published)
+    expect(served(pulled.line)).toEqual(served(direct.line))
     expect(events.length).toBeGreaterThan(50)
   })
 
@@ -212,7 +223,7 @@ describe.each([
     for (const message of messagesOf(market, events)) client.send(message)
     await stage.until('all events', () => stage.market('BTCUSD').events.length >= events.length)
     expect(pushed.wire()).toBe(direct.wire())
-    expect(pushed.line.published).toEqual(direct.line.published)
+    expect(served(pushed.line)).toEqual(served(direct.line))
   })
 
   it.each([
@@ -226,7 +237,7 @@ describe.each([
     expect(await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')).toBeGreaterThan(10)
     expect(stage.market('BTCUSD').missed).toBe(0)
     expect(pushed.wire()).toBe(direct.wire())
-    expect(pushed.line.published).toEqual(direct.line.published)
+    expect(served(pushed.line)).toEqual(served(direct.line))
   })
 
   it('is served equally when a module publishes it', async () => {
