@@ -77,9 +77,12 @@ describe('the Dockerfile', () => {
     let built: ExecutedStage
     let running: RunningCommand
     let environment: Record<string, string>
+    let umask: number | undefined
 
     beforeAll(async () => {
       ensureBuilt()
+      // A service that ran in this process has left its own, with which the image's user could read nothing.
+      umask = process.umask(0o022)
       chmodSync(folder, 0o755)
       // What the stages before it make is here already: the bundle, and the packages.
       const made = { folder: join(folder, 'made'), workdir: '/', environment: {}, instructions: [] }
@@ -92,6 +95,7 @@ describe('the Dockerfile', () => {
     })
 
     afterAll(async () => {
+      if (umask !== undefined) process.umask(umask)
       running?.child.kill('SIGTERM')
       await running?.result
     })

@@ -75,7 +75,7 @@ const listed = (clientId: string) => service.operator.call<Listed>('GET', `/conn
 
 const EARLY_CLIENTS = 12
 
-/** Resolves with the reply to a request that is sent so many milliseconds after the handshake, whether it was answered or not. */
+/** Resolves with the reply to a request that is sent these milliseconds after the handshake, whether it was answered or not. */
 function replyToEarlyRequest(token: string, delayMilliseconds: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(service.http)
