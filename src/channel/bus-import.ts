@@ -109,11 +109,6 @@ export class BusImport {
     return [...this.#followers].filter(([, { follower }]) => !follower.isCurrent).map(([market]) => market)
   }
 
-  /** Markets that another process has with other decimals: its messages are not understood. */
-  get differing(): ReadonlySet<string> {
-    return this.#differing
-  }
-
   onMessages(bytes: Buffer): void {
     this.#read(bytes, decodeMessages, ({ scale, messages }) => this.#followerOf(scale)?.onMessages(messages))
   }

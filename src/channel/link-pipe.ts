@@ -31,7 +31,6 @@ export class PipeLink {
   #chunks: Buffer[] = []
   #received = 0
   #isCorked = false
-  #dropped = 0
 
   /** `onFrame` is called with each frame, in order. The link ends with the pipe. */
   constructor(pipe: Duplex, onFrame: (name: PipeFrame, bytes: Buffer) => void) {
@@ -40,17 +39,9 @@ export class PipeLink {
     pipe.on('data', (chunk: Buffer) => this.#receive(chunk))
   }
 
-  /** Frames that were dropped because the other end did not read. */
-  get dropped(): number {
-    return this.#dropped
-  }
-
   send(name: PipeFrame, bytes: Buffer): void {
     if (this.#pipe.destroyed) return
-    if (name !== 'control' && this.#pipe.writableLength > UNSENT_BYTES_MAX) {
-      this.#dropped += 1
-      return
-    }
+    if (name !== 'control' && this.#pipe.writableLength > UNSENT_BYTES_MAX) return
     const head = Buffer.allocUnsafe(HEAD_BYTES)
     head.writeUInt32LE(bytes.length, 0)
     head[HEAD_BYTES - 1] = PIPE_FRAMES[name]

@@ -193,10 +193,6 @@ export class GatewayProcesses {
     if (connection !== undefined) this.#close([connection], cause)
   }
 
-  connection(id: string): RemoteConnection | undefined {
-    return this.#placeOf.get(id)?.connections.get(id)
-  }
-
   /** The documents of connections; absent for those that have ended or whose process does not answer in time. */
   async describe(ids: readonly string[]): Promise<ReadonlyMap<string, ConnectionDocument>> {
     const byPlace = this.#byPlace(ids)

@@ -110,12 +110,6 @@ export class Hub implements SessionHost {
     return this.#sessions.all
   }
 
-  /** The session of an identifier, while it is open. */
-  session(id: string): Session | undefined {
-    for (const session of this.sessions) if (session.id === id) return session
-    return undefined
-  }
-
   connectionsOfClient(clientId: string): number {
     return this.#sessions.countOfClient(clientId)
   }

@@ -21,6 +21,7 @@ import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
+import type { Session } from './session.ts'
 
 export interface StreamOperatorRoutesOptions {
   readonly db: Db
@@ -49,18 +50,13 @@ const BookQuery = Type.Object({ ...PastBookQuery.properties, depth: Type.Optiona
 
 /** Registers the routes under the prefix of `app`. */
 export function registerStreamOperatorRoutes(app: FastifyInstance, options: StreamOperatorRoutesOptions): void {
-  registerConnectionRoutes(app, options)
+  const { db, hub, processes } = options
+  if (processes === undefined) registerConnectionRoutes(app, db, sessionsOf(hub))
+  else registerConnectionRoutes(app, db, connectionsOf(processes))
   registerMarketRoutes(app, options)
 }
 
-/** The connections of this node, in this process or in its gateway processes. */
-interface Connections {
-  readonly all: Iterable<Connection>
-  /** The documents of those that are still open. */
-  documents(connections: readonly Connection[]): Promise<ConnectionDocument[]>
-  close(connection: Connection): void
-}
-
+/** What the routes show and close: sessions of this process, or connections that gateway processes serve. */
 interface Connection {
   readonly id: string
   readonly token: { readonly clientId: string; readonly customerId: string }
@@ -68,19 +64,22 @@ interface Connection {
   readonly isOpen: boolean
 }
 
-function connectionsOf({ hub, processes }: StreamOperatorRoutesOptions): Connections {
-  const sessionOf = ({ id }: Connection) => hub.session(id)
-  if (processes === undefined) {
-    return {
-      all: hub.sessions,
-      documents: async (connections) =>
-        connections.flatMap((connection) => {
-          const session = sessionOf(connection)
-          return session === undefined ? [] : [connectionDocument(session)]
-        }),
-      close: (connection) => sessionOf(connection)?.close('operator'),
-    }
+interface Connections<Kind extends Connection> {
+  readonly all: Iterable<Kind>
+  /** In the same order; of gateway processes, only those that are still open. */
+  documents(connections: readonly Kind[]): Promise<ConnectionDocument[]>
+  close(connection: Kind): void
+}
+
+function sessionsOf(hub: Hub): Connections<Session> {
+  return {
+    all: hub.sessions,
+    documents: async (sessions) => sessions.map(connectionDocument),
+    close: (session) => session.close('operator'),
   }
+}
+
+function connectionsOf(processes: GatewayProcesses): Connections<Connection> {
   return {
     all: processes.sessions,
     async documents(connections) {
@@ -91,8 +90,11 @@ function connectionsOf({ hub, processes }: StreamOperatorRoutesOptions): Connect
   }
 }
 
-function registerConnectionRoutes(app: FastifyInstance, options: StreamOperatorRoutesOptions): void {
-  const connections = connectionsOf(options)
+function registerConnectionRoutes<Kind extends Connection>(
+  app: FastifyInstance,
+  db: Db,
+  connections: Connections<Kind>,
+): void {
   app.get<{ Querystring: Static<typeof ConnectionQuery> }>(
     '/connections',
     { schema: { querystring: ConnectionQuery } },
@@ -103,7 +105,7 @@ function registerConnectionRoutes(app: FastifyInstance, options: StreamOperatorR
       return { ...page, items: await connections.documents(page.items) }
     },
   )
-  const closer = createCloser(options.db, connections)
+  const closer = createCloser(db, connections)
   app.delete<{ Params: { id: string } }>('/connections/:id', async ({ params }) => {
     const id = params.id.toLowerCase()
     for (const connection of connections.all) if (connection.id === id) return closer(connection)
@@ -115,10 +117,10 @@ function notFound(): Problem {
   return new Problem('not_found', 'there is no connection with this id on this node')
 }
 
-function* matching(
-  connections: Iterable<Connection>,
+function* matching<Kind extends Connection>(
+  connections: Iterable<Kind>,
   filter: { readonly client_id?: string; readonly customer_id?: string },
-): Iterable<Connection> {
+): Iterable<Kind> {
   for (const connection of connections) {
     const { clientId, customerId } = connection.token
     if (!connection.isOpen) continue
@@ -132,9 +134,12 @@ function* matching(
  * Closes a connection with one audit row: a second request waits for the row of the first, and a closed connection is
  * not recorded again.
  */
-function createCloser(db: Db, connections: Connections): (connection: Connection) => Promise<ConnectionDocument> {
-  const closings = new Map<Connection, Promise<void>>()
-  const recordAndClose = async (connection: Connection, document: ConnectionDocument): Promise<void> => {
+function createCloser<Kind extends Connection>(
+  db: Db,
+  connections: Connections<Kind>,
+): (connection: Kind) => Promise<ConnectionDocument> {
+  const closings = new Map<Kind, Promise<void>>()
+  const recordAndClose = async (connection: Kind, document: ConnectionDocument): Promise<void> => {
     const { client_id, customer_id, client_address } = document
     const detail = { client_id, customer_id, client_address }
     await db.transaction((transaction) =>
