@@ -45,10 +45,11 @@ import { OperatorGuesses } from './operator-guesses.ts'
 import { createOperatorListener } from './operator-listener.ts'
 import { readOperatorToken } from './operator-token.ts'
 import { createPublicListener, type PublicListener } from './public-listener.ts'
-import { readinessOf } from './readiness.ts'
+import { type Readiness, readinessOf } from './readiness.ts'
 import { prepareReceipts } from './receipts.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { type LinkedMarkets, startBus, waitForFeeds } from './start-bus.ts'
+import { startCluster } from './start-cluster.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { refusingGateway, startGateway } from './start-gateway.ts'
 import { type LocalGateways, startGatewayProcesses } from './start-gateway-processes.ts'
@@ -278,7 +279,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
   const { config, current, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
-  const readiness = () =>
+  const readiness = (): Readiness =>
     readinessOf({
       draining: state.draining,
       hasDescriptor: hasDescriptor(),
@@ -290,8 +291,10 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       sourcesOf,
       starting: new Set([...markets.writers.starting, ...(modules.linked?.starting ?? [])]),
       bus: modules.linked,
+      differingNodes: modules.linked === undefined ? undefined : cluster.nodes.differing,
       withoutAddresses,
     })
+  const cluster = startCluster(parts, modules.linked, () => readiness().ready)
   createHealthMetrics({
     registry: metrics,
     clock,
@@ -322,6 +325,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       ...parts,
       ...modules,
       processes: modules.local?.processes,
+      cluster,
       issuesTokens: issuesTokens(config),
       scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
       refreshDirectory: () => loader.refresh(),

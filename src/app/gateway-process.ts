@@ -15,7 +15,7 @@ import { createMemoryBus } from '../channel/bus-memory.ts'
 import { PipeLink } from '../channel/link-pipe.ts'
 import { createReceiptCounter, ReceiptSigner } from '../channel/receipt-signer.ts'
 import { Replica } from '../channel/replica.ts'
-import { connectionDocument } from '../gateway/connection-document.ts'
+import { sessionDocument } from '../gateway/connection-document.ts'
 import { Hub, type HubSettings } from '../gateway/hub.ts'
 import type { MarketStream } from '../gateway/market-stream.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
@@ -127,7 +127,7 @@ class GatewayProcess {
       case 'describe': {
         const ids = new Set(message.ids)
         const open = [...this.#hub.sessions].filter(({ id, isOpen }) => isOpen && ids.has(id))
-        send({ type: 'described', question: message.question, connections: open.map(connectionDocument) })
+        send({ type: 'described', question: message.question, connections: open.map(sessionDocument) })
         break
       }
       case 'measure':

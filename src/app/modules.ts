@@ -15,6 +15,7 @@ import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { registerNodeRoutes } from '../cluster/routes.ts'
 import { minorUnitsOf } from '../config/asset-amounts.ts'
 import type { Config } from '../config/settings.ts'
 import type { Conversions } from '../contract/assets.ts'
@@ -50,6 +51,7 @@ import { registerTransferOperatorRoutes } from '../transfers/operator-routes.ts'
 import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
+import type { Cluster } from './start-cluster.ts'
 
 /** Declares the routes of one module. */
 export type ModuleRoutes = (app: FastifyInstance) => void
@@ -86,6 +88,7 @@ export interface OperatorModulesOptions extends Configured {
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
   readonly hub: Hub
+  readonly cluster: Cluster
   readonly processes?: GatewayProcesses | undefined
   readonly markets?: Pick<Markets, 'recorder'>
   sourcesOf(symbol: string): readonly SourceState[]
@@ -128,6 +131,7 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
     (app) => registerAuthOperatorRoutes(app, options),
+    (app) => registerNodeRoutes(app, options.cluster.nodes),
     (app) => registerStreamOperatorRoutes(app, { ...options, pastBooks: options.markets?.recorder?.pastBooks }),
     (app) => registerAccountOperatorRoutes(app, db, quotas),
     (app) => registerAddressOperatorRoutes(app, db),

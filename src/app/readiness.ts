@@ -47,6 +47,8 @@ export interface ReadinessInput {
   readonly starting: ReadonlySet<string>
   /** The connection to NATS; absent without one. `problem` is undefined while it is open. */
   readonly bus?: { readonly problem: string | undefined } | undefined
+  /** Present nodes whose market definitions are not those of this node; absent without a bus. */
+  readonly differingNodes?: readonly { readonly name: string }[] | undefined
   /** Networks for which no deposit address can be created. */
   readonly withoutAddresses: readonly string[]
 }
@@ -68,9 +70,11 @@ export function readinessOf(input: ReadinessInput): Readiness {
   ]
   // Not a gate: a feed streams its own books without NATS, and all nodes would become unready at the same moment.
   const bus = input.bus === undefined ? [] : [check('bus', input.bus.problem === undefined, busProblem(input.bus))]
+  // Nor is this: nodes are configured one after the other.
+  const nodes = input.differingNodes === undefined ? [] : [nodesCheck(input.differingNodes)]
   const addresses = addressCheck(input.withoutAddresses)
   const markets = input.markets.flatMap((market) => marketChecks(market, input.sourcesOf(market.market.symbol)))
-  const checks = [...gates, ...bus, addresses, ...(markets.length === 0 ? [NO_MARKETS] : markets)]
+  const checks = [...gates, ...bus, ...nodes, addresses, ...(markets.length === 0 ? [NO_MARKETS] : markets)]
   return { ready: gates.every(({ ok }) => ok) && input.starting.size === 0, checks }
 }
 
@@ -104,6 +108,15 @@ function check(name: string, ok: boolean, problem: string, notices: readonly str
 
 function busProblem({ problem }: NonNullable<ReadinessInput['bus']>): string {
   return `NATS cannot be reached: ${problem}`
+}
+
+/** Nodes that a detail names. */
+const NODES_NAMED_MAX = 5
+
+function nodesCheck(differing: readonly { readonly name: string }[]): ReadinessCheck {
+  const names = differing.slice(0, NODES_NAMED_MAX).map(({ name }) => name)
+  const more = differing.length > names.length ? ` and ${differing.length - names.length} more` : ''
+  return check('nodes', differing.length === 0, `other market definitions: ${names.join(', ')}${more}`)
 }
 
 function schemaProblem(schema: SchemaState | undefined): string {

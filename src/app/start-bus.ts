@@ -14,6 +14,7 @@ import { BusExport } from '../channel/bus-export.ts'
 import { BusImport, createImportMetrics } from '../channel/bus-import.ts'
 import { NatsLink } from '../channel/link-nats.ts'
 import { type NatsAccess, tryNats } from '../channel/nats-connection.ts'
+import type { NodeTransport } from '../cluster/nodes.ts'
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import type { MarketDefinition } from '../market/event.ts'
@@ -38,6 +39,8 @@ export interface LinkedMarkets {
   readonly problem: string | undefined
   /** Markets that this process follows and has heard nothing of since its start. */
   readonly starting: ReadonlySet<string>
+  /** Carries what nodes send each other beside the markets. */
+  readonly nodeTransport: NodeTransport
   /** To be called when the replicas have changed. */
   change(changes: { readonly removed: readonly string[]; readonly added: readonly MarketDefinition[] }): void
 }
@@ -76,6 +79,7 @@ export function startBus(parts: BusParts, replicas: MarketReplicas): LinkedMarke
     get starting() {
       return starting()
     },
+    nodeTransport: link.nodeTransport,
     change,
   }
 }

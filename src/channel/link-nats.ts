@@ -7,7 +7,9 @@
  * - `heartbeat.NODE`: the newest versions of all markets of a feed, once a second;
  * - `state.SYMBOL`: requests for the state of a market; the answer goes to the inbox of the request
  *   (`_INBOX.tidegate.…`), in chunks;
- * - `commit.SYMBOL`: requests for a commit.
+ * - `commit.SYMBOL`: requests for a commit;
+ * - `node.NODE`: what a node says about itself, once a second;
+ * - `question.NODE`: questions of another node to this one; the answer goes to its inbox.
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
@@ -92,6 +94,27 @@ export class NatsLink {
         this.#connection.publish(`${PREFIX}.state.${request.market}`, encodeStateRequest(request), this.#inbox)
       },
       requestCommit: (market: string) => this.#connection.publish(`${PREFIX}.commit.${market}`, Buffer.alloc(0)),
+    }
+  }
+
+  /** Carries what nodes send each other beside the markets. */
+  get nodeTransport() {
+    const [node, connection] = [this.#node, this.#connection]
+    const inbox = `${this.#inbox}.answer`
+    return {
+      node,
+      get payloadBytesMax() {
+        return connection.payloadBytesMax
+      },
+      announce: (bytes: Buffer) => connection.publish(`${PREFIX}.node.${node}`, bytes),
+      onAnnouncement: (take: (bytes: Buffer) => void) => void connection.subscribe(`${PREFIX}.node.*`, take),
+      ask: (other: string, bytes: Buffer) => connection.publish(`${PREFIX}.question.${other}`, bytes, inbox),
+      onQuestion(take: (bytes: Buffer, answer: (bytes: Buffer) => void) => void) {
+        connection.subscribe(`${PREFIX}.question.${node}`, (data, reply) => {
+          if (reply !== '') take(data, (bytes) => connection.publish(reply, bytes))
+        })
+      },
+      onAnswer: (take: (bytes: Buffer) => void) => void connection.subscribe(inbox, take),
     }
   }
 

@@ -1,4 +1,5 @@
 /** The operator's verbs for connections and markets. */
+import { isObject, membersOf } from '../base/json-value.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
 
 export const STREAM_NOUNS: readonly AdminNoun[] = [
@@ -8,7 +9,7 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists live connections, the newest first',
+        description: 'lists live connections of all nodes, the newest first',
         example: 'connection list --client acme/feed',
         method: 'GET',
         path: '/connections',
@@ -30,8 +31,10 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
           'behind',
           'queued_bytes',
           'bytes_out',
+          'node',
         ],
         isPaged: true,
+        fault: missingNodes,
       },
       {
         usage: 'close <id>',
@@ -39,6 +42,20 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
         example: 'connection close CONNECTION_ID',
         method: 'DELETE',
         path: '/connections/:id',
+      },
+    ],
+  },
+  {
+    name: 'node',
+    description: 'the nodes of the service',
+    verbs: [
+      {
+        usage: 'list',
+        description: 'lists the nodes that the called one knows, itself first',
+        example: 'node list',
+        method: 'GET',
+        path: '/nodes',
+        columns: ['name', 'roles', 'version', 'state', 'ready', 'markets', 'same_definitions', 'started_at', 'seen_at'],
       },
     ],
   },
@@ -87,3 +104,11 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
     ],
   },
 ]
+
+/** The nodes whose connections a list has not, with the reasons. */
+function missingNodes(answer: object): string | undefined {
+  const { nodes } = membersOf(answer)
+  const missing = (Array.isArray(nodes) ? nodes : []).filter((node) => isObject(node) && node.problem !== undefined)
+  if (missing.length === 0) return undefined
+  return `connections are missing: ${missing.map(({ node, problem }) => `${node}: ${problem}`).join(', ')}`
+}

@@ -32,6 +32,7 @@ import {
 } from './doctor-files.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { askLedger, examineLedger } from './doctor-ledger.ts'
+import { askNodes } from './doctor-nodes.ts'
 import {
   examineFreePort,
   examineIngestPort,
@@ -238,6 +239,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
       ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : []),
     ]),
     ...readinessFindings(readiness),
+    ...(config['bus.url'] === '' ? [] : await askNodes(api)),
     ...(await askAddressPools(api)),
     ...(store === undefined ? [await askLedger(api)] : []),
     ok('operator port', `${api.url}, answered by the service`),

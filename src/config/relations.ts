@@ -90,6 +90,12 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => config['gateway.processes'] === 0 || config['http.tls.cert_file'] === '',
   },
   {
+    key: 'gateway.processes',
+    other: 'roles',
+    rule: 'must be 0 while roles does not contain gateway: gateway processes serve the stream',
+    holds: (config) => config['gateway.processes'] === 0 || config.roles.includes('gateway'),
+  },
+  {
     key: 'http.unfinished_bytes_max',
     other: 'http.header_bytes_max',
     rule: 'must be at least 8 times http.header_bytes_max: a few large heads must not use it up',

@@ -2,7 +2,13 @@
 import { millisecondText } from '../base/clock.ts'
 import type { Session } from './session.ts'
 
-export interface ConnectionDocument {
+export interface ConnectionDocument extends SessionDocument {
+  /** Name of the node that serves it. */
+  readonly node: string
+}
+
+/** What the process that serves a connection says of it. */
+export interface SessionDocument {
   readonly id: string
   readonly client_id: string
   readonly customer_id: string
@@ -20,7 +26,7 @@ export interface ConnectionDocument {
   readonly bytes_out: number
 }
 
-export function connectionDocument(session: Session): ConnectionDocument {
+export function sessionDocument(session: Session): SessionDocument {
   const { clientAddress, subprotocol, bytesWritten } = session.transport
   return {
     id: session.id,

@@ -19,7 +19,7 @@ import { decodeStateRequest } from '../channel/bus-codec.ts'
 import type { BusExport } from '../channel/bus-export.ts'
 import { PipeLink } from '../channel/link-pipe.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
-import type { ConnectionDocument } from './connection-document.ts'
+import type { SessionDocument } from './connection-document.ts'
 import { handshakeHeaders } from './handshake.ts'
 import type {
   FromGatewayProcess,
@@ -194,7 +194,7 @@ export class GatewayProcesses {
   }
 
   /** The documents of connections; absent for those that have ended or whose process does not answer in time. */
-  async describe(ids: readonly string[]): Promise<ReadonlyMap<string, ConnectionDocument>> {
+  async describe(ids: readonly string[]): Promise<ReadonlyMap<string, SessionDocument>> {
     const byPlace = this.#byPlace(ids)
     const answers = await Promise.all(
       [...byPlace].map(([place, asked]) =>

@@ -1,31 +1,27 @@
 /**
- * The operator API's endpoints for the connections and markets of this node. They read memory within one event-loop
- * tick, so a page or a book is of one moment. Closing a connection is a write: its audit row is committed before the
- * close begins, and while the store is unavailable no connection is closed. The caller has been authenticated as the
- * operator. Prices and amounts in documents are exact text with the market's decimals, as in the stream; members
+ * The operator API's endpoints for the stream: the connections of all nodes (`connection-routes`), and the markets of this
+ * node, whose books are read within one event-loop tick. The caller has been authenticated as the operator. Prices and amounts in documents are exact text with the market's decimals, as in the stream; members
  * without a value are absent.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
-import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
-import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
-import type { Page } from '../store/page.ts'
-import { pageInMemory } from '../store/page-memory.ts'
-import { type ConnectionDocument, connectionDocument } from './connection-document.ts'
+import { type ConnectionNodes, registerConnectionRoutes } from './connection-routes.ts'
 import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
+import { createNodeConnections } from './node-connections.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
-import type { Session } from './session.ts'
 
 export interface StreamOperatorRoutesOptions {
   readonly db: Db
   readonly hub: Hub
+  /** The nodes whose connections are listed and closed. */
+  readonly cluster: ConnectionNodes & { readonly nodes: { readonly name: string } }
   /** Where gateway processes serve the connections. */
   readonly processes?: GatewayProcesses | undefined
   /** The recordings of this node; undefined when it records nothing. */
@@ -34,131 +30,17 @@ export interface StreamOperatorRoutesOptions {
   sourcesOf(symbol: string): readonly ObservedSource[]
 }
 
-/** Actor of the audit rows: there is one operator token. */
-const ACTOR = 'operator'
-
 const BOOK_DEPTH_DEFAULT = 100
 /** Levels per side in one response; encoding them takes about a millisecond. The whole book is in the stream. */
 const BOOK_DEPTH_MAX = 1_000
 
-const ConnectionQuery = Type.Object({
-  ...PageQuery.properties,
-  client_id: Type.Optional(Type.String()),
-  customer_id: Type.Optional(Type.String()),
-})
 const BookQuery = Type.Object({ ...PastBookQuery.properties, depth: Type.Optional(Type.String()) })
 
 /** Registers the routes under the prefix of `app`. */
 export function registerStreamOperatorRoutes(app: FastifyInstance, options: StreamOperatorRoutesOptions): void {
-  const { db, hub, processes } = options
-  if (processes === undefined) registerConnectionRoutes(app, db, sessionsOf(hub))
-  else registerConnectionRoutes(app, db, connectionsOf(processes))
+  const { db, hub, processes, cluster } = options
+  registerConnectionRoutes(app, createNodeConnections(db, hub, processes, cluster.nodes.name), cluster)
   registerMarketRoutes(app, options)
-}
-
-/** What the routes show and close: sessions of this process, or connections that gateway processes serve. */
-interface Connection {
-  readonly id: string
-  readonly token: { readonly clientId: string; readonly customerId: string }
-  readonly createdMilliseconds: number
-  readonly isOpen: boolean
-}
-
-interface Connections<Kind extends Connection> {
-  readonly all: Iterable<Kind>
-  /** In the same order; of gateway processes, only those that are still open. */
-  documents(connections: readonly Kind[]): Promise<ConnectionDocument[]>
-  close(connection: Kind): void
-}
-
-function sessionsOf(hub: Hub): Connections<Session> {
-  return {
-    all: hub.sessions,
-    documents: async (sessions) => sessions.map(connectionDocument),
-    close: (session) => session.close('operator'),
-  }
-}
-
-function connectionsOf(processes: GatewayProcesses): Connections<Connection> {
-  return {
-    all: processes.sessions,
-    async documents(connections) {
-      const documents = await processes.describe(connections.map(({ id }) => id))
-      return connections.flatMap(({ id }) => documents.get(id) ?? [])
-    },
-    close: ({ id }) => processes.close(id, 'operator'),
-  }
-}
-
-function registerConnectionRoutes<Kind extends Connection>(
-  app: FastifyInstance,
-  db: Db,
-  connections: Connections<Kind>,
-): void {
-  app.get<{ Querystring: Static<typeof ConnectionQuery> }>(
-    '/connections',
-    { schema: { querystring: ConnectionQuery } },
-    async ({ query }): Promise<Page<ConnectionDocument>> => {
-      const { client_id, customer_id } = query
-      const request = { ...readPageQuery(query), operation: 'connections', owner: 'operator' }
-      const page = pageInMemory(matching(connections.all, query), { ...request, filters: { client_id, customer_id } })
-      return { ...page, items: await connections.documents(page.items) }
-    },
-  )
-  const closer = createCloser(db, connections)
-  app.delete<{ Params: { id: string } }>('/connections/:id', async ({ params }) => {
-    const id = params.id.toLowerCase()
-    for (const connection of connections.all) if (connection.id === id) return closer(connection)
-    throw notFound()
-  })
-}
-
-function notFound(): Problem {
-  return new Problem('not_found', 'there is no connection with this id on this node')
-}
-
-function* matching<Kind extends Connection>(
-  connections: Iterable<Kind>,
-  filter: { readonly client_id?: string; readonly customer_id?: string },
-): Iterable<Kind> {
-  for (const connection of connections) {
-    const { clientId, customerId } = connection.token
-    if (!connection.isOpen) continue
-    if (filter.client_id !== undefined && filter.client_id.toLowerCase() !== clientId) continue
-    if (filter.customer_id !== undefined && filter.customer_id.toLowerCase() !== customerId) continue
-    yield connection
-  }
-}
-
-/**
- * Closes a connection with one audit row: a second request waits for the row of the first, and a closed connection is
- * not recorded again.
- */
-function createCloser<Kind extends Connection>(
-  db: Db,
-  connections: Connections<Kind>,
-): (connection: Kind) => Promise<ConnectionDocument> {
-  const closings = new Map<Kind, Promise<void>>()
-  const recordAndClose = async (connection: Kind, document: ConnectionDocument): Promise<void> => {
-    const { client_id, customer_id, client_address } = document
-    const detail = { client_id, customer_id, client_address }
-    await db.transaction((transaction) =>
-      writeAudit(transaction, { actor: ACTOR, action: 'connection.close', subject: connection.id, detail }),
-    )
-    connections.close(connection)
-  }
-  return async (connection) => {
-    const [document] = await connections.documents([connection])
-    if (document === undefined) throw notFound()
-    if (!connection.isOpen) return document
-    let closing = closings.get(connection)
-    if (closing === undefined) {
-      closing = recordAndClose(connection, document).finally(() => closings.delete(connection))
-      closings.set(connection, closing)
-    }
-    await closing
-    return document
-  }
 }
 
 function registerMarketRoutes(

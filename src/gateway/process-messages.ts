@@ -4,7 +4,7 @@ import type { LogLevel } from '../base/log.ts'
 import type { MetricsSnapshot } from '../base/metrics.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
 import type { MarketDefinition } from '../market/event.ts'
-import type { ConnectionDocument } from './connection-document.ts'
+import type { SessionDocument } from './connection-document.ts'
 import type { HubSettings } from './hub.ts'
 
 /** The settings of a gateway process; each is the setting of the same name. */
@@ -58,7 +58,7 @@ export type FromGatewayProcess =
   /** Every market that has a book is followed. */
   | { readonly type: 'ready' }
   | { readonly type: 'closed'; readonly id: string }
-  | { readonly type: 'described'; readonly question: number; readonly connections: readonly ConnectionDocument[] }
+  | { readonly type: 'described'; readonly question: number; readonly connections: readonly SessionDocument[] }
   | {
       readonly type: 'measured'
       readonly question: number

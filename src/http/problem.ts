@@ -93,6 +93,10 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
+export function isProblemCode(code: unknown): code is ProblemCode {
+  return typeof code === 'string' && Object.hasOwn(PROBLEMS, code)
+}
+
 /** One violated rule: of a URL parameter, or of a body member by its JSON pointer (RFC 6901). */
 export type FieldError =
   | { readonly parameter: string; readonly detail: string }

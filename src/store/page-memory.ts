@@ -9,32 +9,50 @@ import type { Page, PageRequest } from './page.ts'
 import { decodeCursor, encodeCursor } from './page-cursor.ts'
 
 /** The fields that determine a record's place in the order. */
-interface Placed {
+export interface Placed {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly createdMilliseconds: number
 }
 
+/** The rest of a list, or its beginning. */
+export interface PagePart<Record extends Placed> {
+  readonly records: Iterable<Record>
+  /** Where `records` end before the list does; undefined when they are all. */
+  readonly end?: Placed | undefined
+}
+
+type MemoryRequest = Omit<PageRequest, 'columns' | 'idType'> & { readonly limit: number }
+
 /** One page of `records`, which are those that match the request's filters. */
-export function pageInMemory<Record extends Placed>(
-  records: Iterable<Record>,
-  request: Omit<PageRequest, 'columns' | 'idType'> & { readonly limit: number },
+export function pageInMemory<Record extends Placed>(records: Iterable<Record>, request: MemoryRequest): Page<Record> {
+  return pageOfParts([{ records }], request)
+}
+
+/** One page of several lists together: it ends where the first of them is not known further. */
+export function pageOfParts<Record extends Placed>(
+  parts: readonly PagePart<Record>[],
+  request: MemoryRequest,
 ): Page<Record> {
   const { limit, order, pageCursor } = request
   const sign = order === 'ASC' ? 1 : -1
   const compare = (left: Placed, right: Placed): number => sign * comparePlaces(left, right)
   const after = pageCursor === undefined ? undefined : placeOf(pageCursor, request)
-  const left = [...records].filter((record) => after === undefined || compare(record, after) > 0)
+  const [end] = parts.flatMap((part) => part.end ?? []).sort(compare)
+  const left = parts
+    .flatMap(({ records }) => [...records])
+    .filter((record) => after === undefined || compare(record, after) > 0)
+    .filter((record) => end === undefined || compare(record, end) <= 0)
   // Records nearly always come in the order of their creation: such a list is sorted in one pass.
   left.sort(compare)
   const items = left.slice(0, limit)
-  const last = items.at(-1)
-  if (last === undefined || left.length <= limit) return { items }
+  const last = left.length > limit ? items.at(-1) : end
+  if (last === undefined) return { items }
   const createdAt = millisecondText(last.createdMilliseconds)
   return { items, next_page_cursor: encodeCursor({ createdAt, id: last.id }, request) }
 }
 
-function placeOf(cursor: string, request: Omit<PageRequest, 'columns' | 'idType'>): Placed {
+function placeOf(cursor: string, request: MemoryRequest): Placed {
   const { createdAt, id } = decodeCursor(cursor, request, 'uuid')
   return { createdMilliseconds: Date.parse(createdAt), id }
 }

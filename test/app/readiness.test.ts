@@ -122,3 +122,15 @@ it('readiness reports why NATS cannot be reached, and waits for nothing because 
     detail: 'ok',
   })
 })
+
+it('readiness names nodes with other market definitions, five of them, and waits for nothing because of it', () => {
+  const nodes = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `n:${index}` }))
+  const detailOf = (count: number) => {
+    const { ready, checks } = readinessOf({ ...WELL, differingNodes: nodes(count) })
+    expect(ready).toBe(true)
+    return checks.find(({ name }) => name === 'nodes')
+  }
+  expect(detailOf(0)).toEqual({ name: 'nodes', ok: true, detail: 'ok' })
+  expect(detailOf(1)).toEqual({ name: 'nodes', ok: false, detail: 'other market definitions: n:0' })
+  expect(detailOf(7)?.detail).toBe('other market definitions: n:0, n:1, n:2, n:3, n:4 and 2 more')
+})

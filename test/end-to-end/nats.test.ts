@@ -1,6 +1,7 @@
 /**
- * Two processes of the built program on one PostgreSQL and one NATS: one runs the sources, the other serves the stream. A
- * feed that is killed and started again, and a NATS server that is, are repaired on the open connections of clients.
+ * Three nodes of the built program on one PostgreSQL and one NATS: one runs the sources, two serve the stream, the second of
+ * them with a gateway process. A feed that is killed and started again, and a NATS server that is, are repaired on the
+ * open connections of clients. Each node shows and closes the connections of the others.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,6 +19,7 @@ import {
   OperatorApi,
   type RunningService,
   temporaryFolder,
+  tokenOf,
 } from '../support/running-service.ts'
 import { HandshakeRefused, SampleClient } from '../support/sample-client.ts'
 import { migratedDatabase } from '../support/test-store.ts'
@@ -30,6 +32,7 @@ const file = join(folder.path, 'tidegate.yaml')
 let nats: NatsServer
 let feed: Process
 let gateway: Process
+let other: Process
 let store: string
 
 function configure(...markets: readonly ReturnType<typeof market>[]): void {
@@ -51,12 +54,17 @@ function flagsOf(name: string, roles: string): Flags {
 
 const argumentsOf = (flags: Flags) => Object.entries(flags).flatMap(([key, value]) => [`--${key}`, String(value)])
 
-async function start(name: string, roles: string) {
+async function start(name: string, roles: string, more: Flags = {}) {
   const path = join(folder.path, name)
   mkdirSync(path, { recursive: true })
-  const command = startCommand(['serve', ...argumentsOf(flagsOf(name, roles))], { isBuilt: true })
+  const command = startCommand(['serve', ...argumentsOf({ ...flagsOf(name, roles), ...more })], { isBuilt: true })
   const { http, ws, operator } = JSON.parse(await command.line((line) => line.includes('"ready":true')))
   return { http, ws, operator: new OperatorApi(operator, path), folder: path, command }
+}
+
+function stop(node: Process | undefined) {
+  node?.command.child.kill('SIGTERM')
+  return node?.command.result
 }
 
 type Process = Awaited<ReturnType<typeof start>>
@@ -85,6 +93,25 @@ async function connect(hasExecutions = true): Promise<SampleClient> {
   return reader
 }
 
+interface Connections {
+  readonly items: readonly { readonly id: string; readonly client_id: string; readonly node: string }[]
+  readonly nodes: readonly { readonly node: string; readonly connections?: number; readonly problem?: string }[]
+}
+
+const connectionsOf = ({ operator }: Process, query = '') => operator.call<Connections>('GET', `/connections${query}`)
+
+interface Node {
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly ready: boolean
+  readonly state: string
+  readonly same_definitions: boolean
+}
+
+const nodesOf = async ({ operator }: Process) => (await operator.call<{ items: Node[] }>('GET', '/nodes')).items
+
+const nameOf = async (node: Process) => (await nodesOf(node))[0]?.name as string
+
 async function moreUpdates(reader: SampleClient): Promise<void> {
   const { updates } = reader.counts
   await reader.until('updates', () => reader.counts.updates > updates + 20)
@@ -99,14 +126,12 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       nats = await NatsServer.start({ user: 'tidegate', password: SECRET })
       store = await migratedDatabase()
       feed = await startFeed()
-      gateway = await start('gateway', '[gateway]')
+      const gateways = [start('gateway', '[gateway]'), start('other', '[gateway, api]', { 'gateway.processes': 1 })]
+      ;[gateway, other] = (await Promise.all(gateways)) as [Process, Process]
     })
 
     afterAll(async () => {
-      for (const { command } of [feed, gateway]) {
-        command?.child.kill('SIGTERM')
-        await command?.result
-      }
+      await Promise.all([feed, gateway, other].map((node) => stop(node)))
       await nats?.remove()
       folder.remove()
     })
@@ -126,6 +151,67 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       const headers = { authorization: `Bearer ${await newToken(feed)}` }
       const answers = await Promise.all([feed, gateway].map(({ http }) => fetch(`${http}/v2/markets`, { headers })))
       expect(answers.map(({ status }) => status)).toEqual([200, 404])
+    })
+
+    test('each node knows the others; doctor reports them', async () => {
+      await expect.poll(async () => (await nodesOf(gateway)).filter(({ ready }) => ready)).toHaveLength(3)
+      const nodes = await nodesOf(gateway)
+      expect(nodes.map(({ roles }) => roles.join()).toSorted()).toEqual(['feed,api,worker', 'gateway', 'gateway,api'])
+      expect(nodes.every((node) => node.state === 'present' && node.same_definitions)).toBe(true)
+      expect(await checks(gateway)).toContainEqual({ name: 'nodes', ok: true, detail: 'ok' })
+      const flags = { ...flagsOf('gateway', '[gateway]'), 'operator.port': new URL(gateway.operator.url).port }
+      const { stdout } = await startCommand(['doctor', ...argumentsOf(flags)], { isBuilt: true }).result
+      for (const name of [await nameOf(feed), await nameOf(other)]) expect(stdout).toContain(`node ${name} `)
+      expect(stdout).toMatch(/ok +node .* gateway, api; version [0-9.]+; 2 markets; ready/)
+    })
+
+    test('each node lists and closes the connections of all', async () => {
+      const client = await feed.operator.createClient()
+      const readers = await Promise.all(
+        [gateway, gateway, other].map(async ({ ws }) =>
+          SampleClient.connect({ wsUrl: ws, token: await tokenOf(feed, client) }),
+        ),
+      )
+      const query = `?client_id=${client.clientId}`
+      const names = [await nameOf(gateway), await nameOf(other)] as [string, string]
+      for (const node of [feed, gateway, other]) {
+        const { items, nodes } = await connectionsOf(node, query)
+        expect(items.map(({ node: name }) => name).toSorted()).toEqual([names[0], ...names].toSorted())
+        expect(nodes.toSorted((one) => (one.node === names[0] ? -1 : 1))).toEqual([
+          { node: names[0], connections: 2 },
+          { node: names[1], connections: 1 },
+        ])
+      }
+      const remote = (await connectionsOf(gateway, query)).items.find(({ node }) => node === names[1])
+      const close = (id: string) =>
+        fetch(`${gateway.operator.url}/admin/v1/connections/${id}`, {
+          method: 'DELETE',
+          headers: { authorization: `Bearer ${gateway.operator.token}` },
+        })
+      expect((await close(remote?.id as string)).status).toBe(200)
+      await readers[2]?.untilClosed()
+      expect(readers.map(({ closed }) => closed?.code)).toEqual([undefined, undefined, 1001])
+      await expect.poll(async () => (await close(remote?.id as string)).status).toBe(404)
+      // What a client may do changes on every node, whichever makes the change.
+      await other.operator.call('PATCH', `/clients/${client.clientId}`, { scopes: [] })
+      await Promise.all(readers.map((reader) => reader.untilClosed()))
+      expect((await connectionsOf(feed, query)).items).toEqual([])
+    })
+
+    test('a node that is suspended is named where its connections are missing', async () => {
+      const name = await nameOf(other)
+      other.command.child.kill('SIGSTOP')
+      try {
+        const { nodes } = await connectionsOf(gateway)
+        expect(nodes).toContainEqual({ node: name, problem: 'no answer in time' })
+        const list = ['admin', 'connection', 'list', '--operator-url', gateway.operator.url]
+        const { code, stderr } = await startCommand([...list, '--data_dir', gateway.folder], { isBuilt: true }).result
+        expect(code).toBe(1)
+        expect(stderr).toContain(`connections are missing: ${name}: `)
+      } finally {
+        other.command.child.kill('SIGCONT')
+      }
+      await expect.poll(async () => (await connectionsOf(gateway)).nodes).toContainEqual({ node: name, connections: 0 })
     })
 
     test('doctor names the server of the bus, and why it cannot be reached', async () => {
@@ -184,10 +270,16 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
     test('a reload adds, changes and removes markets of both', async () => {
       const reader = await connect(false)
       configure(market('ETH', 3, 50), market('SOL', 2, 50))
-      for (const { command } of [feed, gateway]) {
+      const reload = async ({ command }: Process) => {
         command.child.kill('SIGHUP')
         await command.errorLine((line) => line.includes('"event":"configuration reloaded"'))
       }
+      await reload(feed)
+      const nodesCheck = async () => (await checks(gateway)).find(({ name }) => name === 'nodes')
+      const differing = { name: 'nodes', ok: false, detail: `other market definitions: ${await nameOf(feed)}` }
+      await expect.poll(nodesCheck).toEqual(differing)
+      for (const node of [gateway, other]) await reload(node)
+      await expect.poll(nodesCheck).toMatchObject({ ok: true })
       const isEnd = ({ type }: { type: string }) => type === 'unsubscribe'
       await reader.until('notices', () => reader.replies.filter(isEnd).length >= 2)
       await reader.subscribe(...['ETHUSD', 'SOLUSD'].map((symbol) => bookOf(symbol)))

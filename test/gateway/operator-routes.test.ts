@@ -9,6 +9,7 @@ import { listAudit } from '../../src/store/audit.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { captureLog } from '../support/captured-log.ts'
+import { testNode } from '../support/node-exchange.ts'
 import { openTemporaryStore } from '../support/test-store.ts'
 import { itemsOf } from '../support/text-page.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -50,6 +51,7 @@ function newApp(): FastifyInstance {
   registerStreamOperatorRoutes(server, {
     db: { ...db, available: true, transaction },
     hub: stream.hub,
+    cluster: testNode({ clock: stream.clock }),
     sourcesOf: sourcesOfTest,
   })
   return server
@@ -96,8 +98,10 @@ describe('connections', () => {
           behind: false,
           queued_bytes: 0,
           bytes_out: client.transport.bytesWritten,
+          node: 'test:1',
         },
       ],
+      nodes: [{ node: 'test:1', connections: 1 }],
     })
     expect(client.transport.bytesWritten).toBeGreaterThan(200)
     client.transport.subprotocol = 'tidegate.v1'

@@ -9,7 +9,7 @@ import { describeViolations, ROOT, readSourceTree, sourceTreeOf, withoutExceptio
 const RANKS: readonly (readonly [rank: number, folders: readonly string[]])[] = [
   [0, ['base']],
   [1, ['contract', 'market', 'store', 'http']],
-  [2, ['feed', 'channel', 'auth', 'ledger']],
+  [2, ['feed', 'channel', 'cluster', 'auth', 'ledger']],
   [3, ['accounts', 'description', 'gateway', 'ingest', 'markets', 'transfers']],
   [4, ['deposit-instructions', 'controls']],
   [5, ['rules', 'deliveries']],

@@ -25,6 +25,7 @@ import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
 import type { Converter } from '../../src/orchestrations/convert.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './captured-log.ts'
+import { testNode } from './node-exchange.ts'
 import { SIMULATED_FLAGS } from './simulated-markets.ts'
 import { openTestStore } from './test-store.ts'
 
@@ -166,6 +167,7 @@ export class RestNode {
           issuesTokens: true,
           scopes: servedScopes(true, true),
           hub: {} as Hub,
+          cluster: testNode({ clock: shared.clock }),
           sourcesOf: () => [],
           ledgerState: () => ({ balances: 0, differences: [] }),
           ...(options.converter === undefined ? {} : { converter: options.converter }),

@@ -1,0 +1,27 @@
+/** The findings of `tidegate doctor` about the other nodes, as the running service knows them. */
+import type { NodeDocument } from '../cluster/nodes.ts'
+import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
+import { callOperator, type OperatorApi } from './operator-client.ts'
+
+/** None for a service without other nodes. */
+export async function askNodes(api: OperatorApi): Promise<Finding[]> {
+  try {
+    const { items } = (await callOperator(api, { method: 'GET', path: '/nodes' })) as { items: NodeDocument[] }
+    const own = items.find(({ self }) => self)
+    return items.filter(({ self }) => !self).map((node) => nodeFinding(node, own?.version))
+  } catch (error) {
+    return [bad('nodes', `cannot be read: ${reasonOf(error)}`, 'see the log of the service')]
+  }
+}
+
+function nodeFinding(node: NodeDocument, ownVersion: string | undefined): Finding {
+  const { state, ready, version, roles, markets, same_definitions: isSame } = node
+  const name = `node ${node.name}`
+  const what = `${roles.join(', ')}; version ${version}; ${markets} markets`
+  if (state === 'silent')
+    return warn(name, `${what}; silent since ${node.seen_at}`, 'see whether it runs, and reaches NATS')
+  if (!isSame)
+    return warn(name, `${what} with other definitions than here`, 'give both the same markets, and send each SIGHUP')
+  if (!ready) return warn(name, `${what}; not ready`, 'run doctor there')
+  return ok(name, version === ownVersion ? `${what}; ready` : `${what}; ready; this node has version ${ownVersion}`)
+}

@@ -1,0 +1,182 @@
+/**
+ * The operator API's endpoints for the connections of all nodes. The node that is called asks the others and joins their
+ * answers with its own connections; a node that does not answer within two seconds is named in the list, because its
+ * connections are missing there. A connection is closed by the node that has it. The caller has been authenticated as the
+ * operator.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { isUuid } from '../base/ids.ts'
+import { isObject, membersOf } from '../base/json-value.ts'
+import type { NodeDocument, Nodes } from '../cluster/nodes.ts'
+import type { NodeAnswer, NodeQuestions } from '../cluster/questions.ts'
+import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { Problem } from '../http/problem.ts'
+import type { Page } from '../store/page.ts'
+import { type Placed, pageOfParts } from '../store/page-memory.ts'
+import type { ConnectionDocument } from './connection-document.ts'
+import {
+  type ConnectionFilter,
+  type ConnectionPart,
+  type ConnectionRequest,
+  type NodeConnections,
+  type PlacedConnection,
+  pageRequestOf,
+} from './node-connections.ts'
+
+/** The nodes that serve the stream, this one included. */
+export interface ConnectionNodes {
+  readonly nodes: Pick<Nodes, 'all'>
+  readonly questions: Pick<NodeQuestions, 'ask' | 'answer'>
+}
+
+/** A node that serves the stream, as a list of connections names it. */
+type ListedNode =
+  /** Its connections that match the filter, on this page or another. */
+  | { readonly node: string; readonly connections: number }
+  /** Why its connections are missing in the list. */
+  | { readonly node: string; readonly problem: string }
+
+interface ConnectionList extends Page<ConnectionDocument> {
+  readonly nodes: readonly ListedNode[]
+}
+
+const ConnectionQuery = Type.Object({
+  ...PageQuery.properties,
+  client_id: Type.Optional(Type.String()),
+  customer_id: Type.Optional(Type.String()),
+})
+
+/** Kinds of questions to other nodes. */
+const LIST = 'connections'
+const CLOSE = 'close connection'
+
+/** Registers the routes under the prefix of `app`, and answers the other nodes. */
+export function registerConnectionRoutes(
+  app: FastifyInstance,
+  connections: NodeConnections,
+  { nodes, questions }: ConnectionNodes,
+): void {
+  questions.answer(LIST, async (question, bytesMax) => await connections.list(requestOf(question), bytesMax))
+  questions.answer(CLOSE, async ({ id }) => ({ closed: await connections.close(String(id)) }))
+  const serving = () => nodes.all.filter(({ roles }) => roles.includes('gateway'))
+  app.get<{ Querystring: Static<typeof ConnectionQuery> }>(
+    '/connections',
+    { schema: { querystring: ConnectionQuery } },
+    async ({ query }): Promise<ConnectionList> => {
+      const { client_id, customer_id } = query
+      const request: ConnectionRequest = { ...readPageQuery(query), filter: { client_id, customer_id } }
+      const others = serving().filter(({ self }) => !self)
+      const own = await connections.list(request)
+      const listed = await listOthers(questions, request, others)
+      const parts = [own, ...listed.flatMap(({ part }) => part ?? [])]
+      const { items, ...page } = pageOfParts(parts, pageRequestOf(request))
+      const self = serving().filter((node) => node.self)
+      return {
+        items: items.map(({ document }) => document),
+        ...page,
+        nodes: [...self.map(({ name }) => ({ node: name, connections: own.total })), ...listed.map(({ node }) => node)],
+      }
+    },
+  )
+  app.delete<{ Params: { id: string } }>('/connections/:id', async ({ params }): Promise<ConnectionDocument> => {
+    const id = params.id.toLowerCase()
+    const own = await connections.close(id)
+    if (own !== undefined) return own
+    const others = serving().filter(({ self }) => !self)
+    return closedBy(others, isUuid(id) ? await questions.ask(CLOSE, { id }, others) : [])
+  })
+}
+
+interface ListedPart {
+  readonly node: ListedNode
+  readonly part?: ConnectionPart
+}
+
+/** A node that is silent is not asked. */
+async function listOthers(
+  questions: ConnectionNodes['questions'],
+  request: ConnectionRequest,
+  others: readonly NodeDocument[],
+): Promise<ListedPart[]> {
+  const present = others.filter(({ state }) => state === 'present')
+  const answers = await questions.ask(LIST, request, present)
+  return others.map((node): ListedPart => {
+    const { name } = node
+    const place = present.indexOf(node)
+    if (place < 0) return { node: { node: name, problem: `silent since ${node.seen_at}` } }
+    const answer = answers[place]
+    const part = answer !== undefined && 'value' in answer ? readPart(answer.value, name) : undefined
+    if (part === undefined) return { node: { node: name, problem: problemOf(answer) } }
+    return { node: { node: name, connections: part.total }, part }
+  })
+}
+
+function problemOf(answer: NodeAnswer): string {
+  if (answer === undefined) return 'no answer in time'
+  return 'problem' in answer ? answer.problem.message : 'its answer cannot be read'
+}
+
+/** What another node has closed. That none has the connection is known only when each has said so. */
+function closedBy(others: readonly NodeDocument[], answers: readonly NodeAnswer[]): ConnectionDocument {
+  for (const [index, answer] of answers.entries()) {
+    if (answer === undefined || !('value' in answer)) continue
+    const document = readDocument(membersOf(answer.value).closed, (others[index] as NodeDocument).name)
+    if (document !== undefined) return document
+  }
+  for (const [index, answer] of answers.entries()) {
+    const { name } = others[index] as NodeDocument
+    if (answer === undefined)
+      throw new Problem('unavailable', `node ${name} has not answered in time, and may have the connection: try again`)
+    if ('problem' in answer) throw answer.problem
+  }
+  throw new Problem('not_found', 'there is no connection with this id')
+}
+
+/** The request of another node. @throws {Problem} when it is none */
+function requestOf({ limit, order, pageCursor, filter }: Readonly<Record<string, unknown>>): ConnectionRequest {
+  const page = readPageQuery({
+    limit: String(limit),
+    order: order === 'ASC' ? 'ASC' : 'DESC',
+    ...(typeof pageCursor === 'string' ? { page_cursor: pageCursor } : {}),
+  })
+  return { ...page, filter: filterOf(membersOf(filter)) }
+}
+
+function filterOf({ client_id, customer_id }: Readonly<Record<string, unknown>>): ConnectionFilter {
+  return {
+    client_id: typeof client_id === 'string' ? client_id : undefined,
+    customer_id: typeof customer_id === 'string' ? customer_id : undefined,
+  }
+}
+
+/** The answer of another node; undefined when it is none. */
+function readPart(value: unknown, node: string): ConnectionPart | undefined {
+  const { records, end, total } = membersOf(value)
+  if (!Array.isArray(records) || !Number.isSafeInteger(total)) return undefined
+  if (end !== undefined && !isPlaced(end)) return undefined
+  const read = records.map((record): PlacedConnection | undefined => {
+    const document = readDocument(membersOf(record).document, node)
+    if (document === undefined || !isPlaced(record)) return undefined
+    return { id: record.id, createdMilliseconds: record.createdMilliseconds, document }
+  })
+  if (read.includes(undefined)) return undefined
+  return { records: read as PlacedConnection[], total: total as number, ...(end === undefined ? {} : { end }) }
+}
+
+function isPlaced(value: unknown): value is Placed {
+  const { id, createdMilliseconds } = membersOf(value)
+  return typeof id === 'string' && isUuid(id) && Number.isSafeInteger(createdMilliseconds)
+}
+
+function readDocument(value: unknown, node: string): ConnectionDocument | undefined {
+  if (!isObject(value)) return undefined
+  const isDocument =
+    ['id', 'client_id', 'customer_id', 'client_address', 'created_at'].every(
+      (name) => typeof value[name] === 'string',
+    ) &&
+    ['subscriptions', 'queued_bytes', 'bytes_out'].every((name) => Number.isSafeInteger(value[name])) &&
+    typeof value.behind === 'boolean' &&
+    ['string', 'undefined'].includes(typeof value.subprotocol)
+  return isDocument ? ({ ...value, node } as unknown as ConnectionDocument) : undefined
+}
