@@ -96,6 +96,7 @@ export function newReport(address: string): Report {
       occurred_at: new Date().toISOString(),
     },
     config.assets,
+    'operator',
   )
   if (!isReport(report)) throw new Error(JSON.stringify(report))
   return report

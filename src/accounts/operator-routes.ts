@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'
 import { getCustomer } from '../auth/customers.ts'
-import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
@@ -50,7 +50,7 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quot
     async (request) => {
       const id = idOf(request.params.id)
       const row = await db.transaction((transaction: Transaction<AccountTables>) =>
-        reviewAccount(transaction, ACTOR, id, request.body),
+        reviewAccount(transaction, operatorActor(request), id, request.body),
       )
       return reviewedAccountDocument(row ?? noAccount())
     },
@@ -61,7 +61,12 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quot
     async (request) => {
       const { id: customerId } = await getCustomer(db, idOf(request.params.id))
       return await db.transaction(async (transaction: Transaction<AccountTables>) => {
-        const { profile, isNew } = await ensureProfile(transaction, ACTOR, customerId, request.body.nickname)
+        const { profile, isNew } = await ensureProfile(
+          transaction,
+          operatorActor(request),
+          customerId,
+          request.body.nickname,
+        )
         if (isNew) return profile
         throw new Problem('already_exists', 'nickname: the customer has a profile with this nickname', {
           meta: { existing: profile },

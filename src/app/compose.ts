@@ -27,6 +27,7 @@ import type { Ingest } from '../ingest/ingest.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
 import { changeMarkets, type Markets } from '../markets/market-changes.ts'
+import { operatorWithApiToken } from '../operators/api-tokens.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
@@ -315,6 +316,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     port: config['operator.port'],
     token: readOperatorToken(config.data_dir, config['operator.token']),
     allowedHosts: () => current.config['operator.allowed_hosts'],
+    operatorWithToken: (sent) => operatorWithApiToken(db, clock, sent),
     onGuess: (clientAddress) => guesses.record(clientAddress),
     log,
     metrics,

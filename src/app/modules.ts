@@ -38,6 +38,7 @@ import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import type { SourceState } from '../markets/market-writers.ts'
+import { registerOperatorRoutes } from '../operators/operator-routes.ts'
 import type { Converter } from '../orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../orchestrations/operator-routes.ts'
 import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operator-routes.ts'
@@ -132,6 +133,7 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
   return [
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerNodeRoutes(app, options.cluster.nodes),
+    (app) => registerOperatorRoutes(app, options),
     (app) => registerStreamOperatorRoutes(app, { ...options, pastBooks: options.markets?.recorder?.pastBooks }),
     (app) => registerAccountOperatorRoutes(app, db, quotas),
     (app) => registerAddressOperatorRoutes(app, db),

@@ -1,32 +1,27 @@
 /**
- * The operator listener: the operator API below `/admin/v1`, which requires the operator token, and the health endpoints,
+ * The operator listener: the operator API below `/admin/v1`, whose calls require an operator, and the health endpoints,
  * which require none. It rejects requests whose `Host` is not one of its names and requests of web pages of another origin,
  * accepts no WebSocket, and is never reachable through the public listener.
  */
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
 import { createHostCheck } from '../http/host-check.ts'
-import { createOperatorGuard } from '../http/operator-guard.ts'
 import { createHttpServer } from '../http/server.ts'
+import { guardOperatorCalls, type OperatorGuardOptions } from '../operators/guard.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { ModuleRoutes } from './modules.ts'
 import type { Readiness } from './readiness.ts'
 
-export interface OperatorListenerOptions {
+export interface OperatorListenerOptions extends OperatorGuardOptions {
   readonly host: string
   readonly port: number
-  readonly token: string
   /** The current value of `operator.allowed_hosts`. */
   readonly allowedHosts: () => readonly string[]
-  /** Called for every wrong operator token. */
-  readonly onGuess: (clientAddress: string) => void
   readonly log: Log
   readonly metrics: MetricsRegistry
   /** Metrics of other processes of this node, which are added to those of this one. */
   readonly otherMetrics?: () => Promise<readonly MetricsSnapshot[]>
-  readonly clock: Clock
   readonly readiness: () => Readiness
   /** Each declares the operator's calls of one module, relative to `/admin/v1`. */
   readonly modules: readonly ModuleRoutes[]
@@ -56,7 +51,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   registerHealth(app, options)
   app.register(
     async (scope) => {
-      scope.addHook('onRequest', createOperatorGuard(options))
+      guardOperatorCalls(scope, options)
       for (const registerRoutes of options.modules) registerRoutes(scope)
     },
     { prefix: '/admin/v1' },

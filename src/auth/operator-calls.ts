@@ -1,11 +1,42 @@
-/** Shared by the operator's calls of this module: the actor, ids in paths, and writes. */
+/** Shared by the operator's calls of all modules: the operator who makes a call, ids in paths, and writes. */
+import type { FastifyRequest } from 'fastify'
+import { assert } from '../base/assert.ts'
 import { isUuid } from '../base/ids.ts'
+import type { OperatorRole } from '../contract/operator-calls.ts'
 import { Problem } from '../http/problem.ts'
 import type { Transaction } from '../store/db.ts'
 import type { AuthTables } from './tables.ts'
 
-/** The actor in the audit trail: there is one operator token. */
-export const ACTOR = 'operator'
+/** The operator who makes a call. */
+export interface CallingOperator {
+  /** `token` for the holder of the setting `operator.token`. */
+  readonly name: string
+  /** Of an API token, the lower one of its role and that of its operator. */
+  readonly role: OperatorRole
+}
+
+const operators = new WeakMap<FastifyRequest, CallingOperator>()
+
+/** Notes the operator that the guard has authenticated. */
+export function noteOperator(request: FastifyRequest, operator: CallingOperator): void {
+  operators.set(request, operator)
+}
+
+/** The operator that the guard of this call has authenticated. */
+export function operatorOf(request: FastifyRequest): CallingOperator {
+  const operator = operators.get(request)
+  assert(operator !== undefined, 'only a call of the operator API has an operator')
+  return operator
+}
+
+/** The name of the calling operator in the audit trail: `operator` for the single token, else `operator:NAME`. */
+export function operatorActor(request: FastifyRequest): string {
+  const { name } = operatorOf(request)
+  return name === BUILT_IN_OPERATOR ? 'operator' : `operator:${name}`
+}
+
+/** The operator that the setting `operator.token` belongs to. */
+export const BUILT_IN_OPERATOR = 'token'
 
 /** Runs work in one transaction and resolves when this node's directory contains the change. */
 export type Write = <Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>) => Promise<Result>

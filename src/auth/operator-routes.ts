@@ -24,7 +24,7 @@ import {
 } from './clients.ts'
 import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './customers.ts'
 import type { EncryptionKey } from './encryption-key.ts'
-import { ACTOR, idOf, type Write } from './operator-calls.ts'
+import { idOf, operatorActor, type Write } from './operator-calls.ts'
 import { registerReceiptKeyRoutes } from './receipt-key-routes.ts'
 import { registerSigningKeyRoutes } from './signing-key-routes.ts'
 
@@ -103,7 +103,7 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
   app.post<{ Body: Static<typeof NewCustomer> }>('/customers', { schema: { body: NewCustomer } }, (request) =>
     write(async (transaction) => {
       const { name, streaming = false } = request.body
-      const { customer, isNew } = await ensureCustomer(transaction, ACTOR, { name, streaming })
+      const { customer, isNew } = await ensureCustomer(transaction, operatorActor(request), { name, streaming })
       if (!isNew) throw alreadyExists('a customer with this name exists', customer)
       return customer
     }),
@@ -115,7 +115,10 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
   app.patch<ById & { Body: Static<typeof CustomerChange> }>(
     '/customers/:id',
     { schema: { body: CustomerChange } },
-    (request) => write((transaction) => changeCustomer(transaction, ACTOR, idOf(request.params.id), request.body)),
+    (request) =>
+      write((transaction) =>
+        changeCustomer(transaction, operatorActor(request), idOf(request.params.id), request.body),
+      ),
   )
 }
 
@@ -128,7 +131,8 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
     (request) =>
       write(async (transaction) => {
         const customerId = idOf(request.params.id)
-        const { client, secret } = await ensureClient(transaction, ACTOR, customerId, request.body, encryptionKey)
+        const actor = operatorActor(request)
+        const { client, secret } = await ensureClient(transaction, actor, customerId, request.body, encryptionKey)
         if (secret === undefined) throw alreadyExists('the customer has a client with this name', client)
         return { ...client, client_secret: secret.client_secret }
       }),
@@ -143,16 +147,19 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
   app.patch<ById & { Body: Static<ClientBodies['ClientChange']> }>(
     '/clients/:id',
     { schema: { body: ClientChange } },
-    (request) => write((transaction) => changeClient(transaction, ACTOR, idOf(request.params.id), request.body)),
+    (request) =>
+      write((transaction) => changeClient(transaction, operatorActor(request), idOf(request.params.id), request.body)),
   )
   app.post<ById>('/clients/:id/revoke-tokens', { schema: { body: Nothing } }, (request) =>
-    write((transaction) => revokeClientTokens(transaction, ACTOR, idOf(request.params.id))),
+    write((transaction) => revokeClientTokens(transaction, operatorActor(request), idOf(request.params.id))),
   )
   app.post<ById>('/clients/:id/secrets', { schema: { body: Nothing } }, (request) =>
-    write((transaction) => createSecret(transaction, ACTOR, idOf(request.params.id), encryptionKey)),
+    write((transaction) => createSecret(transaction, operatorActor(request), idOf(request.params.id), encryptionKey)),
   )
-  app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', ({ params }) =>
-    write((transaction) => deleteSecret(transaction, ACTOR, idOf(params.id), idOf(params.secret))),
+  app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', (request) =>
+    write((transaction) =>
+      deleteSecret(transaction, operatorActor(request), idOf(request.params.id), idOf(request.params.secret)),
+    ),
   )
 }
 

@@ -10,7 +10,7 @@ import { Problem } from '../http/problem.ts'
 import type { Db } from '../store/db.ts'
 import type { Directory } from './directory.ts'
 import type { EncryptionKey } from './encryption-key.ts'
-import { ACTOR, type Write } from './operator-calls.ts'
+import { operatorActor, type Write } from './operator-calls.ts'
 import { listReceiptKeys, rotateReceiptKey } from './receipt-keys.ts'
 import { sendKeySet } from './well-known-routes.ts'
 
@@ -35,7 +35,7 @@ export function registerReceiptKeyRoutes(
     { schema: { querystring: PageQuery } },
     (request) => listReceiptKeys(db, readPageQuery(request.query)),
   )
-  app.post('/receipt-keys', { schema: { body: Nothing } }, () =>
-    write((transaction) => rotateReceiptKey(transaction, ACTOR, encryptionKey)),
+  app.post('/receipt-keys', { schema: { body: Nothing } }, (request) =>
+    write((transaction) => rotateReceiptKey(transaction, operatorActor(request), encryptionKey)),
   )
 }

@@ -12,7 +12,7 @@ import type { Db } from '../store/db.ts'
 import { readStoreTime } from '../store/store-clock.ts'
 import type { EncryptionKey } from './encryption-key.ts'
 import { encryptKeys } from './key-encryption.ts'
-import { ACTOR, idOf, type Write } from './operator-calls.ts'
+import { idOf, operatorActor, type Write } from './operator-calls.ts'
 import { listSigningKeys, revokeSigningKey, rotateSigningKeys } from './signing-keys.ts'
 
 const Nothing = Type.Object({}, { additionalProperties: false })
@@ -30,22 +30,28 @@ export function registerSigningKeyRoutes(app: FastifyInstance, options: SigningK
     { schema: { querystring: PageQuery } },
     (request) => listSigningKeys(db, clock.wallInstant().milliseconds, readPageQuery(request.query)),
   )
-  app.post('/signing-keys', { schema: { body: Nothing } }, () =>
+  app.post('/signing-keys', { schema: { body: Nothing } }, (request) =>
     write(async (transaction) =>
-      rotateSigningKeys(transaction, ACTOR, await readStoreTime(transaction), encryptionKey),
+      rotateSigningKeys(transaction, operatorActor(request), await readStoreTime(transaction), encryptionKey),
     ),
   )
-  app.delete<{ Params: { id: string } }>('/signing-keys/:id', ({ params }) =>
+  app.delete<{ Params: { id: string } }>('/signing-keys/:id', (request) =>
     write(async (transaction) =>
-      revokeSigningKey(transaction, ACTOR, idOf(params.id), await readStoreTime(transaction), encryptionKey),
+      revokeSigningKey(
+        transaction,
+        operatorActor(request),
+        idOf(request.params.id),
+        await readStoreTime(transaction),
+        encryptionKey,
+      ),
     ),
   )
-  app.post('/signing-keys/encrypt', { schema: { body: Nothing } }, () => {
+  app.post('/signing-keys/encrypt', { schema: { body: Nothing } }, (request) => {
     if (encryptionKey === undefined) {
       throw new Problem('invalid_state', 'keys.encryption_key is not set; set it on every node first', {
         meta: { current: { encryption_key_id: null } },
       })
     }
-    return write((transaction) => encryptKeys(transaction, ACTOR, encryptionKey))
+    return write((transaction) => encryptKeys(transaction, operatorActor(request), encryptionKey))
   })
 }

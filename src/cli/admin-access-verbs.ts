@@ -1,10 +1,12 @@
 /** The operator's verbs for access: customers, clients, secrets, keys of tokens and receipts. */
 import { type AdminNoun, type AdminOption, type Given, onOrOff, pick, textOf } from './admin-verb.ts'
 
-const ENABLE_OPTIONS: readonly AdminOption[] = [
+/** @param consequence of disabling the record */
+export const ENABLE_OPTIONS = (consequence: string): readonly AdminOption[] => [
   { flags: '--enable', description: 'enable it again' },
-  { flags: '--disable', description: 'disable it: no tokens, live connections are closed' },
+  { flags: '--disable', description: `disable it: ${consequence}` },
 ]
+const DISABLED_ACCESS = 'no tokens, live connections are closed'
 
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
@@ -57,7 +59,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         method: 'PATCH',
         path: '/customers/:id',
         options: [
-          ...ENABLE_OPTIONS,
+          ...ENABLE_OPTIONS(DISABLED_ACCESS),
           {
             flags: '--streaming <on|off>',
             description: 'add it to the streaming allow list, or remove it',
@@ -136,7 +138,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         method: 'PATCH',
         path: '/clients/:id',
         options: [
-          ...ENABLE_OPTIONS,
+          ...ENABLE_OPTIONS(DISABLED_ACCESS),
           { flags: '--scope <scope...>', description: 'replaces its scopes' },
           { flags: '--no-scopes', description: 'remove all its scopes' },
           {
@@ -236,7 +238,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
   },
 ]
 
-function enabledOf({ enable, disable }: Given['options']): { enabled?: boolean } {
+export function enabledOf({ enable, disable }: Given['options']): { enabled?: boolean } {
   if (enable && disable) throw new Error('--enable and --disable exclude each other')
   return enable || disable ? { enabled: enable === true } : {}
 }

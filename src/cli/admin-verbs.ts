@@ -10,6 +10,7 @@ import { CONVERSION_NOUNS } from './admin-conversion-verbs.ts'
 import { DELIVERY_NOUNS } from './admin-delivery-verbs.ts'
 import { DEPOSIT_NOUNS } from './admin-deposit-verbs.ts'
 import { LEDGER_NOUNS } from './admin-ledger-verbs.ts'
+import { OPERATOR_NOUNS } from './admin-operator-verbs.ts'
 import { ORCHESTRATION_NOUNS } from './admin-orchestration-verbs.ts'
 import { RULE_NOUNS } from './admin-rule-verbs.ts'
 import { STREAM_NOUNS } from './admin-stream-verbs.ts'
@@ -48,5 +49,6 @@ export const ADMIN_NOUNS: readonly AdminNoun[] = [
   ...LEDGER_NOUNS,
   ...DELIVERY_NOUNS,
   ...STREAM_NOUNS,
+  ...OPERATOR_NOUNS,
   AUDIT,
 ]

@@ -1,7 +1,7 @@
 /** The operator's calls for the controls: show what is paused, and change it. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ACTOR } from '../auth/operator-calls.ts'
+import { operatorActor } from '../auth/operator-calls.ts'
 import { type Conversions, FIAT_NETWORKS, isConvertible } from '../contract/assets.ts'
 import { type FieldError, invalidRequest } from '../http/problem.ts'
 import type { Db, Transaction } from '../store/db.ts'
@@ -46,11 +46,12 @@ export function registerControlOperatorRoutes(app: FastifyInstance, options: Con
   app.patch<{ Body: Static<typeof ControlsBody> }>(
     '/controls',
     { schema: { body: ControlsBody, response: { 200: Controls } } },
-    async ({ body: { paused } }) => {
+    async (request) => {
+      const { paused } = request.body
       const [first, ...rest] = pausedFaults(paused, conversions())
       if (first !== undefined) throw invalidRequest([first, ...rest])
       return await transactionWithRetries(db, async (transaction: Transaction<ControlsTables>) => {
-        const { document, isChanged } = await changeControls(transaction, ACTOR, paused)
+        const { document, isChanged } = await changeControls(transaction, operatorActor(request), paused)
         if (isChanged) await wake(transaction)
         return document
       })

@@ -1,7 +1,7 @@
 /** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
 import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
@@ -48,10 +48,11 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
   app.post<{ Body: Static<typeof ClaimBody> }>(
     '/deliveries/claim',
     { ...WRITES_RAW_JSON, schema: { body: ClaimBody, response: { 200: Claimed } } },
-    async ({ body }) => {
+    async (request) => {
+      const actor = operatorActor(request)
       const hasWebhook = options.hasWebhook()
       const claimed = await search.claim((isRecent) =>
-        write((transaction) => claimDeliveries(transaction, owners, ACTOR, body, hasWebhook, isRecent)),
+        write((transaction) => claimDeliveries(transaction, owners, actor, request.body, hasWebhook, isRecent)),
       )
       return { items: claimed.map(({ text }) => new RawJson(text)) }
     },
@@ -59,10 +60,11 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
   app.post<ById & { Body: Static<typeof SettleBody> }>(
     '/deliveries/:id/settle',
     { ...WRITES_RAW_JSON, schema: { body: SettleBody, response: answer } },
-    async ({ params, body }) => {
-      const id = idOf(params.id)
+    async (request) => {
+      const id = idOf(request.params.id)
+      const actor = operatorActor(request)
       const settled = await withUniqueReference(() =>
-        write((transaction) => reportSettled(transaction, owners, ACTOR, id, body)),
+        write((transaction) => reportSettled(transaction, owners, actor, id, request.body)),
       )
       if (settled === 'settled-late') options.metrics.lateSettles.inc()
       return await deliveryDocument(db.tables(), id)
@@ -71,9 +73,10 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
   app.post<ById & { Body: Static<typeof FailBody> }>(
     '/deliveries/:id/fail',
     { ...WRITES_RAW_JSON, schema: { body: FailBody, response: answer } },
-    async ({ params, body }) => {
-      const id = idOf(params.id)
-      await write((transaction) => reportFailed(transaction, owners, ACTOR, id, body))
+    async (request) => {
+      const id = idOf(request.params.id)
+      const actor = operatorActor(request)
+      await write((transaction) => reportFailed(transaction, owners, actor, id, request.body))
       return await deliveryDocument(db.tables(), id)
     },
   )

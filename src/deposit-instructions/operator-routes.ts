@@ -1,6 +1,7 @@
 /** The operator's calls for address pools and owners of addresses. The operator guard has authenticated the caller. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { operatorActor } from '../auth/operator-calls.ts'
 import { PageAnswer } from '../http/page-query.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
@@ -12,7 +13,6 @@ import type { DepositInstructionTables } from './tables.ts'
 
 const ADDRESSES_MAX = 1_000
 const ADDRESS_CHARACTERS_MAX = 200
-const ACTOR = 'operator'
 
 const PoolImport = Type.Object(
   {
@@ -26,9 +26,9 @@ const OwnerQuery = Type.Object({ address: Type.String({ minLength: 1, maxLength:
 
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerAddressOperatorRoutes(app: FastifyInstance, db: Db): void {
-  app.post<{ Body: Static<typeof PoolImport> }>('/address-pool', { schema: { body: PoolImport } }, ({ body }) =>
+  app.post<{ Body: Static<typeof PoolImport> }>('/address-pool', { schema: { body: PoolImport } }, (request) =>
     db.transaction<DepositInstructionTables, object>((transaction) =>
-      importAddresses(transaction, ACTOR, body.network, body.addresses),
+      importAddresses(transaction, operatorActor(request), request.body.network, request.body.addresses),
     ),
   )
   app.get('/address-pool', async () => ({ items: await countPools(db.tables<DepositInstructionTables>()) }))

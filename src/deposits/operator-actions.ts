@@ -3,7 +3,6 @@
  * locked row, with its postings, the customer's transfer and one audit row in the caller's transaction. An action whose
  * state the deposit already has changes nothing.
  */
-import { ACTOR } from '../auth/operator-calls.ts'
 import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
 import { Problem } from '../http/problem.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -25,18 +24,19 @@ import { shownSecondaryStatus, transferOf } from './transfer-entries.ts'
 import { actionEffect, type DepositAction, type DepositSecondaryStatus, isHeldBack, stateName } from './transitions.ts'
 
 /** Holds the money: a credited deposit's at once, while it is still available; a pending one's when it is credited. */
-export async function holdDeposit<Tables>(transaction: Transaction<Tables>, id: string): Promise<void> {
+export async function holdDeposit<Tables>(transaction: Transaction<Tables>, actor: string, id: string): Promise<void> {
   const deposit = await lockDeposit(transaction, id)
   const step = stepOf('hold', deposit)
   if (step === undefined) return
   await setSecondary(transaction, deposit, step, {})
-  await audit(transaction, 'deposit.hold', id, { status: deposit.status })
+  await audit(transaction, actor, 'deposit.hold', id, { status: deposit.status })
   if (deposit.status === 'COMPLETED') await takeFromAvailable(transaction, deposit, 'held')
 }
 
 /** Gives held money to its profile. The rules of a deposit that was held before it was credited run now. */
 export async function releaseDeposit<Tables>(
   transaction: Transaction<Tables>,
+  actor: string,
   id: string,
   settings: DepositSettings,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function releaseDeposit<Tables>(
   const owner = await ownerOf(transaction, deposit)
   if (deposit.status !== 'COMPLETED' || owner === undefined) {
     await setSecondary(transaction, deposit, step, {})
-    await audit(transaction, 'deposit.release', id, { status: deposit.status })
+    await audit(transaction, actor, 'deposit.release', id, { status: deposit.status })
     return
   }
   const creditable = await creditableOf(transaction, deposit, owner, {
@@ -60,7 +60,7 @@ export async function releaseDeposit<Tables>(
   const { ruleId: rule_id, orchestrationId: orchestration_id } = credit
   const handled = deposit.disposition === 'HELD' ? { disposition, rule_id, orchestration_id } : {}
   await setSecondary(transaction, deposit, step, handled)
-  await audit(transaction, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
+  await audit(transaction, actor, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
   await applyCredit(transaction, { deposit: creditable, credit, from: 'held' })
   await start(transaction, creditable, credit, settings, () => Promise.resolve())
 }
@@ -68,6 +68,7 @@ export async function releaseDeposit<Tables>(
 /** Rejects a held deposit: from then on it can only be returned or reversed. */
 export async function rejectDeposit<Tables>(
   transaction: Transaction<Tables>,
+  actor: string,
   id: string,
   reason: string,
 ): Promise<void> {
@@ -75,7 +76,7 @@ export async function rejectDeposit<Tables>(
   const step = stepOf('reject', deposit)
   if (step === undefined) return
   await setSecondary(transaction, deposit, step, { reason })
-  await audit(transaction, 'deposit.reject', id, { reason })
+  await audit(transaction, actor, 'deposit.reject', id, { reason })
 }
 
 /**
@@ -84,6 +85,7 @@ export async function rejectDeposit<Tables>(
  */
 export async function reverseDeposit<Tables>(
   transaction: Transaction<Tables>,
+  actor: string,
   id: string,
   reason: string,
 ): Promise<void> {
@@ -91,13 +93,14 @@ export async function reverseDeposit<Tables>(
   const step = stepOf('reverse', deposit)
   if (step === undefined) return
   await setSecondary(transaction, deposit, step, { reason })
-  await audit(transaction, 'deposit.reverse', id, { reason })
+  await audit(transaction, actor, 'deposit.reverse', id, { reason })
   await takeBack(transaction, deposit)
 }
 
 /** Assigns an unattributed deposit to a profile; rules run only with `runsRules`. */
 export async function assignDeposit<Tables>(
   transaction: Transaction<Tables>,
+  actor: string,
   id: string,
   { profileId, runsRules }: { readonly profileId: string; readonly runsRules: boolean },
   settings: DepositSettings,
@@ -121,7 +124,7 @@ export async function assignDeposit<Tables>(
   if (deposit.status === 'PENDING') {
     await update(transaction, id, { ...change, skips_rules: !runsRules })
     await show(transaction, { ...deposit, ...change }, owner)
-    await audit(transaction, 'deposit.assign', id, detail)
+    await audit(transaction, actor, 'deposit.assign', id, detail)
     return
   }
   const creditable = await creditableOf(transaction, deposit, owner, {
@@ -133,7 +136,7 @@ export async function assignDeposit<Tables>(
   const { disposition, ruleId: rule_id, orchestrationId: orchestration_id } = credit
   const handled = { ...change, skips_rules: !runsRules, disposition, rule_id, orchestration_id }
   await update(transaction, id, handled)
-  await audit(transaction, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
+  await audit(transaction, actor, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
   await applyCredit(transaction, { deposit: creditable, credit, from: 'unattributed' })
   await start(transaction, creditable, credit, settings, (createdAt) =>
     insertTransfers(transaction, [transferOf({ ...deposit, ...handled }, owner, {}, createdAt)]),
@@ -213,11 +216,12 @@ async function update<Tables>(
 
 async function audit<Tables>(
   transaction: Transaction<Tables>,
+  actor: string,
   action: string,
   subject: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await writeAudit(transaction, { actor: ACTOR, action, subject, detail })
+  await writeAudit(transaction, { actor, action, subject, detail })
 }
 
 async function ownerOf<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<Owner | undefined> {

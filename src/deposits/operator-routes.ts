@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import { idOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import { isUuid } from '../base/ids.ts'
 import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { invalidRequest, Problem, problemDocument } from '../http/problem.ts'
@@ -63,38 +63,45 @@ export function registerDepositOperatorRoutes(app: FastifyInstance, options: Dep
 
 /** The operator's actions on one deposit; each returns the deposit after the action. */
 function registerActions(app: FastifyInstance, { db, settings }: DepositOperatorRoutesOptions): void {
-  const act = async (text: string, work: (transaction: Transaction<DepositTables>, id: string) => Promise<void>) => {
-    const id = idOf(text)
-    await transactionWithRetries<DepositTables, void>(db, (transaction) => work(transaction, id))
+  const act = async (
+    request: FastifyRequest,
+    work: (transaction: Transaction<DepositTables>, actor: string, id: string) => Promise<void>,
+  ) => {
+    const id = idOf((request.params as ById['Params']).id)
+    const actor = operatorActor(request)
+    await transactionWithRetries<DepositTables, void>(db, (transaction) => work(transaction, actor, id))
     return await readDeposit(db.tables(), id)
   }
   app.post<ById & { Body: Static<typeof AssignBody> }>(
     '/deposits/:id/assign',
     { schema: { body: AssignBody } },
-    ({ params, body: { profile_id, run_rules: runsRules = false } }) =>
-      act(params.id, (transaction, id) =>
-        assignDeposit(transaction, id, { profileId: profileIdOf(profile_id), runsRules }, settings()),
-      ),
+    (request) => {
+      const { profile_id, run_rules: runsRules = false } = request.body
+      const to = { profileId: profileIdOf(profile_id), runsRules }
+      return act(request, (transaction, actor, id) => assignDeposit(transaction, actor, id, to, settings()))
+    },
   )
-  app.post<ById>('/deposits/:id/hold', { schema: { body: Nothing } }, ({ params }) => act(params.id, holdDeposit))
-  app.post<ById>('/deposits/:id/release', { schema: { body: Nothing } }, ({ params }) =>
-    act(params.id, (transaction, id) => releaseDeposit(transaction, id, settings())),
+  app.post<ById>('/deposits/:id/hold', { schema: { body: Nothing } }, (request) => act(request, holdDeposit))
+  app.post<ById>('/deposits/:id/release', { schema: { body: Nothing } }, (request) =>
+    act(request, (transaction, actor, id) => releaseDeposit(transaction, actor, id, settings())),
   )
   app.post<ById & { Body: Static<typeof ReasonBody> }>(
     '/deposits/:id/reject',
     { schema: { body: ReasonBody } },
-    ({ params, body }) => act(params.id, (transaction, id) => rejectDeposit(transaction, id, body.reason)),
+    (request) => act(request, (transaction, actor, id) => rejectDeposit(transaction, actor, id, request.body.reason)),
   )
   app.post<ById & { Body: Static<typeof ReasonBody> }>(
     '/deposits/:id/reverse',
     { schema: { body: ReasonBody } },
-    ({ params, body }) => act(params.id, (transaction, id) => reverseDeposit(transaction, id, body.reason)),
+    (request) => act(request, (transaction, actor, id) => reverseDeposit(transaction, actor, id, request.body.reason)),
   )
   app.post<ById & { Body: Static<typeof ReturnBody> }>(
     '/deposits/:id/return',
     { schema: { body: ReturnBody } },
-    ({ params, body }) =>
-      act(params.id, (transaction, id) => returnDeposit(transaction, id, body, settings().conversions.assets)),
+    (request) =>
+      act(request, (transaction, actor, id) =>
+        returnDeposit(transaction, actor, id, request.body, settings().conversions.assets),
+      ),
   )
 }
 
@@ -125,7 +132,7 @@ async function report(request: FastifyRequest, options: DepositOperatorRoutesOpt
 /** The report; 400 with one fault for each invalid field. */
 function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOperatorRoutesOptions): Report {
   refuseInvalid(request, DepositReport, body)
-  const read = readReport(body as DepositReportBody, settings().conversions.assets)
+  const read = readReport(body as DepositReportBody, settings().conversions.assets, operatorActor(request))
   if (isReport(read)) return read
   throw invalidRequest(read)
 }

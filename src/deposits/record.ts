@@ -345,13 +345,13 @@ function transferChangeOf(move: Move) {
 
 function auditOf({ depositId, report, effect, owner, credit }: Move) {
   if (!(effect in ACTIONS)) return []
-  const { source, externalId: external_id, status } = report
+  const { source, externalId: external_id, status, reportedBy: actor } = report
   const disposition =
     credit?.disposition ?? (owner === undefined && status === 'COMPLETED' ? 'UNATTRIBUTED' : undefined)
   const orchestration_id = credit?.orchestrationId ?? undefined
   return [
     {
-      actor: 'operator',
+      actor,
       action: ACTIONS[effect as keyof typeof ACTIONS],
       subject: depositId,
       detail: { source, external_id, status, disposition, orchestration_id },

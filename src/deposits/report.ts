@@ -38,6 +38,8 @@ export interface Report extends PaymentTerms {
   readonly confirmations: number | null
   /** RFC 3339, whole milliseconds. */
   readonly occurredAt: string
+  /** Who reported it, as the audit trail names it. */
+  readonly reportedBy: string
 }
 
 const NO_CRYPTO = { address: null, txHash: null, txIndex: null } as const
@@ -46,7 +48,7 @@ const NO_FIAT = { memoId: null, remittance: null, bankReference: null, sender: n
 type Faults = readonly [FieldError, ...FieldError[]]
 
 /** The report, or its faults, each with a pointer into the body. */
-export function readReport(body: DepositReportBody, assets: readonly Asset[]): Report | Faults {
+export function readReport(body: DepositReportBody, assets: readonly Asset[], reportedBy: string): Report | Faults {
   const faults: FieldError[] = []
   const asset = assets.find(({ symbol }) => symbol === body.asset)
   if (asset === undefined) {
@@ -68,6 +70,7 @@ export function readReport(body: DepositReportBody, assets: readonly Asset[]): R
     status: body.status ?? 'COMPLETED',
     confirmations: body.confirmations ?? null,
     occurredAt: new Date(instant?.milliseconds as number).toISOString(),
+    reportedBy,
   }
 }
 

@@ -4,7 +4,6 @@
  */
 
 import type { Static } from 'typebox'
-import { ACTOR } from '../auth/operator-calls.ts'
 import { newId } from '../base/ids.ts'
 import { type Asset, isFiat } from '../contract/assets.ts'
 import { networkNamed } from '../contract/crypto-networks.ts'
@@ -28,6 +27,7 @@ import { type DepositSecondaryStatus, isHeldBack } from './transitions.ts'
 /** Returns the money of a deposit, from `held` or from `available` of its profile. */
 export async function returnDeposit<Tables>(
   transaction: Transaction<Tables>,
+  actor: string,
   id: string,
   body: Static<typeof ReturnBody>,
   assets: readonly Asset[],
@@ -57,7 +57,7 @@ export async function returnDeposit<Tables>(
     returned_from: secondary_status === 'HELD' || secondary_status === 'REJECTED' ? secondary_status : null,
   })
   await writeAudit(transaction, {
-    actor: ACTOR,
+    actor,
     action: 'deposit.return',
     subject: id,
     detail: { reason: body.reason, delivery_id: deliveryId, ...destination },

@@ -21,6 +21,8 @@ const MAGIC_AMOUNTS = { held: '11.01', failed: '11.02', belowMinimum: '11.03' } 
 
 /** The source in the reports. */
 const SOURCE = 'sandbox'
+/** The actor in the audit trail: a sandbox deposit is recorded as if the operator had reported it. */
+const ACTOR = 'operator'
 
 /** Creates a deposit for a profile of this customer, and returns its id. */
 export async function makeSandboxDeposit(
@@ -54,9 +56,9 @@ async function record(
   const { depositId } = outcome as { readonly depositId: string }
   const [attribution] = await attribute(transaction, [report])
   if (attribution === undefined) {
-    await assignDeposit(transaction, depositId, { profileId, runsRules: true }, applied)
+    await assignDeposit(transaction, ACTOR, depositId, { profileId, runsRules: true }, applied)
   }
-  if (isHeld) await holdDeposit(transaction, depositId)
+  if (isHeld) await holdDeposit(transaction, ACTOR, depositId)
   if (isHeld || isFailed) {
     await recordReports(transaction, [{ ...report, status: isHeld ? 'COMPLETED' : 'FAILED' }], applied)
   }
@@ -100,7 +102,7 @@ async function reportOf(
   const way = isBank
     ? { fiat: { network: 'WIRE' as const, ...(await memoOf(transaction, profileId, body)) } }
     : { crypto: await paymentTo(transaction, profileId, body, asset.networks) }
-  const read = readReport({ ...common, ...way }, assets)
+  const read = readReport({ ...common, ...way }, assets, ACTOR)
   if (!isReport(read)) throw invalidRequest(inBody(read))
   return read
 }

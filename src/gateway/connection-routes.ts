@@ -6,6 +6,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { operatorActor } from '../auth/operator-calls.ts'
 import { isUuid } from '../base/ids.ts'
 import { isObject, membersOf } from '../base/json-value.ts'
 import type { NodeDocument, Nodes } from '../cluster/nodes.ts'
@@ -58,7 +59,7 @@ export function registerConnectionRoutes(
   { nodes, questions }: ConnectionNodes,
 ): void {
   questions.answer(LIST, async (question, bytesMax) => await connections.list(requestOf(question), bytesMax))
-  questions.answer(CLOSE, async ({ id }) => ({ closed: await connections.close(String(id)) }))
+  questions.answer(CLOSE, async ({ id, actor }) => ({ closed: await connections.close(String(id), String(actor)) }))
   const serving = () => nodes.all.filter(({ roles }) => roles.includes('gateway'))
   app.get<{ Querystring: Static<typeof ConnectionQuery> }>(
     '/connections',
@@ -79,12 +80,13 @@ export function registerConnectionRoutes(
       }
     },
   )
-  app.delete<{ Params: { id: string } }>('/connections/:id', async ({ params }): Promise<ConnectionDocument> => {
-    const id = params.id.toLowerCase()
-    const own = await connections.close(id)
+  app.delete<{ Params: { id: string } }>('/connections/:id', async (request): Promise<ConnectionDocument> => {
+    const id = request.params.id.toLowerCase()
+    const actor = operatorActor(request)
+    const own = await connections.close(id, actor)
     if (own !== undefined) return own
     const others = serving().filter(({ self }) => !self)
-    return closedBy(others, isUuid(id) ? await questions.ask(CLOSE, { id }, others) : [])
+    return closedBy(others, isUuid(id) ? await questions.ask(CLOSE, { id, actor }, others) : [])
   })
 }
 

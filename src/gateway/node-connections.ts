@@ -12,9 +12,6 @@ import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { Session } from './session.ts'
 
-/** Actor of the audit rows: there is one operator token. */
-const ACTOR = 'operator'
-
 export interface ConnectionFilter {
   readonly client_id?: string | undefined
   readonly customer_id?: string | undefined
@@ -40,8 +37,11 @@ export interface ConnectionPart extends PagePart<PlacedConnection> {
 export interface NodeConnections {
   /** @param bytesMax about the most bytes of the documents' JSON texts; one is always included */
   list(request: ConnectionRequest, bytesMax?: number): Promise<ConnectionPart>
-  /** Closes a connection and returns what it was; undefined when there is none with this id. */
-  close(id: string): Promise<ConnectionDocument | undefined>
+  /**
+   * Closes a connection and returns what it was; undefined when there is none with this id.
+   * @param actor who requested it, for the audit trail
+   */
+  close(id: string, actor: string): Promise<ConnectionDocument | undefined>
 }
 
 export function createNodeConnections(
@@ -105,8 +105,8 @@ function operated<Kind extends Connection>(db: Db, connections: Connections<Kind
       const documents = await connections.documents(page.items)
       return { ...cut(page.items, documents, end, bytesMax), total: matching.length }
     },
-    async close(id) {
-      for (const connection of connections.all) if (connection.id === id) return await closer(connection)
+    async close(id, actor) {
+      for (const connection of connections.all) if (connection.id === id) return await closer(connection, actor)
       return undefined
     },
   }
@@ -152,22 +152,22 @@ const PLACE_BYTES = 120
 function createCloser<Kind extends Connection>(
   db: Db,
   connections: Connections<Kind>,
-): (connection: Kind) => Promise<ConnectionDocument | undefined> {
+): (connection: Kind, actor: string) => Promise<ConnectionDocument | undefined> {
   const closings = new Map<Kind, Promise<void>>()
-  const recordAndClose = async (connection: Kind, document: ConnectionDocument): Promise<void> => {
+  const recordAndClose = async (connection: Kind, document: ConnectionDocument, actor: string): Promise<void> => {
     const { client_id, customer_id, client_address } = document
     const detail = { client_id, customer_id, client_address }
     await db.transaction((transaction) =>
-      writeAudit(transaction, { actor: ACTOR, action: 'connection.close', subject: connection.id, detail }),
+      writeAudit(transaction, { actor, action: 'connection.close', subject: connection.id, detail }),
     )
     connections.close(connection)
   }
-  return async (connection) => {
+  return async (connection, actor) => {
     const [document] = await connections.documents([connection])
     if (document === undefined || !connection.isOpen) return document
     let closing = closings.get(connection)
     if (closing === undefined) {
-      closing = recordAndClose(connection, document).finally(() => closings.delete(connection))
+      closing = recordAndClose(connection, document, actor).finally(() => closings.delete(connection))
       closings.set(connection, closing)
     }
     await closing

@@ -24,6 +24,12 @@ export const PROBLEMS = {
     meaning: 'the bearer token is malformed, expired, revoked, or not of the issuer that the service trusts',
   },
   insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
+  session_ended: { status: 401, meaning: 'the operator’s session has ended: sign in again' },
+  insufficient_role: {
+    status: 403,
+    meaning:
+      'the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one',
+  },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },
   foreign_origin: {

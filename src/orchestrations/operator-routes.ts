@@ -1,7 +1,7 @@
 /** The operator's calls for orchestrations of all customers. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
 import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
@@ -54,19 +54,23 @@ export function registerOrchestrationOperatorRoutes(
     const text = await getAnyOrchestration(db.tables<OrchestrationTables>(), idOf(params.id))
     return new RawJson(text ?? noOrchestration())
   })
-  app.post<ById>(
-    '/orchestrations/:id/retry',
-    { ...WRITES_RAW_JSON, schema: { body: Nothing, ...answer } },
-    ({ params }) => write((transaction) => retryOrchestration(transaction, ACTOR, idOf(params.id), settings())),
+  app.post<ById>('/orchestrations/:id/retry', { ...WRITES_RAW_JSON, schema: { body: Nothing, ...answer } }, (request) =>
+    write((transaction) =>
+      retryOrchestration(transaction, operatorActor(request), idOf(request.params.id), settings()),
+    ),
   )
   app.post<ById>(
     '/orchestrations/:id/release',
     { ...WRITES_RAW_JSON, schema: { body: Nothing, ...answer } },
-    ({ params }) => write((transaction) => releaseOrchestration(transaction, ACTOR, idOf(params.id))),
+    (request) =>
+      write((transaction) => releaseOrchestration(transaction, operatorActor(request), idOf(request.params.id))),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/orchestrations/:id/reject',
     { ...WRITES_RAW_JSON, schema: { body: RejectBody, ...answer } },
-    ({ params, body }) => write((transaction) => rejectOrchestration(transaction, ACTOR, idOf(params.id), body.reason)),
+    (request) =>
+      write((transaction) =>
+        rejectOrchestration(transaction, operatorActor(request), idOf(request.params.id), request.body.reason),
+      ),
   )
 }

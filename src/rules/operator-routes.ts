@@ -1,7 +1,7 @@
 /** The operator's calls for rules of all customers: list, approve, reject, delete. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { ACTOR, idOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
@@ -37,15 +37,18 @@ export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }:
   app.get<ById>('/rules/:id', async ({ params }) =>
     operatorRuleDocument((await getRule(db, idOf(params.id))) ?? noRule()),
   )
-  app.post<ById>('/rules/:id/approve', { schema: { body: Nothing } }, ({ params }) =>
-    write((transaction) => approveRule(transaction, supply, ACTOR, idOf(params.id))),
+  app.post<ById>('/rules/:id/approve', { schema: { body: Nothing } }, (request) =>
+    write((transaction) => approveRule(transaction, supply, operatorActor(request), idOf(request.params.id))),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/rules/:id/reject',
     { schema: { body: RejectBody } },
-    ({ params, body }) => write((transaction) => rejectRule(transaction, ACTOR, idOf(params.id), body.reason)),
+    (request) =>
+      write((transaction) =>
+        rejectRule(transaction, operatorActor(request), idOf(request.params.id), request.body.reason),
+      ),
   )
-  app.post<ById>('/rules/:id/delete', { schema: { body: Nothing } }, ({ params }) =>
-    write((transaction) => deleteRule(transaction, ACTOR, idOf(params.id))),
+  app.post<ById>('/rules/:id/delete', { schema: { body: Nothing } }, (request) =>
+    write((transaction) => deleteRule(transaction, operatorActor(request), idOf(request.params.id))),
   )
 }

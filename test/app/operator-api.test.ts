@@ -6,6 +6,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ADMIN_NOUNS } from '../../src/cli/admin-verbs.ts'
+import { OPERATOR_CALLS } from '../../src/contract/operator-calls.ts'
 import { runCommand } from '../support/command-line.ts'
 import {
   market,
@@ -98,6 +99,10 @@ let names = 0
 
 async function newCustomer(): Promise<string> {
   return (await ask('POST', '/customers', { name: `customer ${++names}` })).body.id
+}
+
+async function newOperator(): Promise<string> {
+  return (await ask('POST', '/operators', { name: `person-${++names}`, role: 'viewer' })).body.name
 }
 
 async function newClient(): Promise<{ readonly id: string; readonly secretId: string }> {
@@ -359,6 +364,30 @@ const WRITES: Readonly<Record<string, Write>> = {
     }),
     again: 'unchanged',
   },
+  'POST /operators': {
+    action: 'operator.create',
+    prepare: async () => ({ path: '/operators', body: { name: `person-${++names}`, role: 'viewer' } }),
+    again: 'refused',
+  },
+  'PATCH /operators/:name': {
+    action: 'operator.update',
+    prepare: async () => ({ path: `/operators/${await newOperator()}`, body: { role: 'treasurer' } }),
+    again: 'unchanged',
+  },
+  'POST /operators/:name/tokens': {
+    action: 'operator_token.create',
+    prepare: async () => ({ path: `/operators/${await newOperator()}/tokens`, body: { name: 'script' } }),
+    again: 'refused',
+  },
+  'DELETE /operators/:name/tokens/:id': {
+    action: 'operator_token.delete',
+    prepare: async () => {
+      const name = await newOperator()
+      const { id } = (await ask('POST', `/operators/${name}/tokens`, { name: 'script' })).body
+      return { path: `/operators/${name}/tokens/${id}` }
+    },
+    again: 'unchanged',
+  },
   'DELETE /connections/:id': {
     action: 'connection.close',
     prepare: async () => {
@@ -376,6 +405,10 @@ describe('the operator API', () => {
   it('has a case in this file for every writing call', () => {
     const writing = [...routes].filter((route) => !route.startsWith('GET '))
     expect(writing.sort()).toEqual([...Object.keys(WRITES), ...TESTED_ELSEWHERE].sort())
+  })
+
+  it('has a row with its role in the table of calls, and no row without a call', () => {
+    expect([...routes].sort()).toEqual(Object.keys(OPERATOR_CALLS).sort())
   })
 
   it('has a verb on the command line for every call', () => {

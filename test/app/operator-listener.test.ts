@@ -30,12 +30,13 @@ const start = (host: string, port: number): Promise<Listener> =>
     port,
     token: TOKEN,
     allowedHosts: () => allowedHosts,
+    operatorWithToken: async () => undefined,
     onGuess: (address) => guesses.record(address),
     log,
     metrics: createMetricsRegistry(),
     clock,
     readiness: () => ({ ready: isReady, checks: [] }),
-    modules: [(app) => void app.get('/things', async () => ({ fine: true }))],
+    modules: [(app) => void app.get('/desk', async () => ({ fine: true }))],
   })
 
 beforeAll(async () => {
@@ -103,7 +104,7 @@ describe('a probe or a scrape', () => {
     expect(await levelOf('/readyz')).toBe('info')
     isReady = true
     expect(await levelOf('/livez', { Origin: 'https://attacker.example' })).toBe('info')
-    expect(await levelOf('/admin/v1/things', { Authorization: `Bearer ${TOKEN}` })).toBe('info')
+    expect(await levelOf('/admin/v1/desk', { Authorization: `Bearer ${TOKEN}` })).toBe('info')
   })
 })
 
@@ -111,7 +112,7 @@ describe('a WebSocket handshake', () => {
   it.each([
     ['/', 404],
     ['/livez', 200],
-    ['/admin/v1/things', 401],
+    ['/admin/v1/desk', 401],
   ])('to %s is answered as an ordinary request, and the connection is closed', async (path, status) => {
     const answer = await ask(path, HANDSHAKE)
     expect([answer.status, answer.headers.connection]).toEqual([status, 'close'])
@@ -136,7 +137,7 @@ describe('a WebSocket handshake', () => {
 })
 
 describe('Host and Origin', () => {
-  it.each(['/livez', '/readyz', '/metrics', '/admin/v1/things', '/nothing'])('are checked at %s', async (path) => {
+  it.each(['/livez', '/readyz', '/metrics', '/admin/v1/desk', '/nothing'])('are checked at %s', async (path) => {
     const authorization = `Bearer ${TOKEN}`
     const rebound = await ask(path, { Host: 'attacker.example', Authorization: authorization })
     expect(statusAndCode(rebound)).toEqual([421, 'misdirected_request'])
@@ -161,7 +162,7 @@ describe('Host and Origin', () => {
 })
 
 describe('wrong operator tokens', () => {
-  const guess = (token: string) => ask('/admin/v1/things', { Authorization: `Bearer ${token}` })
+  const guess = (token: string) => ask('/admin/v1/desk', { Authorization: `Bearer ${token}` })
   const rows = async () => itemsOf(await listAudit(db, { order: 'ASC' }))
 
   it('are limited in rate, and the right token is not', async () => {

@@ -76,7 +76,7 @@ export function newReporter({ node }: DepositsNode, converter?: Converter) {
 
 /** What the operator API makes of the body of a report, which is right. */
 export function readReportOf({ node }: DepositsNode, body: object): Report {
-  const result = readReport(body as DepositReportBody, node.live.config.assets)
+  const result = readReport(body as DepositReportBody, node.live.config.assets, 'operator')
   if (!isReport(result)) throw new Error(JSON.stringify(result))
   return result
 }

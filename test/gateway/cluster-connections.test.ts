@@ -1,6 +1,7 @@
 /** Connections of several nodes through the operator API of one of them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { translateStoreError } from '../../src/app/listener.ts'
+import { noteOperator } from '../../src/auth/operator-calls.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { registerStreamOperatorRoutes } from '../../src/gateway/operator-routes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -54,6 +55,7 @@ class TestNode {
       requestMilliseconds: 30_000,
       translate: translateStoreError,
     })
+    this.#app.addHook('onRequest', async (request) => noteOperator(request, { name: 'ada', role: 'admin' }))
     const transaction: Db['transaction'] = async (work, options) => {
       await this.fault?.()
       transactions += 1

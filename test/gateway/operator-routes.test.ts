@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { translateStoreError } from '../../src/app/listener.ts'
+import { noteOperator } from '../../src/auth/operator-calls.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { type ObservedSource, registerStreamOperatorRoutes } from '../../src/gateway/operator-routes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -44,6 +45,7 @@ function newApp(): FastifyInstance {
     requestMilliseconds: 30_000,
     translate: translateStoreError,
   })
+  server.addHook('onRequest', async (request) => noteOperator(request, { name: 'token', role: 'admin' }))
   const transaction: Db['transaction'] = async (work, options) => {
     await fault?.()
     return await db.transaction(work, options)

@@ -10,7 +10,7 @@ const RANKS: readonly (readonly [rank: number, folders: readonly string[]])[] = 
   [0, ['base']],
   [1, ['contract', 'market', 'store', 'http']],
   [2, ['feed', 'channel', 'cluster', 'auth', 'ledger']],
-  [3, ['accounts', 'description', 'gateway', 'ingest', 'markets', 'transfers']],
+  [3, ['accounts', 'description', 'gateway', 'ingest', 'markets', 'operators', 'transfers']],
   [4, ['deposit-instructions', 'controls']],
   [5, ['rules', 'deliveries']],
   [6, ['orchestrations']],

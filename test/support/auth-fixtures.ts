@@ -13,6 +13,7 @@ import { registerAuthOperatorRoutes } from '../../src/auth/operator-routes.ts'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { servedScopes } from '../../src/contract/scopes.ts'
+import { operatorWithApiToken } from '../../src/operators/api-tokens.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './captured-log.ts'
 import { openTestStore } from './test-store.ts'
@@ -64,6 +65,7 @@ export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promis
     metrics: createMetricsRegistry(),
     clock,
     allowedHosts: () => [],
+    operatorWithToken: (sent) => operatorWithApiToken(db, clock, sent),
     onGuess: () => undefined,
     readiness: () => ({ ready: directory.loaded, checks: [] }),
     modules: [

@@ -22,6 +22,7 @@ import type { Config } from '../../src/config/settings.ts'
 import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
+import { operatorWithApiToken } from '../../src/operators/api-tokens.ts'
 import type { Converter } from '../../src/orchestrations/convert.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './captured-log.ts'
@@ -154,6 +155,7 @@ export class RestNode {
     const operatorListener = await createOperatorListener({
       ...shared,
       token: OPERATOR_TOKEN,
+      operatorWithToken: (sent) => operatorWithApiToken(db, clock, sent),
       allowedHosts: () => [],
       onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),

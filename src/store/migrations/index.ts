@@ -30,6 +30,7 @@ import { changesByIndex } from './202611222240-changes-by-index.ts'
 import { publishMarkets } from './202611230050-publish-markets.ts'
 import { receiptKeys } from './202611230200-receipt-keys.ts'
 import { feedLeases } from './202611230400-feed-leases.ts'
+import { operators } from './202611230900-operators.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   publishMarkets,
   receiptKeys,
   feedLeases,
+  operators,
 ]

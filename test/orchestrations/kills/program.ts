@@ -120,7 +120,7 @@ async function resultOf(question: Question): Promise<unknown> {
 
 async function record(bodies: readonly DepositReportBody[]): Promise<readonly ReportAnswer[]> {
   const reports = bodies.map((body) => {
-    const read = readReport(body, ASSETS)
+    const read = readReport(body, ASSETS, 'operator')
     if (!isReport(read)) throw new Error(JSON.stringify(read))
     return read
   })

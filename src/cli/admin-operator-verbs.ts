@@ -1,0 +1,78 @@
+/** The verbs for operators and their API tokens. */
+import { ENABLE_OPTIONS, enabledOf } from './admin-access-verbs.ts'
+import { type AdminNoun, pick } from './admin-verb.ts'
+
+export const OPERATOR_NOUNS: readonly AdminNoun[] = [
+  {
+    name: 'operator',
+    description: 'the people who operate the service, and their roles',
+    verbs: [
+      {
+        usage: 'whoami',
+        description: 'shows the operator of the token in use, and the calls that the role allows',
+        example: 'operator whoami',
+        method: 'GET',
+        path: '/session',
+      },
+      {
+        usage: 'create <name>',
+        description: 'creates an operator',
+        example: 'operator create ada --role reviewer',
+        method: 'POST',
+        path: '/operators',
+        options: [{ flags: '--role <role>', description: 'viewer, reviewer, treasurer or admin', isRequired: true }],
+        body: ({ rest: [name], options }) => ({ name, role: options.role }),
+      },
+      {
+        usage: 'list',
+        description: 'lists operators, the newest first',
+        example: 'operator list',
+        method: 'GET',
+        path: '/operators',
+        columns: ['name', 'role', 'enabled', 'kind', 'has_password', 'last_login_at', 'created_at'],
+        isPaged: true,
+      },
+      {
+        usage: 'show <name>',
+        description: 'shows one operator with the API tokens',
+        example: 'operator show ada',
+        method: 'GET',
+        path: '/operators/:name',
+      },
+      {
+        usage: 'update <name>',
+        description: 'changes the role of an operator, or disables one',
+        example: 'operator update ada --role treasurer',
+        method: 'PATCH',
+        path: '/operators/:name',
+        options: [
+          { flags: '--role <role>', description: 'viewer, reviewer, treasurer or admin' },
+          ...ENABLE_OPTIONS('no sessions, no tokens'),
+        ],
+        body: ({ options }) => ({ ...pick(options, 'role'), ...enabledOf(options) }),
+      },
+    ],
+  },
+  {
+    name: 'operator-token',
+    description: 'API tokens of operators, for scripts',
+    verbs: [
+      {
+        usage: 'create <operator> <name>',
+        description: 'creates an API token and shows it once',
+        example: 'operator-token create ada nightly-report --role viewer',
+        method: 'POST',
+        path: '/operators/:name/tokens',
+        options: [{ flags: '--role <role>', description: 'at most that of the operator, which is the default' }],
+        body: ({ rest: [name], options }) => ({ name, ...pick(options, 'role') }),
+      },
+      {
+        usage: 'revoke <operator> <token-id>',
+        description: 'revokes an API token',
+        example: 'operator-token revoke ada TOKEN_ID',
+        method: 'DELETE',
+        path: '/operators/:name/tokens/:id',
+      },
+    ],
+  },
+]

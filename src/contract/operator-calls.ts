@@ -1,0 +1,99 @@
+/**
+ * Every call of the operator API, by method and path below `/admin/v1`: the lowest role that may make it, and what it
+ * does. The guard of the operator listener, the API description and `GET /session` are made from this table.
+ */
+
+/**
+ * What an operator may do. `viewer` reads; `reviewer` also decides on accounts and rules; `treasurer` also moves money;
+ * `admin` may do everything. Neither of reviewer and treasurer includes the other.
+ */
+export const OPERATOR_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
+export type OperatorRole = (typeof OPERATOR_ROLES)[number]
+
+interface OperatorCallRow {
+  /** The lowest role that may make the call. */
+  readonly role: OperatorRole
+  readonly summary: string
+}
+
+export const OPERATOR_CALLS = {
+  'GET /customers': { role: 'viewer', summary: 'List customers' },
+  'POST /customers': { role: 'admin', summary: 'Create a customer' },
+  'GET /customers/:id': { role: 'viewer', summary: 'Get a customer' },
+  'PATCH /customers/:id': { role: 'admin', summary: 'Change a customer' },
+  'GET /customers/:id/quotas': { role: 'viewer', summary: 'Show the use of a customer’s quotas' },
+  'GET /customers/:id/profiles': { role: 'viewer', summary: 'List the profiles of a customer' },
+  'POST /customers/:id/profiles': { role: 'admin', summary: 'Create a profile without an account' },
+  'GET /customers/:id/clients': { role: 'viewer', summary: 'List the clients of a customer' },
+  'POST /customers/:id/clients': { role: 'admin', summary: 'Create a client' },
+  'GET /clients': { role: 'viewer', summary: 'List clients' },
+  'GET /clients/:id': { role: 'viewer', summary: 'Get a client' },
+  'PATCH /clients/:id': { role: 'admin', summary: 'Change a client' },
+  'POST /clients/:id/revoke-tokens': { role: 'admin', summary: 'Revoke every token of a client' },
+  'POST /clients/:id/secrets': { role: 'admin', summary: 'Create a secret of a client' },
+  'DELETE /clients/:id/secrets/:secret': { role: 'admin', summary: 'Delete a secret of a client' },
+  'GET /signing-keys': { role: 'viewer', summary: 'List the keys that sign access tokens' },
+  'POST /signing-keys': { role: 'admin', summary: 'Create the next key that signs access tokens' },
+  'DELETE /signing-keys/:id': { role: 'admin', summary: 'Revoke a key that signs access tokens' },
+  'POST /signing-keys/encrypt': { role: 'admin', summary: 'Encrypt the keys in the store' },
+  'GET /receipt-keys': { role: 'viewer', summary: 'List the keys that sign receipts' },
+  'POST /receipt-keys': { role: 'admin', summary: 'Create the next key that signs receipts' },
+  'GET /audit': { role: 'viewer', summary: 'List what was changed, when and by whom' },
+  'GET /accounts': { role: 'viewer', summary: 'List the accounts of all customers' },
+  'GET /accounts/:id': { role: 'viewer', summary: 'Get an account' },
+  'PATCH /accounts/:id': { role: 'reviewer', summary: 'Review an account' },
+  'GET /rules': { role: 'viewer', summary: 'List the rules of all customers' },
+  'GET /rules/:id': { role: 'viewer', summary: 'Get a rule' },
+  'POST /rules/:id/approve': { role: 'reviewer', summary: 'Approve a rule' },
+  'POST /rules/:id/reject': { role: 'reviewer', summary: 'Reject a rule' },
+  'POST /rules/:id/delete': { role: 'reviewer', summary: 'Delete a rule' },
+  'GET /address-pool': { role: 'viewer', summary: 'Count the imported addresses' },
+  'POST /address-pool': { role: 'admin', summary: 'Import addresses' },
+  'GET /deposit-addresses': { role: 'viewer', summary: 'Show the owner of a deposit address' },
+  'GET /profiles/:id/balances': { role: 'viewer', summary: 'List the balances of a profile' },
+  'GET /profiles/:id/statement': { role: 'viewer', summary: 'Get the statement of a profile' },
+  'GET /ledger': { role: 'viewer', summary: 'Show the last comparison of balances with postings' },
+  'GET /deposits': { role: 'viewer', summary: 'List deposits' },
+  'POST /deposits': { role: 'treasurer', summary: 'Report deposits' },
+  'GET /deposits/:id': { role: 'viewer', summary: 'Get a deposit' },
+  'GET /deposits/:id/trace': { role: 'viewer', summary: 'Show the full history of a deposit' },
+  'POST /deposits/:id/assign': { role: 'treasurer', summary: 'Assign an unattributed deposit to a profile' },
+  'POST /deposits/:id/hold': { role: 'treasurer', summary: 'Hold a deposit' },
+  'POST /deposits/:id/release': { role: 'treasurer', summary: 'Release a held deposit' },
+  'POST /deposits/:id/reject': { role: 'treasurer', summary: 'Reject a held deposit' },
+  'POST /deposits/:id/reverse': { role: 'treasurer', summary: 'Reverse a deposit' },
+  'POST /deposits/:id/return': { role: 'treasurer', summary: 'Return a deposit' },
+  'GET /orchestrations': { role: 'viewer', summary: 'List the orchestrations of all customers' },
+  'GET /orchestrations/:id': { role: 'viewer', summary: 'Get an orchestration' },
+  'GET /orchestrations/:id/price': { role: 'viewer', summary: 'Explain the price of an orchestration' },
+  'POST /orchestrations/:id/retry': { role: 'treasurer', summary: 'Retry a failed orchestration' },
+  'POST /orchestrations/:id/release': { role: 'treasurer', summary: 'Release a waiting orchestration' },
+  'POST /orchestrations/:id/reject': { role: 'treasurer', summary: 'Reject a waiting orchestration' },
+  'GET /desk': { role: 'viewer', summary: 'Show the operator’s own positions' },
+  'GET /controls': { role: 'viewer', summary: 'Show what is paused' },
+  'PATCH /controls': { role: 'treasurer', summary: 'Pause or resume assets, networks, pairs or deliveries' },
+  'GET /deliveries': { role: 'viewer', summary: 'List deliveries' },
+  'GET /deliveries/:id': { role: 'viewer', summary: 'Get a delivery' },
+  'POST /deliveries/claim': { role: 'treasurer', summary: 'Claim deliveries to execute' },
+  'POST /deliveries/:id/settle': { role: 'treasurer', summary: 'Report a delivery as paid' },
+  'POST /deliveries/:id/fail': { role: 'treasurer', summary: 'Report a delivery as failed' },
+  'GET /nodes': { role: 'viewer', summary: 'List the nodes of the service' },
+  'GET /connections': { role: 'viewer', summary: 'List the connections of all nodes' },
+  'DELETE /connections/:id': { role: 'admin', summary: 'Close a connection' },
+  'GET /markets': { role: 'viewer', summary: 'Show the state of all markets' },
+  'GET /markets/:symbol/book': { role: 'viewer', summary: 'Show the book of a market' },
+  'GET /session': { role: 'viewer', summary: 'Show who is signed in, and what the role allows' },
+  'GET /operators': { role: 'admin', summary: 'List operators' },
+  'POST /operators': { role: 'admin', summary: 'Create an operator' },
+  'GET /operators/:name': { role: 'admin', summary: 'Get an operator' },
+  'PATCH /operators/:name': { role: 'admin', summary: 'Change the role of an operator, or disable one' },
+  'POST /operators/:name/tokens': { role: 'admin', summary: 'Create an API token of an operator' },
+  'DELETE /operators/:name/tokens/:id': { role: 'admin', summary: 'Revoke an API token of an operator' },
+} as const satisfies Record<string, OperatorCallRow>
+
+export type OperatorCallId = keyof typeof OPERATOR_CALLS
+
+/** Whether an operator with the role `held` may make a call that needs `needed`. */
+export function includesRole(held: OperatorRole, needed: OperatorRole): boolean {
+  return held === needed || held === 'admin' || needed === 'viewer'
+}

@@ -1,0 +1,84 @@
+/** The calls for operators and their API tokens. The operator guard runs before them. */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
+import { includesRole, OPERATOR_CALLS, OPERATOR_ROLES, type OperatorRole } from '../contract/operator-calls.ts'
+import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { Problem } from '../http/problem.ts'
+import { textChoice } from '../http/text-choice.ts'
+import type { Db } from '../store/db.ts'
+import { changeOperator, createApiToken, deleteApiToken, ensureOperator, getOperator, listOperators } from './store.ts'
+import type { OperatorTables } from './tables.ts'
+
+const strict = { additionalProperties: false }
+const Role = textChoice(OPERATOR_ROLES)
+/** In URLs and in the audit trail. */
+const OperatorName = Type.String({
+  pattern: '^[a-z0-9][a-z0-9._@-]{0,63}$',
+  maxLength: 64,
+  description: 'Small letters, digits, and . _ @ - after the first character',
+})
+const NewOperator = Type.Object({ name: OperatorName, role: Role }, strict)
+const OperatorChange = Type.Object(
+  { role: Type.Optional(Role), enabled: Type.Optional(Type.Boolean()) },
+  { ...strict, minProperties: 1 },
+)
+const NewToken = Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }), role: Type.Optional(Role) }, strict)
+
+interface ByName {
+  readonly Params: { readonly name: string }
+}
+
+/** Declares the routes, relative to the prefix of `app`. */
+export function registerOperatorRoutes(app: FastifyInstance, { db }: { readonly db: Db }): void {
+  app.get('/session', async (request) => {
+    const { name, role } = operatorOf(request)
+    return { operator: { name, role }, allows: callsOf(role) }
+  })
+  app.get<{ Querystring: Static<typeof PageQuery> }>(
+    '/operators',
+    { schema: { querystring: PageQuery } },
+    ({ query }) => listOperators(db, readPageQuery(query)),
+  )
+  app.post<{ Body: Static<typeof NewOperator> }>('/operators', { schema: { body: NewOperator } }, (request) =>
+    db.transaction<OperatorTables, object>(async (transaction) => {
+      const { operator, isNew } = await ensureOperator(transaction, operatorActor(request), request.body)
+      if (isNew) return operator
+      throw new Problem('already_exists', 'name: an operator with this name exists', { meta: { existing: operator } })
+    }),
+  )
+  app.get<ByName>('/operators/:name', ({ params }) => getOperator(db.tables(), params.name))
+  app.patch<ByName & { Body: Static<typeof OperatorChange> }>(
+    '/operators/:name',
+    { schema: { body: OperatorChange } },
+    async (request) => {
+      const { name } = request.params
+      if (operatorOf(request).name === name) {
+        throw new Problem('invalid_state', 'operators cannot change themselves: ask another admin', {
+          meta: { current: 'own' },
+        })
+      }
+      return await db.transaction<OperatorTables, object>((transaction) =>
+        changeOperator(transaction, operatorActor(request), name, request.body),
+      )
+    },
+  )
+  app.post<ByName & { Body: Static<typeof NewToken> }>(
+    '/operators/:name/tokens',
+    { schema: { body: NewToken } },
+    (request) =>
+      db.transaction<OperatorTables, object>((transaction) =>
+        createApiToken(transaction, operatorActor(request), request.params.name, request.body),
+      ),
+  )
+  app.delete<{ Params: { name: string; id: string } }>('/operators/:name/tokens/:id', (request) =>
+    db.transaction<OperatorTables, object>((transaction) =>
+      deleteApiToken(transaction, operatorActor(request), request.params.name, idOf(request.params.id)),
+    ),
+  )
+}
+
+/** Method and path of every call that a role may make. */
+function callsOf(role: OperatorRole): readonly string[] {
+  return Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => (includesRole(role, row.role) ? [call] : []))
+}
