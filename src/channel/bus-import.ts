@@ -109,6 +109,11 @@ export class BusImport {
     return [...this.#followers].filter(([, { follower }]) => !follower.isCurrent).map(([market]) => market)
   }
 
+  /** Repeats the requests that are under way, because there was no link that could carry them. */
+  requestAgain(): void {
+    for (const { follower } of this.#followers.values()) follower.requestAgain()
+  }
+
   onMessages(bytes: Buffer): void {
     this.#read(bytes, decodeMessages, ({ scale, messages }) => this.#followerOf(scale)?.onMessages(messages))
   }

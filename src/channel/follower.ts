@@ -161,6 +161,15 @@ export class Follower {
     if (now - (this.#staleMilliseconds ?? now) >= withdrawAfterMilliseconds) this.#withdrawUnlessHeard()
   }
 
+  /** Repeats a request that is under way now, because it cannot have arrived. */
+  requestAgain(): void {
+    const repair = this.#repair
+    if (repair === undefined) return
+    repair.timer.cancel()
+    repair.waitMilliseconds = REPEAT_MILLISECONDS_MIN
+    repair.timer = this.#scheduleRequest()
+  }
+
   stop(): void {
     this.#repair?.timer.cancel()
     for (const end of this.#ends) end()
@@ -235,11 +244,15 @@ export class Follower {
 
   #beginRepair(kept: SentMessage[]): void {
     if (this.#position.version > 0) this.#options.metrics.gap()
-    const spread = this.#options.random() * REQUEST_SPREAD_MILLISECONDS
-    // A market of which nothing is known yet is asked for at once: clients wait for it.
-    const wait = this.#position.version === 0 ? 0 : spread
-    const timer = this.#options.clock.schedule(wait, () => this.#request())
+    const timer = this.#scheduleRequest()
     this.#repair = { kept, isComplete: true, timer, waitMilliseconds: REPEAT_MILLISECONDS_MIN }
+  }
+
+  #scheduleRequest(): Timer {
+    const { clock, random } = this.#options
+    // A market of which nothing is known yet is asked for at once: clients wait for it.
+    const wait = this.#position.version === 0 ? 0 : random() * REQUEST_SPREAD_MILLISECONDS
+    return clock.schedule(wait, () => this.#request())
   }
 
   #request(): void {
@@ -265,8 +278,11 @@ export class Follower {
   }
 
   #noteContact(): void {
+    const isBack = !this.#hasContact
     this.#hasContact = true
     this.#contactMilliseconds = this.#options.clock.monotonicMilliseconds()
+    // Nothing was there to answer earlier requests, whose next repetition may be seconds away.
+    if (isBack) this.requestAgain()
   }
 
   /** A sequencer that is heard of withdraws its own book itself. */

@@ -15,6 +15,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
+import { Throttle } from '../base/throttle.ts'
 import { BusFormatError } from './bus-bytes.ts'
 import { decodeStateRequest, encodeStateRequest, type StateRequest } from './bus-codec.ts'
 import type { BusExport } from './bus-export.ts'
@@ -29,6 +30,12 @@ const CHUNK_BYTES = 512 * 1_024
 const CHUNK_HEAD_BYTES = 16
 const CHUNK_ID_BYTES = 8
 const CHUNKS_MAX = 4_096
+/** A larger state is not sent: it has some 7 million levels. */
+const STATE_BYTES_MAX = 64 * 1_048_576
+/** Time between two log lines about that. */
+const TOO_LARGE_LOG_MILLISECONDS = 60_000
+/** Bytes of all answers that are being sent, which wait for the server; further requests are repeated by those who ask. */
+const ANSWERS_BYTES_MAX = 128 * 1_048_576
 /** Bytes of all answers that are being received; the oldest ones are given up for a new one, and asked for again. */
 const PARTIAL_BYTES_MAX = 128 * 1_048_576
 /** Their number: a gateway asks for the states of all its markets at once. */
@@ -44,6 +51,8 @@ interface NatsLinkOptions extends NatsAccess {
   readonly random: () => number
 }
 
+type ImportEnd = Pick<BusImport, 'onMessages' | 'onHeartbeats' | 'onState' | 'requestAgain'>
+
 interface PartialAnswer {
   readonly chunks: (Buffer | undefined)[]
   missing: number
@@ -58,11 +67,16 @@ export class NatsLink {
   readonly #partial = new Map<string, PartialAnswer>()
   #partialBytes = 0
   readonly #malformedRequests: Counter
-  #importer: BusImport | undefined
+  readonly #tooLarge: Counter<'market'>
+  readonly #tooLargeLog: Throttle
+  /** The inbox and the market of each answer that is being sent. */
+  readonly #answering = new Set<string>()
+  #answeringBytes = 0
+  #importer: ImportEnd | undefined
 
   /** Connects in the background. */
   constructor(options: NatsLinkOptions) {
-    const { node, log, metrics } = options
+    const { node, clock, log, metrics } = options
     this.#node = node
     this.#log = log
     this.#inbox = `_INBOX.${PREFIX}.${node}.${randomBytes(9).toString('hex')}`
@@ -70,6 +84,13 @@ export class NatsLink {
     this.#malformedRequests = new Counter({
       name: 'tidegate_bus_malformed_requests_total',
       help: 'Requests for the state of a market that could not be read, as those of another release',
+      registers: [metrics],
+    })
+    this.#tooLargeLog = new Throttle(clock, TOO_LARGE_LOG_MILLISECONDS)
+    this.#tooLarge = new Counter({
+      name: 'tidegate_bus_states_too_large_total',
+      help: 'Requests for the state of a market that was too large to be sent',
+      labelNames: ['market'],
       registers: [metrics],
     })
   }
@@ -119,10 +140,12 @@ export class NatsLink {
   }
 
   /** Passes heartbeats and answers to `importer` from now on; its markets are followed one by one. */
-  startImport(importer: BusImport): void {
+  startImport(importer: ImportEnd): void {
     this.#importer = importer
     this.#connection.subscribe(`${PREFIX}.heartbeat.*`, (data) => importer.onHeartbeats(data))
     this.#connection.subscribe(this.#inbox, (data) => this.#onChunk(data))
+    // What was requested before there was a connection was lost.
+    this.#connection.onOpened(() => importer.requestAgain())
   }
 
   /** Receives the messages of a market until the returned function is called. */
@@ -158,10 +181,28 @@ export class NatsLink {
       this.#log.debug({ reason: error.message }, 'a request for a state cannot be read')
       return
     }
-    exporter.onStateRequest(request, (bytes) => this.#answer(reply, bytes))
+    exporter.onStateRequest(request, (bytes) => void this.#answer(request.market, reply, bytes))
   }
 
-  #answer(reply: string, bytes: Buffer): void {
+  async #answer(market: string, reply: string, bytes: Buffer): Promise<void> {
+    if (bytes.length > STATE_BYTES_MAX) {
+      this.#tooLarge.inc({ market })
+      const fields = { market, bytes: bytes.length, bytes_max: STATE_BYTES_MAX }
+      this.#tooLargeLog.run(() =>
+        this.#log.error(fields, 'the book of a market is too large to be sent to other processes'),
+      )
+      return
+    }
+    const asked = `${reply} ${market}`
+    if (this.#answering.has(asked) || this.#answeringBytes + bytes.length > ANSWERS_BYTES_MAX) return
+    this.#answering.add(asked)
+    this.#answeringBytes += bytes.length
+    await this.#connection.publishInTurn(reply, this.#chunksOf(bytes))
+    this.#answering.delete(asked)
+    this.#answeringBytes -= bytes.length
+  }
+
+  *#chunksOf(bytes: Buffer): Iterable<Buffer> {
     const id = randomBytes(CHUNK_ID_BYTES)
     const chunkBytes = Math.min(CHUNK_BYTES, this.#connection.payloadBytesMax - CHUNK_HEAD_BYTES)
     const count = Math.max(1, Math.ceil(bytes.length / chunkBytes))
@@ -170,8 +211,7 @@ export class NatsLink {
       id.copy(head)
       head.writeUInt32LE(place, CHUNK_ID_BYTES)
       head.writeUInt32LE(count, CHUNK_ID_BYTES + 4)
-      const chunk = bytes.subarray(place * chunkBytes, (place + 1) * chunkBytes)
-      this.#connection.publish(reply, Buffer.concat([head, chunk]))
+      yield Buffer.concat([head, bytes.subarray(place * chunkBytes, (place + 1) * chunkBytes)])
     }
   }
 

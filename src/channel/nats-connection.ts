@@ -25,6 +25,12 @@ import { wait } from '../base/time-limit.ts'
 const CONFIRM_BYTES = 1_048_576
 const UNCONFIRMED_BYTES_MAX = 32 * 1_048_576
 
+/**
+ * Unconfirmed bytes up to which a sequence of messages is sent before the server has taken them: its messages delay others of
+ * the connection by no more than these take, and do not take their place.
+ */
+const SEQUENCE_BYTES_MAX = 4 * 1_048_576
+
 /** A connection that carries nothing is closed after three of these. */
 const PING_MILLISECONDS = 2_000
 const PINGS_UNANSWERED_MAX = 2
@@ -90,7 +96,9 @@ export class NatsConnection {
   readonly #logged = new Map<string, string>()
   readonly #stopping = new AbortController()
   #unconfirmedBytes = 0
-  #isConfirming = false
+  /** Until the server has confirmed what was sent; undefined when it was not asked to. */
+  #confirming: Promise<void> | undefined
+  readonly #onOpened: (() => void)[] = []
 
   /** Connects in the background, and again until `stop`. */
   constructor(options: NatsConnectionOptions) {
@@ -124,7 +132,8 @@ export class NatsConnection {
     return this.#connection?.info?.max_payload ?? PAYLOAD_BYTES_DEFAULT
   }
 
-  publish(subject: string, bytes: Uint8Array, reply = ''): void {
+  /** Sends a message; false when it was dropped. */
+  publish(subject: string, bytes: Uint8Array, reply = ''): boolean {
     const connection = this.#connection
     const isTaken =
       connection !== undefined &&
@@ -133,11 +142,29 @@ export class NatsConnection {
       bytes.length <= this.payloadBytesMax
     if (!isTaken) {
       this.#dropped.inc()
-      return
+      return false
     }
     this.#unconfirmedBytes += bytes.length
     connection.publish(subject, bytes, reply === '' ? {} : { reply })
-    if (this.#unconfirmedBytes > CONFIRM_BYTES && !this.#isConfirming) this.#confirm(connection)
+    if (this.#unconfirmedBytes > CONFIRM_BYTES) this.#confirm(connection)
+    return true
+  }
+
+  /** Sends messages over one connection as fast as the server takes them; ends where one is dropped. */
+  async publishInTurn(subject: string, messages: Iterable<Uint8Array>): Promise<void> {
+    const connection = this.#connection
+    for (const bytes of messages) {
+      while (connection !== undefined && this.#unconfirmedBytes + bytes.length > SEQUENCE_BYTES_MAX) {
+        await this.#confirm(connection)
+        if (this.#connection !== connection) return
+      }
+      if (!this.publish(subject, bytes)) return
+    }
+  }
+
+  /** Calls `take` whenever a connection has been opened and everything that is subscribed was requested from it. */
+  onOpened(take: () => void): void {
+    this.#onOpened.push(take)
   }
 
   /** Calls `take` with each message, also after the connection was lost and is back, until the returned function is called. */
@@ -184,9 +211,10 @@ export class NatsConnection {
     this.#connection = connection
     this.#problem = undefined
     this.#unconfirmedBytes = 0
-    this.#isConfirming = false
+    this.#confirming = undefined
     this.#logged.clear()
     for (const subscribed of this.#subscribed) this.#attach(subscribed, connection)
+    for (const take of this.#onOpened) take()
     this.#options.log.info({ server: place, version: connection.info?.version }, 'connected to NATS')
   }
 
@@ -217,16 +245,17 @@ export class NatsConnection {
     subscribed.subscription = connection.subscribe(subject, { callback })
   }
 
-  #confirm(connection: Opened): void {
-    this.#isConfirming = true
+  /** Resolves when the server has taken what was sent until the last question, or the connection is lost. */
+  #confirm(connection: Opened): Promise<void> {
     const bytes = this.#unconfirmedBytes
     const finish = (): void => {
       if (this.#connection !== connection) return
-      this.#isConfirming = false
+      this.#confirming = undefined
       this.#unconfirmedBytes -= bytes
     }
     // It fails when the connection is lost, and then nothing is left of what was sent.
-    connection.flush().then(finish, finish)
+    this.#confirming ??= connection.flush().then(finish, finish)
+    return this.#confirming
   }
 }
 

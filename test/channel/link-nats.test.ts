@@ -2,6 +2,7 @@
  * The link over a real NATS server that is suspended, cut off, too slow to be sent everything, or that wants a password or
  * TLS; and messages of another release.
  */
+import { randomBytes } from 'node:crypto'
 import { connect } from '@nats-io/transport-node'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type NatsAccess, tryNats } from '../../src/channel/nats-connection.ts'
@@ -24,6 +25,15 @@ import { TcpProxy } from '../support/tcp-proxy.ts'
 
 const SECRET = 'correct-horse'
 const MEBIBYTE = 1_048_576
+const REQUEST = {
+  market: LINKED.symbol,
+  priceDecimals: 2,
+  amountDecimals: 4,
+  epoch: '',
+  version: 0,
+  executionNumber: 0,
+  milliseconds: 0,
+}
 
 const bid = (price: number, amount: number): LevelChange => ({ side: BID, price, amount })
 
@@ -105,6 +115,53 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     proxy.thaw()
     await reached(followed, feed)
     expect(followed.replica.state('', 0)).toEqual(feed.replica.state('', 0))
+  })
+
+  test('carries a state of 60 MiB between commits, once for each who asks, and drops nothing', async () => {
+    server = await NatsServer.start()
+    const state = randomBytes(60 * MEBIBYTE)
+    const [sending, receiving] = [openNatsLink({ url: server.url }), openNatsLink({ url: server.url })]
+    sending.link.serve(LINKED.symbol, { onStateRequest: (_request, answer) => answer(state) }, () => undefined)
+    const received: Buffer[] = []
+    let messages = 0
+    receiving.link.startImport({
+      onMessages: () => {
+        messages += 1
+      },
+      onHeartbeats: () => undefined,
+      onState: (bytes) => received.push(bytes),
+      requestAgain: () => undefined,
+    })
+    receiving.link.follow(LINKED.symbol)
+    await expect.poll(() => [sending.link.problem, receiving.link.problem]).toEqual([undefined, undefined])
+    for (let asked = 0; asked < 3; asked++) receiving.link.importTransport.requestState(REQUEST)
+    let sent = 0
+    await expect
+      .poll(
+        () => {
+          sent += 1
+          sending.link.exportTransport.sendMessages(LINKED.symbol, Buffer.alloc(10_000))
+          return received.length
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(1)
+    expect(received[0]?.equals(state)).toBe(true)
+    await expect.poll(() => messages).toBe(sent)
+    expect(await sending.value('tidegate_bus_dropped_total')).toBe(0)
+  })
+
+  test('refuses to send a state of more than 64 MiB, counts it and names it once', async () => {
+    server = await NatsServer.start()
+    const { log, lines } = captureLog()
+    const [sending, receiving] = [openNatsLink({ url: server.url }, log), openNatsLink({ url: server.url })]
+    const state = Buffer.alloc(64 * MEBIBYTE + 1)
+    sending.link.serve(LINKED.symbol, { onStateRequest: (_request, answer) => answer(state) }, () => undefined)
+    await expect.poll(() => [sending.link.problem, receiving.link.problem]).toEqual([undefined, undefined])
+    for (let asked = 0; asked < 2; asked++) receiving.link.importTransport.requestState(REQUEST)
+    await expect.poll(() => sending.value('tidegate_bus_states_too_large_total')).toBe(2)
+    const named = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'error' || level === 50)
+    expect(named).toMatchObject([{ market: LINKED.symbol, bytes: 67_108_865, bytes_max: 67_108_864 }])
   })
 
   test('a message of another release is named once and counted; it is repaired as a loss', async () => {
