@@ -7,38 +7,54 @@ import { ISOLATED_FILES, LongestFirst } from './test/support/test-runs.ts'
 const long = process.env.TIDEGATE_LONG === '1'
 
 /**
- * What the engines of the store could do differently is proved on each: transactions that overlap, locks, lists, types,
- * losses of the store. Everything else runs once, with the embedded one.
+ * What an engine of the store could do differently is tested on each: types, locks, losses of the store, the way of money
+ * from its report to its delivery.
  */
 const ON_EACH_ENGINE = [
-  'test/accounts/{account-changes,lists,quota-migration,quotas,routes,whole-or-nothing}.test.ts',
   'test/app/decimals-check.test.ts',
-  'test/auth/directory-*.test.ts',
-  'test/auth/key-encryption.test.ts',
-  'test/markets/{commit-times,feed-lease-table}.test.ts',
+  'test/auth/{directory-loader,directory-nodes,key-encryption}.test.ts',
   'test/controls/gates.test.ts',
-  'test/deliveries/manual.test.ts',
-  'test/deliveries/webhook-sender.test.ts',
-  'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
-  'test/deposits/{crediting,identity,operator-actions}.test.ts',
+  'test/deposits/crediting.test.ts',
   'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
   'test/ledger/ledger.test.ts',
-  'test/orchestrations/{convert,kills,lock-order,orchestrations,runner,start,versions}.test.ts',
+  'test/markets/{commit-times,feed-lease-table}.test.ts',
+  'test/orchestrations/{kills,start}.test.ts',
   'test/orchestrations/pricing/price.test.ts',
-  'test/orchestrations/simulation.test.ts',
-  'test/rest/creation-order.test.ts',
-  'test/rest/foreign-locks.test.ts',
-  'test/rules/rule-quotas.test.ts',
-  'test/rules/rules.test.ts',
   'test/store/creation-time.test.ts',
+]
+
+/**
+ * Callers at the same moment, which the embedded store's one session serves in turn: on PostgreSQL where it is installed,
+ * and in the long run on each.
+ */
+const ON_POSTGRES_ALONE = [
+  'test/accounts/{account-changes,lists,quota-migration,quotas,routes,whole-or-nothing}.test.ts',
+  'test/auth/directory-changes.test.ts',
+  'test/deliveries/{manual,webhook-sender}.test.ts',
+  'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
+  'test/deposits/{identity,operator-actions}.test.ts',
+  'test/orchestrations/{convert,lock-order,orchestrations,runner,simulation,versions}.test.ts',
+  'test/rest/{creation-order,foreign-locks}.test.ts',
+  'test/rules/{rule-quotas,rules}.test.ts',
   'test/transfers/*.test.ts',
 ]
 
-/** Callers at the same moment, which the embedded store's one session serves in turn: there in the long run alone. */
-const ON_POSTGRES_ALONE = [
-  'test/accounts/account-changes.test.ts',
-  'test/auth/directory-changes.test.ts',
-  'test/deposit-instructions/allocation.test.ts',
+/**
+ * Anything else with a store could run on either. In the whole run these are on PostgreSQL, which takes a third of the
+ * processor time of the embedded store; in the long run on each.
+ */
+const FASTER_ON_POSTGRES = [
+  'test/accounts/{model,operator-routes,profiles,validation}.test.ts',
+  'test/adapters/fix-end-to-end.test.ts',
+  'test/app/operator-api.test.ts',
+  'test/auth/{oauth-clients,operator-routes,outside-issuer,receipt-keys,token-routes}.test.ts',
+  'test/deposit-instructions/routes.test.ts',
+  'test/deposits/sandbox.test.ts',
+  'test/description/{fuzz,openapi}.test.ts',
+  'test/end-to-end/!(key-encryption|orchestration-story|store-outage).test.ts',
+  'test/gateway/{market-routes,operator-routes}.test.ts',
+  'test/rest/{hostile-bodies,isolation,page-bytes,paging,request-schemas}.test.ts',
+  'test/rules/{rule-approval,rule-validation}.test.ts',
 ]
 
 /** Left to the long run whole: what costs most beside what other suites prove already in the ordinary one. */
@@ -49,21 +65,11 @@ const IN_THE_LONG_RUN_ALONE = [
   'test/hostile/{hostile-clients,hostile-peers,token-guessing,without-token}.test.ts',
 ]
 
-/** What has a store but does nothing with it that an engine could do differently: on each in the long run. */
-const ON_EACH_ENGINE_LONG = [
-  'test/accounts/*.test.ts',
-  'test/auth/operator-routes.test.ts',
-  'test/deposit-instructions/*.test.ts',
-  'test/description/fuzz.test.ts',
-  'test/end-to-end/*.test.ts',
-  'test/rest/{isolation,page-bytes,paging}.test.ts',
-  'test/rules/rule-approval.test.ts',
-]
-
 /** In the whole run, files share processes; a single file is one of the project `embedded` wherever it stands. */
 const isSharing = wasBuiltForThisRun
 /** Of the whole run; named on the command line, such a file runs. */
 const left = isSharing && !long ? IN_THE_LONG_RUN_ALONE : []
+const onPostgres = [...ON_EACH_ENGINE, ...ON_POSTGRES_ALONE, ...(isSharing ? FASTER_ON_POSTGRES : [])]
 const BUILT_THREADS = new URL('test/support/built-thread.ts', import.meta.url).pathname
 /** Of a process of tests, which makes much garbage: fewer collections save a twentieth of its processor time. */
 const FEW_COLLECTIONS = ['--max-semi-space-size=64']
@@ -101,7 +107,11 @@ export default defineConfig({
         test: {
           name: 'sharing a process',
           include: isSharing ? ['test/**/*.test.ts'] : [],
-          exclude: [...ISOLATED_FILES, ...(hasPostgres && !long ? ON_POSTGRES_ALONE : []), ...left],
+          exclude: [
+            ...ISOLATED_FILES,
+            ...(hasPostgres && !long ? [...ON_POSTGRES_ALONE, ...FASTER_ON_POSTGRES] : []),
+            ...left,
+          ],
           isolate: false,
           provide: { engine: 'embedded' },
         },
@@ -110,9 +120,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: hasPostgres ? [...ON_EACH_ENGINE, ...(long ? ON_EACH_ENGINE_LONG : [])] : [],
-          // Starts servers of its own.
-          exclude: ['test/end-to-end/store-outage.test.ts'],
+          include: hasPostgres ? onPostgres : [],
+          exclude: left,
           isolate: !isSharing,
           provide: { engine: 'postgres' },
         },

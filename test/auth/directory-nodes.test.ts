@@ -7,11 +7,10 @@ import { createSecret, ensureClient } from '../../src/auth/clients.ts'
 import { changeCustomer, ensureCustomer } from '../../src/auth/customers.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/store/db.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { AuthNode, write } from '../support/auth-node.ts'
 import { captureLog } from '../support/captured-log.ts'
-import { sharedDatabase } from '../support/postgres.ts'
+import { migratedDatabase } from '../support/postgres.ts'
 import { proxyPostgres } from '../support/postgres-proxy.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 import type { TcpProxy } from '../support/tcp-proxy.ts'
@@ -44,13 +43,12 @@ async function sameStore(): Promise<readonly [Db, Db]> {
 }
 
 async function storesOfServer(): Promise<readonly [Db, Db]> {
-  const url = await sharedDatabase()
+  const url = await migratedDatabase()
   const proxied = await proxyPostgres(url)
   proxy = proxied.proxy
   const open = (address: string) =>
     openPostgres({ url: address, connectionsMax: 5, log, clock: createSlowClock(), random: () => 0.5 })
   const db = open(url)
-  await migrate(db, log)
   return [db, open(proxied.url)]
 }
 

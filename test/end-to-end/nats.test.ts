@@ -10,7 +10,7 @@ import type { Readiness } from '../../src/app/readiness.ts'
 import { startCommand } from '../support/command-line.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
 import { NatsServer } from '../support/nats-server.ts'
-import { hasPostgres } from '../support/postgres.ts'
+import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import {
   ensureBuilt,
   type Flags,
@@ -22,7 +22,6 @@ import {
   tokenOf,
 } from '../support/running-service.ts'
 import { HandshakeRefused, SampleClient } from '../support/sample-client.ts'
-import { migratedDatabase } from '../support/test-store.ts'
 
 const MARKETS = ['BTCUSD', 'ETHUSD']
 const SECRET = 'not-in-any-log'

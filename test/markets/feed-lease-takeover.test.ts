@@ -8,12 +8,11 @@ import { createLog } from '../../src/base/log.ts'
 import { FeedLease, LEASE_TIMING } from '../../src/markets/feed-lease.ts'
 import { createLeaseRecords } from '../../src/markets/feed-lease-table.ts'
 import type { Db } from '../../src/store/db.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
 import { LeaseJournal } from '../support/feed-leases.ts'
 import { killLifecycleChildren, startLifecycleChild } from '../support/lifecycle-process.ts'
-import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import { proxyPostgres } from '../support/postgres-proxy.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -28,9 +27,8 @@ describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
   let url = ''
   let db: Db
   beforeAll(async () => {
-    url = await sharedDatabase()
+    url = await migratedDatabase()
     db = openPostgres({ url, connectionsMax: 5, log, clock: createSlowClock(), random: Math.random })
-    await migrate(db, log)
   })
   afterAll(() => db?.close())
 

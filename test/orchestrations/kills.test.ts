@@ -27,9 +27,9 @@ import { findViolations } from './kills/violations.ts'
 const { seed = 1 } = propertySettings(1)
 const isLong = process.env.TIDEGATE_LONG === '1'
 const engine = inject('engine')
-const KILLS = engine === 'postgres' ? (isLong ? 200 : 20) : isLong ? 20 : 5
+const KILLS = engine === 'postgres' ? (isLong ? 200 : 8) : isLong ? 20 : 2
 /** Each is reported by three sources in an order of its own. */
-const PAYMENTS = 50
+const PAYMENTS = isLong ? 50 : 20
 const RECEIVERS = 4
 const OUTSIDE = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
 const DAY_SECONDS = 86_400

@@ -7,6 +7,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { createSystemClock } from '../../src/base/clock.ts'
+import { createLog } from '../../src/base/log.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
 import { PostgresServer } from './postgres.ts'
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -33,6 +37,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function startServer(): Promise<PostgresServer> {
   const server = PostgresServer.create()
   await server.start()
+  const url = await server.createSchemaTemplate()
+  const log = createLog('error')
+  const db = openPostgres({ url, connectionsMax: 1, log, clock: createSystemClock(), random: Math.random })
+  await migrate(db, log)
+  // A database with connections cannot be copied.
+  await db.close()
   return server
 }
 

@@ -30,20 +30,40 @@ const READY_MILLISECONDS_MAX = 60_000
 /** For `describe.skipIf`; the title contains the reason. */
 export const hasPostgres = findPostgresPrograms() !== undefined
 
+/** Of a database of the shared server with the schema of this version, of which new ones are copies. */
+const SCHEMA_TEMPLATE = 'schema_template'
+
 /** Address of a new, empty database on the server that all test files share. */
 export async function sharedDatabase(): Promise<string> {
+  return await createDatabase(await sharedServer())
+}
+
+/** Address of a new database with the schema of this version on that server: a copy takes a quarter of the time. */
+export async function migratedDatabase(): Promise<string> {
+  return await createDatabase(await sharedServer(), { template: SCHEMA_TEMPLATE })
+}
+
+async function sharedServer(): Promise<string> {
   const socket = createConnection(inject('postgresBroker'))
   socket.setEncoding('utf8')
   let answer = ''
   for await (const chunk of socket) answer += chunk
   const { folder, problem } = JSON.parse(answer) as { folder?: string; problem?: string }
   if (folder === undefined) throw new Error(problem)
-  return await createDatabase(folder)
+  return folder
 }
 
-async function createDatabase(folder: string, password?: string): Promise<string> {
-  const name = `test_${randomBytes(8).toString('hex')}`
-  await withClient(addressOf(folder, 'postgres', password), (client) => client.query(`create database ${name}`))
+interface DatabaseOptions {
+  readonly name?: string
+  readonly template?: string
+  readonly password?: string | undefined
+}
+
+async function createDatabase(folder: string, options: DatabaseOptions = {}): Promise<string> {
+  const { name = `test_${randomBytes(8).toString('hex')}`, template = 'template1', password } = options
+  await withClient(addressOf(folder, 'postgres', password), (client) =>
+    client.query(`create database ${name} template ${template}`),
+  )
   return addressOf(folder, name, password)
 }
 
@@ -163,7 +183,12 @@ export class PostgresServer {
 
   /** Creates a new, empty database; returns its address. */
   createDatabase(): Promise<string> {
-    return createDatabase(this.folder, this.#password)
+    return createDatabase(this.folder, { password: this.#password })
+  }
+
+  /** Creates the database of which `migratedDatabase` makes copies; returns its address. */
+  createSchemaTemplate(): Promise<string> {
+    return createDatabase(this.folder, { name: SCHEMA_TEMPLATE })
   }
 
   /**

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts'
-import { createLog, type Log } from '../../src/base/log.ts'
+import type { Log } from '../../src/base/log.ts'
 import type { Db } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
-import { sharedDatabase } from './postgres.ts'
+import { migratedDatabase, sharedDatabase } from './postgres.ts'
 import { createSlowClock } from './slow-clock.ts'
 
 declare module 'vitest' {
@@ -32,11 +32,12 @@ export async function openTestStore({
   readonly log: Log
   readonly isMigrated?: boolean
 }): Promise<Db> {
-  const isEmbedded = inject('engine') === 'embedded'
   const clock = createSlowClock()
-  const db = isEmbedded ? await openTemporaryStore(log, clock) : openServer(await sharedDatabase(), log, clock)
+  if (inject('engine') === 'postgres')
+    return openServer(await (isMigrated ? migratedDatabase() : sharedDatabase()), log, clock)
+  const db = await openTemporaryStore(log, clock)
   if (isMigrated) await migrate(db, log)
-  else if (isEmbedded) await dropSchema(db)
+  else await dropSchema(db)
   return db
 }
 
@@ -77,16 +78,6 @@ export async function storeFlags(folder: string): Promise<Readonly<Record<string
   const address = databases.get(folder) ?? migratedDatabase()
   databases.set(folder, address)
   return { 'store.url': await address }
-}
-
-/** Address of a new database with the schema of this version, on PostgreSQL. */
-export async function migratedDatabase(): Promise<string> {
-  const address = await sharedDatabase()
-  const log = createLog('error')
-  const db = openServer(address, log, createSlowClock())
-  await migrate(db, log)
-  await db.close()
-  return address
 }
 
 function openServer(url: string, log: Log, clock: Clock): Db {
