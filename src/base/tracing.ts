@@ -95,29 +95,34 @@ export interface TracedUpdate {
   readonly market: string
   /** When the message of the source arrived. */
   readonly receivedMilliseconds: number
+  /** By the clock of the process that committed it, as the time before. */
   readonly committedMilliseconds: number
+  /** When the commit had reached this process. */
+  readonly arrivedMilliseconds: number
   /** When it had been written to the sockets. */
   readonly writtenMilliseconds: number
 }
 
 /**
- * Returns what records an update of a book, at most one per second: a span from its arrival to the write, with one child
- * until the commit and one from there. Undefined without an SDK, so that the path of a frame has nothing to call.
+ * Returns what records an update of a book, at most one per second: a span from its arrival at the source to the write,
+ * with a child until the commit, one for the way of the commit to this process, and one from there. Undefined without an SDK, so that the path of a frame has nothing to call.
  */
 export function updateTracer(): ((update: TracedUpdate) => void) | undefined {
   const tracer = registeredTracer()
   if (tracer === undefined) return undefined
   let lastMilliseconds = Number.NEGATIVE_INFINITY
-  return ({ market, receivedMilliseconds, committedMilliseconds, writtenMilliseconds }) => {
+  return ({ market, receivedMilliseconds, writtenMilliseconds, ...update }) => {
     if (writtenMilliseconds - lastMilliseconds < UPDATES_MILLISECONDS) return
     lastMilliseconds = writtenMilliseconds
-    // The time of a commit can be ahead of the clock.
-    const committed = Math.min(Math.max(committedMilliseconds, receivedMilliseconds), writtenMilliseconds)
+    // The time of a commit can be ahead of the clock, and is of another clock if another process committed it.
+    const committed = Math.min(Math.max(update.committedMilliseconds, receivedMilliseconds), writtenMilliseconds)
+    const arrived = Math.min(Math.max(update.arrivedMilliseconds, committed), writtenMilliseconds)
     const attributes = { 'tidegate.market': market }
     const whole = tracer.startSpan('market update', { attributes, startTime: receivedMilliseconds }, ROOT_CONTEXT)
     const inWhole = trace.setSpan(ROOT_CONTEXT, whole)
     tracer.startSpan('commit', { startTime: receivedMilliseconds }, inWhole).end(committed)
-    tracer.startSpan('fan-out and write', { startTime: committed }, inWhole).end(writtenMilliseconds)
+    tracer.startSpan('bus', { startTime: committed }, inWhole).end(arrived)
+    tracer.startSpan('fan-out and write', { startTime: arrived }, inWhole).end(writtenMilliseconds)
     whole.end(writtenMilliseconds)
   }
 }

@@ -80,6 +80,8 @@ export class Hub implements SessionHost {
   readonly #ticker: Ticker
   /** Undefined unless the operator has registered an SDK for traces. */
   readonly #traceUpdate = updateTracer()
+  /** When the first commit of this tick reached each market; only while updates are traced. */
+  readonly #arrivals = new Map<MarketStream, number>()
   /** Throttle intervals, in milliseconds, that ended in this tick. */
   #endedIntervals = new Set<number>()
   /** Markets with something for the end of the tick. */
@@ -232,6 +234,7 @@ export class Hub implements SessionHost {
       requestCommit: () => bus.requestCommit(replica.market.symbol),
       onDirty: (market) => {
         this.#dirty.push(market)
+        if (this.#traceUpdate !== undefined) this.#arrivals.set(market, this.#wallMilliseconds())
         this.#schedule()
       },
       onThrottled: () => this.#ticker.start(),
@@ -269,6 +272,7 @@ export class Hub implements SessionHost {
     this.#fanOutThrottled(outboxes)
     for (const outbox of outboxes) outbox.flush()
     if (isWritten) this.#observeLatency(dirty)
+    this.#arrivals.clear()
   }
 
   #fanOutThrottled(outboxes: Outbox[]): void {
@@ -286,17 +290,23 @@ export class Hub implements SessionHost {
   }
 
   #observeLatency(markets: readonly MarketStream[]): void {
-    const { milliseconds, nanoseconds } = this.clock.wallInstant()
-    const now = milliseconds + nanoseconds / 1_000_000
-    for (const { replica } of markets) {
+    const now = this.#wallMilliseconds()
+    for (const market of markets) {
+      const { replica } = market
       this.#options.metrics.deliverySeconds.observe(Math.max(0, now - replica.receivedMilliseconds) / 1000)
       this.#traceUpdate?.({
         market: replica.market.symbol,
         receivedMilliseconds: replica.receivedMilliseconds,
         committedMilliseconds: replica.instant.milliseconds,
+        arrivedMilliseconds: this.#arrivals.get(market) ?? now,
         writtenMilliseconds: now,
       })
     }
+  }
+
+  #wallMilliseconds(): number {
+    const { milliseconds, nanoseconds } = this.clock.wallInstant()
+    return milliseconds + nanoseconds / 1_000_000
   }
 
   #answerRequests(): void {

@@ -1,7 +1,10 @@
 /** Without an SDK nothing is recorded and nothing changes; with one, errors are noted by their name only. */
-import { type Span, SpanStatusCode, trace } from '@opentelemetry/api'
+import { type Span, type SpanOptions, SpanStatusCode, trace } from '@opentelemetry/api'
 import { afterEach, describe, expect, it } from 'vitest'
 import { inSpan, isTracing, recordSpan, updateTracer } from '../../src/base/tracing.ts'
+
+/** Start and end of the spans that have both. */
+const times = new Map<Recorded, readonly [start: number, end: number]>()
 
 interface Recorded {
   readonly name: string
@@ -15,13 +18,17 @@ afterEach(() => trace.disable())
 /** Registers a provider that keeps its spans. */
 function register(): Recorded[] {
   const spans: Recorded[] = []
-  const startSpan = (name: string): Span => {
+  const startSpan = (name: string, options: SpanOptions = {}): Span => {
     const recorded: Recorded = { name, attributes: {}, ended: false }
+    const start = options.startTime as number | undefined
     spans.push(recorded)
     const span = {
       setAttribute: (key: string, value: unknown) => void Object.assign(recorded.attributes, { [key]: value }),
       setStatus: ({ code }: { code: number }) => void Object.assign(recorded, { status: code }),
-      end: () => void Object.assign(recorded, { ended: true }),
+      end: (end?: number) => {
+        recorded.ended = true
+        if (start !== undefined && end !== undefined) times.set(recorded, [start, end])
+      },
       spanContext: () => ({ traceId: '', spanId: '', traceFlags: 1 }),
     }
     return span as unknown as Span
@@ -59,11 +66,31 @@ describe('with an SDK', () => {
         market: 'BTCUSD',
         receivedMilliseconds: milliseconds - 2,
         committedMilliseconds: milliseconds + 50,
+        arrivedMilliseconds: milliseconds - 1,
         writtenMilliseconds: milliseconds,
       })
     expect(spans.map(({ name }) => name)).toEqual(
-      Array(2).fill(['market update', 'commit', 'fan-out and write']).flat(),
+      Array(2).fill(['market update', 'commit', 'bus', 'fan-out and write']).flat(),
     )
     expect(spans.every(({ ended }) => ended)).toBe(true)
+  })
+
+  it.each([
+    ['committed here', { committed: 1_002, arrived: 1_002 }, [1_000, 1_002, 1_002, 1_005]],
+    ['committed elsewhere', { committed: 1_001, arrived: 1_004 }, [1_000, 1_001, 1_004, 1_005]],
+    ['committed by a clock that is ahead', { committed: 1_900, arrived: 1_004 }, [1_000, 1_005, 1_005, 1_005]],
+    ['committed by a clock that is late', { committed: 200, arrived: 1_004 }, [1_000, 1_000, 1_004, 1_005]],
+  ])('the parts of an update are consecutive: %s', (_title, { committed, arrived }, [from, ...ends]) => {
+    const spans = register()
+    updateTracer()?.({
+      market: 'BTCUSD',
+      receivedMilliseconds: 1_000,
+      committedMilliseconds: committed,
+      arrivedMilliseconds: arrived,
+      writtenMilliseconds: 1_005,
+    })
+    const [whole, ...parts] = spans.map((span) => times.get(span))
+    expect(whole).toEqual([1_000, 1_005])
+    expect(parts).toEqual(ends.map((end, index) => [index === 0 ? from : ends[index - 1], end]))
   })
 })

@@ -119,8 +119,10 @@ it('updates of books are sampled once per second, from the arrival through the c
   const updates = named('market update').sort((left, right) => left.end - right.end)
   for (const [index, update] of updates.entries()) {
     const parts = spans().filter(({ parent }) => parent === update.spanId)
-    expect(parts.map(({ name }) => name)).toEqual(['commit', 'fan-out and write'])
-    expect([parts[0]?.start, parts[0]?.end, parts[1]?.end]).toEqual([update.start, parts[1]?.start, update.end])
+    expect(parts.map(({ name }) => name)).toEqual(['commit', 'bus', 'fan-out and write'])
+    const places = parts.flatMap(({ start, end }) => [start, end])
+    const [committed, arrived] = [parts[0]?.end, parts[1]?.end]
+    expect(places).toEqual([update.start, committed, committed, arrived, arrived, update.end])
     const before = updates[index - 1]
     if (before !== undefined) expect(update.end - before.end).toBeGreaterThanOrEqual(1_000)
   }
