@@ -26,6 +26,7 @@ import type { Hub } from '../gateway/hub.ts'
 import type { Ingest } from '../ingest/ingest.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
+import type { FeedLeadership } from '../markets/feed-leadership.ts'
 import { changeMarkets, type Markets } from '../markets/market-changes.ts'
 import { operatorWithApiToken } from '../operators/api-tokens.ts'
 import type { Db } from '../store/db.ts'
@@ -55,6 +56,7 @@ import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-direc
 import { refusingGateway, startGateway } from './start-gateway.ts'
 import { type LocalGateways, startGatewayProcesses } from './start-gateway-processes.ts'
 import { createIngest, type IngestListener, startIngestListener } from './start-ingest.ts'
+import { createLeadership, startLeadership } from './start-leadership.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources, writtenMarkets } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
@@ -133,6 +135,7 @@ interface OperatedModules {
   readonly encryptionKey: EncryptionKey | undefined
   readonly loader: DirectoryLoader
   readonly markets: Markets
+  readonly leadership: FeedLeadership | undefined
   readonly hub: Hub
   readonly local: LocalGateways | undefined
   readonly linked: LinkedMarkets | undefined
@@ -143,6 +146,7 @@ interface OperatedModules {
 /** The modules that a reloaded configuration is applied to. */
 interface ReloadedModules {
   readonly markets: Markets
+  readonly leadership: FeedLeadership | undefined
   readonly hub: Hub
   readonly local: LocalGateways | undefined
   readonly linked: LinkedMarkets | undefined
@@ -196,17 +200,18 @@ async function startParts(parts: Parts): Promise<Service> {
   lifecycle.started('store clock', () => storeClock.stop())
   const encryptionKey = await readFromStore(parts, 'encryption key', () => loadEncryptionKey(config, db))
   const loader = createDirectoryLoader(parts, db, encryptionKey)
-  const markets = createMarkets(parts, db)
-  const linked = startBus(parts, markets.replicas)
+  const leadership = createLeadership(parts, db)
+  const markets = createMarkets(parts, db, leadership)
+  const linked = startBus(parts, markets.replicas, (symbol, epoch) => leadership?.heard(symbol, epoch))
   const local = startGatewayProcesses(parts, markets.replicas)
   const { hub, gateway } = startGateway(parts, markets.replicas, local?.processes)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const converter = createConverter(parts, db, markets.replicas)
-  const operated = { db, storeClock, encryptionKey, loader, markets, hub, local, linked, ledger, converter }
+  const operated = { db, storeClock, encryptionKey, loader, markets, leadership, hub, local, linked, ledger, converter }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.
-  lifecycle.started('sources', () => markets.writers.stop())
+  lifecycle.started('sources', () => markets.writers.stop().then(() => leadership?.stop()))
   const ingest = await startIngestListener(parts)
   const listener = await startPublicListener(parts, { db, loader, markets, hub, gateway })
   // Logged before the wait for the store: while it is unavailable, `/readyz` at this address gives the reason.
@@ -221,7 +226,8 @@ async function startParts(parts: Parts): Promise<Service> {
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
   // Not before: the messages of a market that does not exist yet are rejected.
-  parts.ingest?.open()
+  if (leadership !== undefined && linked !== undefined) startLeadership(parts, leadership, markets.writers, linked)
+  else parts.ingest?.open()
   if (linked !== undefined) await waitForFeeds(parts, linked)
   if (config.roles.includes('worker')) await startWorkers({ ...parts, db, converter })
   if (local !== undefined) await untilAborted(signal, local.processes.whenReady())
@@ -237,7 +243,7 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const apply = () => applyConfig(parts, { markets, hub, local, linked, listener, ingest, ledger })
+      const apply = () => applyConfig(parts, { markets, leadership, hub, local, linked, listener, ingest, ledger })
       reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
     },
     stop() {
@@ -260,9 +266,15 @@ async function startParts(parts: Parts): Promise<Service> {
 function applyConfig({ config: started, current, log }: Parts, modules: ReloadedModules): void {
   const { config } = current
   setLogLevel(log, config['log.level'])
-  const { added, removed, resourced } = changeMarkets(modules.markets, config.markets, writtenMarkets(started, config))
+  const { leadership, markets } = modules
+  const written =
+    leadership === undefined
+      ? writtenMarkets(started, config)
+      : config.markets.filter((market) => markets.writers.writes(market))
+  const { added, removed, resourced } = changeMarkets(markets, config.markets, written)
   modules.markets.writers.followAllowed()
   modules.linked?.change({ removed, added: added.map(({ market }) => market) })
+  leadership?.change(config.markets)
   const symbols = added.map(({ market }) => market.symbol)
   for (const symbol of removed) modules.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
   for (const replica of added) modules.hub.addMarket(replica)
@@ -293,6 +305,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       starting: new Set([...markets.writers.starting, ...(modules.linked?.starting ?? [])]),
       bus: modules.linked,
       differingNodes: modules.linked === undefined ? undefined : cluster.nodes.differing,
+      feedLeases: modules.leadership?.states,
       withoutAddresses,
     })
   const cluster = startCluster(parts, modules.linked, () => readiness().ready)

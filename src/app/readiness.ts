@@ -17,6 +17,15 @@ export interface Readiness {
   readonly checks: readonly ReadinessCheck[]
 }
 
+interface ObservedLease {
+  readonly feedGroup: string
+  readonly role: 'leader' | 'paused' | 'standby' | 'stopped'
+  readonly epoch: number
+  readonly holderName: string | undefined
+  /** Questions to the store that failed in a row. */
+  readonly failures: number
+}
+
 interface ObservedSource {
   readonly source: string
   readonly state: 'starting' | 'live' | 'lost'
@@ -49,6 +58,8 @@ export interface ReadinessInput {
   readonly bus?: { readonly problem: string | undefined } | undefined
   /** Present nodes whose market definitions are not those of this node; absent without a bus. */
   readonly differingNodes?: readonly { readonly name: string }[] | undefined
+  /** The feed groups that this process may lead; absent where no other process can. */
+  readonly feedLeases?: readonly ObservedLease[] | undefined
   /** Networks for which no deposit address can be created. */
   readonly withoutAddresses: readonly string[]
 }
@@ -72,9 +83,12 @@ export function readinessOf(input: ReadinessInput): Readiness {
   const bus = input.bus === undefined ? [] : [check('bus', input.bus.problem === undefined, busProblem(input.bus))]
   // Nor is this: nodes are configured one after the other.
   const nodes = input.differingNodes === undefined ? [] : [nodesCheck(input.differingNodes)]
+  // Nor these: a leader continues without the store, and markets that nothing leads are stale on every node.
+  const leases = (input.feedLeases ?? []).map(leaseCheck)
   const addresses = addressCheck(input.withoutAddresses)
   const markets = input.markets.flatMap((market) => marketChecks(market, input.sourcesOf(market.market.symbol)))
-  const checks = [...gates, ...bus, ...nodes, addresses, ...(markets.length === 0 ? [NO_MARKETS] : markets)]
+  const all = markets.length === 0 ? [NO_MARKETS] : markets
+  const checks = [...gates, ...bus, ...nodes, ...leases, addresses, ...all]
   return { ready: gates.every(({ ok }) => ok) && input.starting.size === 0, checks }
 }
 
@@ -104,6 +118,14 @@ function marketChecks(
 
 function check(name: string, ok: boolean, problem: string, notices: readonly string[] = []): ReadinessCheck {
   return { name, ok, detail: ok ? notices.join('; ') || 'ok' : problem }
+}
+
+function leaseCheck({ feedGroup, role, epoch, holderName, failures }: ObservedLease): ReadinessCheck {
+  const name = `feed group ${feedGroup}`
+  if (role === 'paused') return { name, ok: false, detail: 'this process was stopped and waits for its lease' }
+  if (failures > 0) return { name, ok: false, detail: `the lease cannot be ${role === 'leader' ? 'renewed' : 'read'}` }
+  if (role === 'leader') return { name, ok: true, detail: `led by this process, epoch ${epoch}` }
+  return { name, ok: true, detail: holderName === undefined ? 'standby' : `standby: ${holderName} leads` }
 }
 
 function busProblem({ problem }: NonNullable<ReadinessInput['bus']>): string {

@@ -1,7 +1,7 @@
 /**
- * Starts the bus between processes, when `bus.url` is set: a process with the role `feed` sends its markets to NATS, and one
- * without it follows all configured markets, so that everything behind its replicas is as in one process. It also checks
- * the files of the settings `bus.*`.
+ * Starts the bus between processes, when `bus.url` is set: every process follows all configured markets over NATS, so that
+ * everything behind its replicas is as in one process, and sends those that it leads. It also checks the files of the
+ * settings `bus.*`.
  */
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
@@ -18,6 +18,7 @@ import type { NodeTransport } from '../cluster/nodes.ts'
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import type { MarketDefinition } from '../market/event.ts'
+import type { LedMarkets } from '../markets/feed-leadership.ts'
 import type { MarketReplicas } from '../markets/market-replicas.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withdrawAfterMilliseconds } from './start-markets.ts'
@@ -34,10 +35,10 @@ interface BusParts {
 }
 
 /** The connection of this process to the others. */
-export interface LinkedMarkets {
+export interface LinkedMarkets extends LedMarkets {
   /** Why there is no connection to NATS; undefined while there is one. */
   readonly problem: string | undefined
-  /** Markets that this process follows and has heard nothing of since its start. */
+  /** Markets that this process neither writes nor has heard of since its start. */
   readonly starting: ReadonlySet<string>
   /** Carries what nodes send each other beside the markets. */
   readonly nodeTransport: NodeTransport
@@ -51,25 +52,37 @@ const FOLLOW_CHECK_MILLISECONDS = 10
 
 /**
  * Connects in the background; undefined without `bus.url`.
+ * @param onLaterEpoch called with each epoch of a market that is later than all that were heard of before
  * @throws {Error} when a file of `bus.*` cannot be read
  */
-export function startBus(parts: BusParts, replicas: MarketReplicas): LinkedMarkets | undefined {
-  const { config, lifecycle } = parts
+export function startBus(
+  parts: BusParts,
+  replicas: MarketReplicas,
+  onLaterEpoch: (symbol: string, epoch: string) => void,
+): LinkedMarkets | undefined {
+  const { config, bus, lifecycle } = parts
   if (config['bus.url'] === '') return undefined
   const [problem] = checkBusFiles(config).problems
   if (problem !== undefined) throw new Error(`${problem.key} ${problem.message}`)
   const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
   lifecycle.started('bus', () => link.stop())
-  const { add, starting } = config.roles.includes('feed')
-    ? exportMarkets(parts, link, replicas)
-    : importMarkets(parts, link)
-  const ends = new Map<string, () => void>()
+  const exporter = startExport(parts, link, replicas)
+  const importer = startImport(parts, link, onLaterEpoch)
+  /** By symbol: what ends sending the market, and following it. */
+  const sendingEnds = new Map<string, () => void>()
+  const followingEnds = new Map<string, () => void>()
+  const unheard = new Set(config.markets.map(({ definition }) => definition.symbol))
   const change: LinkedMarkets['change'] = ({ removed, added }) => {
     for (const symbol of removed) {
-      ends.get(symbol)?.()
-      ends.delete(symbol)
+      unheard.delete(symbol)
+      for (const ends of [sendingEnds, followingEnds]) {
+        ends.get(symbol)?.()
+        ends.delete(symbol)
+      }
     }
-    for (const market of added) ends.set(market.symbol, add(market))
+    for (const market of added) {
+      followingEnds.set(market.symbol, both(link.follow(market.symbol), importer.add(market)))
+    }
   }
   change({ removed: [], added: replicas.all.map(({ market }) => market) })
   return {
@@ -77,21 +90,37 @@ export function startBus(parts: BusParts, replicas: MarketReplicas): LinkedMarke
       return link.problem
     },
     get starting() {
-      return starting()
+      const missing = new Set(importer.notCurrent)
+      for (const symbol of unheard) if (!missing.has(symbol)) unheard.delete(symbol)
+      return unheard
     },
     nodeTransport: link.nodeTransport,
     change,
+    lead(symbols) {
+      for (const symbol of symbols) {
+        importer.lead(symbol)
+        const onCommitRequest = () => void bus.requestCommit(symbol)
+        sendingEnds.set(symbol, both(exporter.add(symbol, true), link.serve(symbol, exporter, onCommitRequest)))
+      }
+    },
+    follow(symbols) {
+      for (const symbol of symbols) {
+        sendingEnds.get(symbol)?.()
+        sendingEnds.delete(symbol)
+        importer.follow(symbol)
+      }
+    },
   }
 }
 
-interface Direction {
-  /** Sends or follows a market, until the returned function is called. */
-  add(market: MarketDefinition): () => void
-  /** The markets that have not been heard of yet. */
-  starting(): ReadonlySet<string>
+function both(first: () => void, second: () => void): () => void {
+  return () => {
+    first()
+    second()
+  }
 }
 
-function exportMarkets({ bus, clock, lifecycle }: BusParts, link: NatsLink, replicas: MarketReplicas): Direction {
+function startExport({ bus, clock, lifecycle }: BusParts, link: NatsLink, replicas: MarketReplicas): BusExport {
   const exporter = new BusExport({
     bus,
     clock,
@@ -99,42 +128,24 @@ function exportMarkets({ bus, clock, lifecycle }: BusParts, link: NatsLink, repl
     replicaOf: (market) => replicas.replicaOf(market),
   })
   lifecycle.started('bus export', () => exporter.stop())
-  return {
-    add({ symbol }) {
-      const ends = [exporter.add(symbol), link.serve(symbol, exporter, () => void bus.requestCommit(symbol))]
-      return () => {
-        for (const end of ends) end()
-      }
-    },
-    starting: () => new Set(),
-  }
+  return exporter
 }
 
-function importMarkets(parts: BusParts, link: NatsLink): Direction {
-  const { config, lifecycle } = parts
+function startImport(
+  parts: BusParts,
+  link: NatsLink,
+  onLaterEpoch: (symbol: string, epoch: string) => void,
+): BusImport {
   const importer = new BusImport({
     ...parts,
     transport: link.importTransport,
-    withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
+    onLaterEpoch,
+    withdrawAfterMilliseconds: withdrawAfterMilliseconds(parts.config),
     metrics: createImportMetrics(parts.metrics),
   })
-  lifecycle.started('bus import', () => importer.stop())
+  parts.lifecycle.started('bus import', () => importer.stop())
   link.startImport(importer)
-  const unheard = new Set(config.markets.map(({ definition }) => definition.symbol))
-  return {
-    add(market) {
-      const ends = [link.follow(market.symbol), importer.add(market)]
-      return () => {
-        unheard.delete(market.symbol)
-        for (const end of ends) end()
-      }
-    },
-    starting() {
-      const missing = new Set(importer.notCurrent)
-      for (const symbol of unheard) if (!missing.has(symbol)) unheard.delete(symbol)
-      return unheard
-    },
-  }
+  return importer
 }
 
 /** Resolves when each followed market has its state; at the latest after `FOLLOW_MILLISECONDS_MAX`. */

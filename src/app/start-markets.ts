@@ -16,6 +16,7 @@ import type { Hub } from '../gateway/hub.ts'
 import { createSelfAuditMetrics, SelfAudit } from '../gateway/self-audit.ts'
 import type { Ingest } from '../ingest/ingest.ts'
 import { CommitTimes } from '../markets/commit-times.ts'
+import type { FeedLeadership } from '../markets/feed-leadership.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import { MarketReplicas } from '../markets/market-replicas.ts'
 import { MarketWriters } from '../markets/market-writers.ts'
@@ -49,7 +50,8 @@ export interface MarketParts {
  */
 const SOURCES_MILLISECONDS_MAX = 5_000
 
-export function createMarkets(parts: MarketParts, db: Db): Markets {
+/** @param leadership which of the markets are written here; undefined = all, or none without the role `feed` */
+export function createMarkets(parts: MarketParts, db: Db, leadership: FeedLeadership | undefined): Markets {
   const { config, clock, log, bus, metrics, lifecycle, ingest } = parts
   const { markets } = config
   for (const problem of feedTransportProblems(config.feeds)) log.warn({}, problem)
@@ -57,7 +59,9 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
   const recorder = startRecording(parts)
   const replicas = new MarketReplicas({ markets, bus, executionsKept: config['stream.executions_kept'] })
   const writers = new MarketWriters({
-    markets: writtenMarkets(config, config),
+    markets: leadership === undefined ? writtenMarkets(config, config) : [],
+    lead: leadership,
+    heardMillisecondsOf: (symbol) => replicas.replicaOf(symbol)?.instant.milliseconds ?? 0,
     withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
     bus,
     clock,
@@ -76,7 +80,7 @@ export function createMarkets(parts: MarketParts, db: Db): Markets {
 }
 
 /**
- * The markets of a configuration whose sequencers run in this process.
+ * The markets of a configuration whose sequencers run in this process where no other one can write them.
  * @param started the configuration of the start, which determines the roles
  */
 export function writtenMarkets(started: Config, { markets }: Config): Config['markets'] {

@@ -68,10 +68,13 @@ export class BusExport {
     this.#timer = this.#schedule()
   }
 
-  /** Sends everything about a market from now on, until the returned function is called. Its replica exists. */
-  add(symbol: string): () => void {
+  /**
+   * Sends everything about a market from now on, until the returned function is called. Its replica exists.
+   * @param isNew its sequencer starts after this, so that what the replica has is of an earlier one, and not sent
+   */
+  add(symbol: string, isNew = false): () => void {
     const replica = this.#options.replicaOf(symbol)
-    const state = replica?.state('', 0)
+    const state = isNew ? undefined : replica?.state('', 0)
     const end = this.#options.bus.subscribe(symbol, (message) => this.#onMessage(market, message))
     const market: ExportedMarket = {
       symbol,
@@ -95,12 +98,13 @@ export class BusExport {
     const replica = this.#options.replicaOf(request.market)
     if (market === undefined || replica === undefined || !hasScale(replica.market, request)) return
     const { milliseconds } = replica.instant
+    const hasState = replica.followedEpoch === market.newest?.epoch
     const isAt = market.newest?.epoch === request.epoch && market.newest.version === request.version
-    if (milliseconds > request.milliseconds || (isAt && milliseconds === request.milliseconds)) {
+    if (hasState && (milliseconds > request.milliseconds || (isAt && milliseconds === request.milliseconds))) {
       this.#answer(market, replica, request, answer)
       return
     }
-    // Somewhere a later time was sent already: that of an earlier feed, or of a book that a follower withdrew.
+    // Nothing was committed yet, or somewhere a later time was sent: that of an earlier feed, or of a withdrawn book.
     if (market.waiting.length < WAITING_REQUESTS_MAX) market.waiting.push({ request, answer })
     this.#options.bus.requestCommit(request.market, request.milliseconds)
   }

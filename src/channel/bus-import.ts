@@ -59,6 +59,8 @@ export interface BusImportOptions {
   readonly log: Log
   readonly random: () => number
   readonly transport: ImportTransport
+  /** Called with each epoch of a market that is later than all that were heard of before. It may call `follow`. */
+  readonly onLaterEpoch?: (market: string, epoch: string) => void
   /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly metrics: ImportMetrics
@@ -80,7 +82,7 @@ export class BusImport {
 
   /** Follows a market from now on, until the returned function is called. */
   add(definition: MarketDefinition): () => void {
-    const { transport, metrics } = this.#options
+    const { transport, metrics, onLaterEpoch } = this.#options
     const scale = scaleOf(definition)
     const { market } = scale
     const follower = new Follower({
@@ -88,6 +90,7 @@ export class BusImport {
       market,
       requestState: (position) => transport.requestState({ ...scale, ...position }),
       requestCommit: () => transport.requestCommit(market),
+      onLaterEpoch: (epoch) => onLaterEpoch?.(market, epoch),
       metrics: { gap: () => metrics.gaps.inc({ market }), repaired: () => metrics.repairs.inc({ market }) },
     })
     // Alerts need the series to exist before the first loss.
@@ -102,6 +105,16 @@ export class BusImport {
       metrics.gaps.remove({ market })
       metrics.repairs.remove({ market })
     }
+  }
+
+  /** The market is written by this process from now on; to be called before its sequencer starts. */
+  lead(market: string): void {
+    this.#followers.get(market)?.follower.lead()
+  }
+
+  /** A market that this process wrote is followed again; to be called when its sequencer has ended. */
+  follow(market: string): void {
+    this.#followers.get(market)?.follower.follow()
   }
 
   /** Markets that are not followed without a gap at the moment. */

@@ -43,6 +43,8 @@ export interface FollowerOptions {
   readonly requestState: (position: Readonly<Position>) => void
   /** Sends a request for a commit. */
   readonly requestCommit: () => void
+  /** Called with each epoch on the link that is later than all before. It may call `follow`. */
+  readonly onLaterEpoch?: (epoch: string) => void
   /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly metrics: FollowerMetrics
@@ -74,13 +76,16 @@ export class Follower {
   #repair: Repair | undefined
   #isCommitWanted = false
   #isWithdrawn = false
+  /** Whether the sequencer of the market is in this process. */
+  #isLeading = false
   /** Epoch of the book that is shown; empty when none is. */
   #bookEpoch = ''
   /** When the market became stale; undefined while it is live. */
   #staleMilliseconds: number | undefined
   #hasContact = false
   #contactMilliseconds: number
-  readonly #ends: readonly (() => void)[]
+  readonly #endSubscription: () => void
+  #endService: () => void
 
   constructor(options: FollowerOptions) {
     this.#options = options
@@ -88,24 +93,35 @@ export class Follower {
     this.#contactMilliseconds = options.clock.monotonicMilliseconds()
     // A market that runs already is not waited for until its next heartbeat.
     this.#beginRepair([])
-    this.#ends = [
-      bus.subscribe(market, (message) => this.#note(message)),
-      bus.serve(market, () => {
-        this.#isCommitWanted = true
-        options.requestCommit()
-      }),
-    ]
+    this.#endSubscription = bus.subscribe(market, (message) => this.#note(message))
+    this.#endService = this.#serve()
   }
 
-  /** Whether the market is followed without a gap. */
+  /** Whether the market is followed without a gap, or written here. */
   get isCurrent(): boolean {
-    return this.#hasContact && this.#repair === undefined && this.#position.version > 0
+    return (this.#hasContact || this.#isLeading) && this.#repair === undefined && this.#position.version > 0
+  }
+
+  /** The market is written by this process from now on; to be called before its sequencer starts. */
+  lead(): void {
+    this.#isLeading = true
+    this.#endRepair()
+    this.#endService()
+  }
+
+  /** The market is written by another process again; to be called when the sequencer of this one has ended. */
+  follow(): void {
+    this.#isLeading = false
+    this.#endService = this.#serve()
+    // The next leader has as long as one that is heard of before the market counts as stale.
+    this.#noteContact()
+    this.#beginRepair([])
   }
 
   /** Takes the messages of one tick, in the order of publishing. */
   onMessages(messages: readonly SentMessage[]): void {
     for (const message of messages) {
-      if (!this.#isOfLatestEpoch(message.epoch)) continue
+      if (!this.#isFollowed(message.epoch)) continue
       this.#noteContact()
       if (this.#repair !== undefined) this.#keep(message)
       else this.#take(message)
@@ -113,7 +129,7 @@ export class Follower {
   }
 
   onHeartbeat({ epoch, version, live, reason }: Pick<Heartbeat, 'epoch' | 'version' | 'live' | 'reason'>): void {
-    if (!this.#isOfLatestEpoch(epoch)) return
+    if (!this.#isFollowed(epoch)) return
     this.#noteContact()
     // A sequencer that has committed nothing yet: its first commit comes next.
     if (version === 0) this.#publishStatus(live, reason)
@@ -129,7 +145,7 @@ export class Follower {
 
   /** Takes the answer to a request; one that comes late, or to nothing, is ignored. */
   onState(state: MarketState): void {
-    if (this.#repair === undefined || !this.#isOfLatestEpoch(state.epoch)) return
+    if (this.#repair === undefined || !this.#isFollowed(state.epoch)) return
     this.#noteContact()
     const { epoch, version, milliseconds } = this.#position
     const isSame = state.epoch === epoch && state.version === version && !this.#isWithdrawn
@@ -137,12 +153,10 @@ export class Follower {
     if (!isSame && state.milliseconds <= milliseconds) return
     // The first that is heard of a later epoch has ended the repair.
     const { kept, isComplete }: Pick<Repair, 'kept' | 'isComplete'> = this.#repair ?? { kept: [], isComplete: true }
-    this.#repair?.timer.cancel()
-    this.#repair = undefined
+    this.#endRepair()
     if (isSame) {
       this.#publishStatus(state.live, state.reason)
     } else {
-      this.#isWithdrawn = false
       this.#options.metrics.repaired()
       this.#options.bus.publish(state)
     }
@@ -153,7 +167,7 @@ export class Follower {
   /** Publishes that the market is stale when nothing has been heard of it for a while, and withdraws its book in time. */
   checkContact(): void {
     const now = this.#options.clock.monotonicMilliseconds()
-    if (now - this.#contactMilliseconds > CONTACT_MILLISECONDS_MAX) {
+    if (!this.#isLeading && now - this.#contactMilliseconds > CONTACT_MILLISECONDS_MAX) {
       this.#hasContact = false
       if (this.#position.version > 0) this.#publishStatus(false, NO_CONTACT)
     }
@@ -171,11 +185,20 @@ export class Follower {
   }
 
   stop(): void {
-    this.#repair?.timer.cancel()
-    for (const end of this.#ends) end()
+    this.#endRepair()
+    this.#endSubscription()
+    this.#endService()
   }
 
-  /** Also sees what a sequencer of this process published, before another process took the market over. */
+  #serve(): () => void {
+    const { bus, market, requestCommit } = this.#options
+    return bus.serve(market, () => {
+      this.#isCommitWanted = true
+      requestCommit()
+    })
+  }
+
+  /** Also sees what a sequencer of this process publishes. */
   #note(message: MarketMessage): void {
     const position = this.#position
     if (message.type === 'withdrawal') {
@@ -191,19 +214,26 @@ export class Follower {
     if (message.epoch > this.#latestEpoch) this.#latestEpoch = message.epoch
     if (message.type === 'status') return
     this.#isCommitWanted = false
+    this.#isWithdrawn = false
     const { epoch, version, executionNumber, milliseconds } = message
     if (message.type === 'state' ? message.hasBook : message.beginsBook === true) this.#bookEpoch = epoch
     Object.assign(position, { epoch, version, executionNumber, milliseconds })
   }
 
-  #isOfLatestEpoch(epoch: string): boolean {
+  /** Whether what the link brings of an epoch counts: it is the latest one, and not written here. */
+  #isFollowed(epoch: string): boolean {
     if (epoch > this.#latestEpoch) {
       this.#latestEpoch = epoch
       // What was asked of an earlier epoch is no longer needed.
-      this.#repair?.timer.cancel()
-      this.#repair = undefined
+      this.#endRepair()
+      this.#options.onLaterEpoch?.(epoch)
     }
-    return epoch === this.#latestEpoch
+    return !this.#isLeading && epoch === this.#latestEpoch
+  }
+
+  #endRepair(): void {
+    this.#repair?.timer.cancel()
+    this.#repair = undefined
   }
 
   #take(message: SentMessage): void {
@@ -287,12 +317,14 @@ export class Follower {
 
   /** A sequencer that is heard of withdraws its own book itself. */
   #withdrawUnlessHeard(): void {
-    const isWithdrawnByFeed = this.#hasContact && this.#bookEpoch === this.#latestEpoch
+    const isWithdrawnByFeed = (this.#hasContact || this.#isLeading) && this.#bookEpoch === this.#latestEpoch
     if (isWithdrawnByFeed || this.#bookEpoch === '') return
     const { clock, bus, market } = this.#options
     const wall = clock.wallInstant()
     const milliseconds = Math.max(wall.milliseconds, this.#position.milliseconds + 1)
     this.#isWithdrawn = true
     bus.publish({ type: 'withdrawal', market, milliseconds, nanoseconds: 0 })
+    // The sequencer of this process has to move past that time.
+    if (this.#isLeading) bus.requestCommit(market, milliseconds)
   }
 }

@@ -117,6 +117,11 @@ export class Replica {
     return this.#epoch
   }
 
+  /** Epoch of the last commit; empty before the first. */
+  get followedEpoch(): string {
+    return this.#followedEpoch.id
+  }
+
   /** Version of the last commit in this process; 0 before the first. */
   get version(): number {
     return this.view.version

@@ -49,6 +49,8 @@ export interface SequencerOptions {
   readonly floorMilliseconds: number
   /** How long a market may be stale before its book is withdrawn; absent = it stays. */
   readonly withdrawAfterMilliseconds?: number | undefined
+  /** Whether it may commit now; `resume` is to be called when it may again. Absent = always. */
+  readonly mayCommit?: (() => boolean) | undefined
   /** Asks the market's sources for fresh snapshots, because the book broke an invariant or was found to be wrong. */
   readonly onRebuildNeeded: (reason: string) => void
 }
@@ -156,10 +158,26 @@ export class Sequencer {
     this.#options.onRebuildNeeded(reason)
   }
 
+  /** Publishes, before there is a book, that an earlier sequencer of the market has ended and that this one follows it. */
+  announce(): void {
+    this.#publishStatus(false, 'the feed of the market was replaced; its first snapshot is awaited')
+  }
+
+  /** Commits what waits because it might not be committed. */
+  resume(): void {
+    if (this.#phase !== 'stopped') this.#scheduleCommit()
+  }
+
   /** Commits what was not committed yet; nothing is published after this. */
   stop(): void {
     if (this.#phase === 'stopped') return
     if (this.#scheduled !== undefined) this.#commit()
+    this.abandon()
+  }
+
+  /** Publishes nothing further, because another process writes the market. */
+  abandon(): void {
+    if (this.#phase === 'stopped') return
     if (typeof this.#scheduled === 'object') this.#scheduled.cancel()
     this.#cancelWithdrawal()
     this.#phase = 'stopped'
@@ -261,7 +279,7 @@ export class Sequencer {
     // A timer may fire a little early by the monotonic clock; then the rest is waited for.
     const early = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN > this.#options.clock.monotonicMilliseconds()
     if (early) this.#waitForCommit()
-    else this.#commit()
+    else if (this.#options.mayCommit?.() !== false) this.#commit()
   }
 
   #commit(): void {

@@ -5,7 +5,12 @@
 import { isObject, type JsonObject } from '../base/json-value.ts'
 import { nearest } from '../base/nearest.ts'
 import type { AggregationPolicy } from '../market/aggregate.ts'
-import { type Aggregation, type ConfiguredMarket, isSimulator } from '../markets/configured-market.ts'
+import {
+  type Aggregation,
+  type ConfiguredMarket,
+  FEED_GROUP_DEFAULT,
+  isSimulator,
+} from '../markets/configured-market.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 import { maxAgeOf, readSources, showSource } from './sources.ts'
 
@@ -27,7 +32,10 @@ const MEMBERS = [
   'depth',
   'sources',
   'aggregation',
+  'feed_group',
 ]
+export const FEED_GROUP = /^[a-z0-9][a-z0-9_-]{0,62}$/
+export const FEED_GROUP_RULE = '1 to 63 small letters, digits, - and _'
 const POLICIES: readonly AggregationPolicy[] = ['recency', 'priority']
 const AGGREGATION_DEFAULT: Aggregation = { policy: 'recency' }
 
@@ -77,6 +85,7 @@ function simulated(baseAsset: string, quoteAsset: string, priceDecimals: number,
     definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth: 1000 },
     sources: [{ feed: 'simulator', symbol: '' }],
     aggregation: AGGREGATION_DEFAULT,
+    feedGroup: FEED_GROUP_DEFAULT,
   } as const
 }
 
@@ -139,8 +148,17 @@ class MarketEntry {
       this.#note(`.sources[${simulator}]`, `is simulator, which has at most ${SIMULATOR_DECIMALS_MAX} decimals`)
     }
     const aggregation = this.#aggregation()
+    const feedGroup = this.#feedGroup()
     if (this.problems.length > 0) return undefined
-    return { definition: { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }, sources, aggregation }
+    const definition = { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth }
+    return { definition, sources, aggregation, feedGroup }
+  }
+
+  #feedGroup(): string {
+    const { feed_group: value = FEED_GROUP_DEFAULT } = this.#entry ?? {}
+    if (typeof value === 'string' && FEED_GROUP.test(value)) return value
+    this.#note('.feed_group', `${given(value)}, not ${FEED_GROUP_RULE}`)
+    return FEED_GROUP_DEFAULT
   }
 
   #aggregation(): Aggregation {
@@ -181,7 +199,7 @@ class MarketEntry {
   }
 }
 
-function showMarket({ definition, sources, aggregation }: ConfiguredMarket) {
+function showMarket({ definition, sources, aggregation, feedGroup }: ConfiguredMarket) {
   return {
     symbol: definition.symbol,
     base_asset: definition.baseAsset,
@@ -191,6 +209,7 @@ function showMarket({ definition, sources, aggregation }: ConfiguredMarket) {
     depth: definition.depth,
     sources: sources.map(showSource),
     ...(sources.length < 2 ? {} : { aggregation: showAggregation(aggregation) }),
+    ...(feedGroup === FEED_GROUP_DEFAULT ? {} : { feed_group: feedGroup }),
   }
 }
 

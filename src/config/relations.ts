@@ -64,6 +64,18 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => config.roles.includes('feed') || config['ingest.port'] === '',
   },
   {
+    key: 'feed.groups',
+    other: 'bus.url',
+    rule: 'must be empty while bus.url is: without a bus a process writes all its markets itself',
+    holds: (config) => config['feed.groups'].length === 0 || config['bus.url'] !== '',
+  },
+  {
+    key: 'feed.groups',
+    other: 'roles',
+    rule: 'must be empty while roles does not contain feed',
+    holds: (config) => config['feed.groups'].length === 0 || config.roles.includes('feed'),
+  },
+  {
     key: 'bus.credentials_file',
     other: 'bus.url',
     rule: 'must be empty while bus.url is: it is for NATS',

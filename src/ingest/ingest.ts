@@ -118,11 +118,20 @@ export class Ingest {
   /** Admits publishers from now on. */
   open(): void {
     this.#closedReason = undefined
+    if (this.#timer !== undefined) return
     const check = (): void => {
       for (const connection of this.#connections) connection.checkEachSecond()
       this.#timer = this.#options.clock.schedule(CHECK_MILLISECONDS, check)
     }
     this.#timer = this.#options.clock.schedule(CHECK_MILLISECONDS, check)
+  }
+
+  /** Admits no more publishers until `open`, and closes the connections of those that are open. */
+  close(reason: string): void {
+    this.#closedReason = reason
+    for (const post of this.#posts.values()) post.end(reason)
+    this.#posts.clear()
+    for (const connection of this.#connections) connection.close('restarting')
   }
 
   /** Handles an upgrade request. */
@@ -164,12 +173,9 @@ export class Ingest {
 
   /** Admits no more publishers and closes the connections of those that are open; resolves when none is left. */
   async stop(): Promise<void> {
-    this.#closedReason = 'the node is shutting down'
     this.#endWatch()
     this.#timer?.cancel()
-    for (const post of this.#posts.values()) post.end('the node is shutting down')
-    this.#posts.clear()
-    for (const connection of this.#connections) connection.close('restarting')
+    this.close('the node is shutting down')
     // Each is cut when it has not answered the close.
     if (this.#connections.size > 0) {
       await new Promise<void>((resolve) => {

@@ -7,7 +7,12 @@ export interface ConfiguredMarket {
   /** At least one; several make one aggregated book. */
   readonly sources: readonly MarketSource[]
   readonly aggregation: Aggregation
+  /** The processes of one feed group lead its markets together, one of them at a time. */
+  readonly feedGroup: string
 }
+
+/** The feed group of markets that name none. */
+export const FEED_GROUP_DEFAULT = 'default'
 
 /** Where a market's book comes from. */
 export interface MarketSource {

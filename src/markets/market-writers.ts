@@ -1,7 +1,7 @@
 /**
  * The writing side of the markets: one sequencer per configured market, one source per feed that feeds all markets that
- * name it, and between them the inputs of each market. Markets are added and removed while it runs. A market that is
- * added again continues with later commit times than it had.
+ * name it, and between them the inputs of each market. Markets are added and removed while it runs, by a reload or because
+ * another process leads them. A market that is added again continues with later commit times than it had.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
@@ -21,6 +21,16 @@ const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOS
 
 /** Digits of a time in milliseconds, hexadecimal: enough until the year 10889. */
 const EPOCH_TIME_DIGITS = 12
+const LEASE_EPOCH_DIGITS = 8
+const LEASE_EPOCH = new RegExp(`^[0-9a-f]{${LEASE_EPOCH_DIGITS}}-`)
+
+/** What a process that leads feed groups may write. */
+export interface Lead {
+  /** The epoch of the lease: larger than that of every process that led the group before. */
+  leaseEpochOf(feedGroup: string): number
+  /** Whether it may publish now. */
+  mayPublish(feedGroup: string): boolean
+}
 
 export interface MarketWritersOptions {
   readonly markets: readonly ConfiguredMarket[]
@@ -30,6 +40,10 @@ export interface MarketWritersOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: SequencerMetrics
+  /** Absent where no other process can write the markets. */
+  readonly lead?: Lead | undefined
+  /** When another process last committed a market, as far as this one has heard: milliseconds since the epoch, or 0. */
+  readonly heardMillisecondsOf?: (symbol: string) => number
   /** The current value of `simulator.allowed`. */
   readonly allowsSimulated: () => boolean
   /** Called for each feed, the simulator and the player of recordings when a market begins to use it. */
@@ -151,12 +165,34 @@ export class MarketWriters {
     return started
   }
 
+  /** Whether the sequencer of a market with this definition runs here. */
+  writes({ definition }: ConfiguredMarket): boolean {
+    return isDeepStrictEqual(this.#markets.get(definition.symbol)?.configured.definition, definition)
+  }
+
   /** Stops the sequencers of the markets that are not in this list, or not with the same definition. */
   stopMissing(markets: readonly ConfiguredMarket[]): void {
-    const wanted = new Map(markets.map(({ definition }) => [definition.symbol, definition]))
-    for (const [symbol, { configured }] of this.#markets) {
-      if (!isDeepStrictEqual(configured.definition, wanted.get(symbol))) this.#remove(symbol)
+    for (const { sequencer, symbol } of this.#missing(markets)) {
+      sequencer.stop()
+      if (sequencer.committedMilliseconds > 0) this.#removedTimes.set(symbol, sequencer.committedMilliseconds)
+      this.#remove(symbol)
     }
+  }
+
+  /**
+   * Ends the sequencers of the markets that are not in this list and publishes nothing more of them: another process
+   * writes them now, and its commits are later. `change` is to be called afterwards.
+   */
+  abandonMissing(markets: readonly ConfiguredMarket[]): void {
+    for (const { sequencer, symbol } of this.#missing(markets)) {
+      sequencer.abandon()
+      this.#remove(symbol)
+    }
+  }
+
+  /** Commits what waits because it might not be published. */
+  resume(): void {
+    for (const { sequencer } of this.#markets.values()) sequencer.resume()
   }
 
   /**
@@ -218,11 +254,17 @@ export class MarketWriters {
     this.#noteInstrument(market.configured.definition.symbol)
   }
 
+  #missing(markets: readonly ConfiguredMarket[]): (WrittenMarket & { readonly symbol: string })[] {
+    const wanted = new Map(markets.map(({ definition }) => [definition.symbol, definition]))
+    return [...this.#markets]
+      .filter(([symbol, { configured }]) => !isDeepStrictEqual(configured.definition, wanted.get(symbol)))
+      .map(([symbol, market]) => ({ ...market, symbol }))
+  }
+
+  /** Its sequencer has ended. */
   #remove(symbol: string): void {
-    const { sequencer, inputs } = this.#markets.get(symbol) as WrittenMarket
+    const { inputs } = this.#markets.get(symbol) as WrittenMarket
     for (const { source, sourceMarket } of inputs.list) this.#sources.get(source.feed)?.remove(sourceMarket)
-    sequencer.stop()
-    if (sequencer.committedMilliseconds > 0) this.#removedTimes.set(symbol, sequencer.committedMilliseconds)
     this.#markets.delete(symbol)
     this.#noteStarted(symbol)
     forgetMarket(this.#options.metrics, symbol)
@@ -249,19 +291,23 @@ export class MarketWriters {
 
   /** Creates the sequencer of a market; returns the inputs that feed it. */
   #write(configured: ConfiguredMarket): readonly MarketInput[] {
-    const { bus, clock, log, metrics, withdrawAfterMilliseconds } = this.#options
-    const { definition: market } = configured
+    const { bus, clock, log, metrics, withdrawAfterMilliseconds, lead } = this.#options
+    const { definition: market, feedGroup } = configured
     const { symbol } = market
-    const floorMilliseconds = Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0)
+    const heardMilliseconds = this.#options.heardMillisecondsOf?.(symbol) ?? 0
+    const writtenMilliseconds = Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0)
+    const floorMilliseconds = Math.max(writtenMilliseconds, heardMilliseconds)
+    const beganMilliseconds = Math.max(clock.wallInstant().milliseconds, floorMilliseconds)
     const sequencer = new Sequencer({
       market,
-      epoch: newEpoch(Math.max(clock.wallInstant().milliseconds, floorMilliseconds)),
+      epoch: newEpoch(lead?.leaseEpochOf(feedGroup) ?? 0, beganMilliseconds),
       bus,
       clock,
       log,
       metrics,
       floorMilliseconds,
       withdrawAfterMilliseconds,
+      mayCommit: lead === undefined ? undefined : () => lead.mayPublish(feedGroup),
       onRebuildNeeded: (reason) => inputs.rebuild(reason),
     })
     const inputs = new MarketInputs({
@@ -276,14 +322,23 @@ export class MarketWriters {
       refusalOf: (input): string | undefined => this.#refusalOf(input, inputs.list.length),
     })
     this.#markets.set(symbol, { configured, sequencer, inputs })
+    if (heardMilliseconds > 0) sequencer.announce()
     return inputs.list
   }
 }
 
 /**
- * An epoch that is greater, as text, than those of all sequencers that began before that time. The time is later than
- * every commit of them, also after the wall clock was set back.
+ * An epoch that is greater, as text, than those of all earlier sequencers of the market: of other processes by the lease,
+ * and of those of this process, or of runs before it, by the time. The time is later than every commit of them, also
+ * after the wall clock was set back.
+ * @param leaseEpoch 0 where there is no lease
  */
-function newEpoch(milliseconds: number): string {
-  return `${milliseconds.toString(16).padStart(EPOCH_TIME_DIGITS, '0')}-${newId()}`
+function newEpoch(leaseEpoch: number, milliseconds: number): string {
+  const time = milliseconds.toString(16).padStart(EPOCH_TIME_DIGITS, '0')
+  return `${leaseEpoch.toString(16).padStart(LEASE_EPOCH_DIGITS, '0')}-${time}-${newId()}`
+}
+
+/** The lease epoch in the epoch of a sequencer; undefined for a text that is none. */
+export function leaseEpochIn(epoch: string): number | undefined {
+  return LEASE_EPOCH.test(epoch) ? Number.parseInt(epoch.slice(0, LEASE_EPOCH_DIGITS), 16) : undefined
 }

@@ -13,6 +13,7 @@ import { Replica } from '../../src/channel/replica.ts'
 import { Sequencer } from '../../src/channel/sequencer.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
 import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
+import { FollowedMarket, Published, textOf } from '../support/followed-market.ts'
 import { LossyLink } from '../support/lossy-link.ts'
 import { Random } from '../support/random.ts'
 import { testMarket } from '../support/stream-simulation.ts'
@@ -23,17 +24,6 @@ const FIRST_SEED = process.env.TIDEGATE_LONG === '1' ? Math.floor(Math.random() 
 const STEPS = 250
 const MARKET = testMarket('AAAUSD', 3)
 const WITHDRAW_AFTER_MILLISECONDS = 10_000
-
-function textOf(levels: readonly LevelChange[]): string {
-  return levels.map(({ side, price, amount }) => `${side}:${price}=${amount}`).join()
-}
-
-/** What any feed published, by epoch and version. */
-class Published {
-  readonly books = new Map<string, string>()
-  /** By epoch: the executions in order; undefined = a miss. */
-  readonly executions = new Map<string, (string | undefined)[]>()
-}
 
 /** One process with the sequencer of the market. */
 class Feed {
@@ -123,78 +113,6 @@ class Feed {
   }
 }
 
-/** Checks, at every commit of the following replica, what a subscriber would hold. */
-class Watch {
-  readonly #replica: Replica
-  readonly #published: Published
-  #view = new Map<string, LevelChange>()
-  #lastMilliseconds = 0
-  #execution = 0
-  /** The last execution read: its epoch and its place there. */
-  #lastRead: { readonly epoch: string; readonly place: number } | undefined
-  startedOver = 0
-  gaps = 0
-  read = 0
-  checked = 0
-
-  constructor(replica: Replica, published: Published) {
-    this.#replica = replica
-    this.#published = published
-    replica.listen({
-      onCommit: ({ changes, startsOver }) => {
-        const { milliseconds } = replica.instant
-        expect(milliseconds).toBeGreaterThan(this.#lastMilliseconds)
-        this.#lastMilliseconds = milliseconds
-        if (startsOver) {
-          this.startedOver += 1
-          this.#view = new Map(replica.view.levels().map((level) => [`${level.side}:${level.price}`, level]))
-        }
-        for (const level of changes) {
-          if (level.amount === 0) expect(this.#view.delete(`${level.side}:${level.price}`)).toBe(true)
-          else this.#view.set(`${level.side}:${level.price}`, level)
-        }
-        const held = replica.view.levels()
-        expect(textOf(held.map(({ side, price }) => this.#view.get(`${side}:${price}`) as LevelChange))).toBe(
-          textOf(held),
-        )
-        expect(this.#view.size).toBe(held.length)
-        if (replica.epoch.id.includes('withdrawn')) expect(held).toEqual([])
-        this.#checkBook()
-        this.#readExecutions()
-      },
-      onStatus: () => undefined,
-    })
-  }
-
-  #checkBook(): void {
-    const state = this.#replica.state('', 0)
-    if (state === undefined || !state.hasBook || this.#replica.epoch.id !== state.epoch) return
-    const published = this.#published.books.get(`${state.epoch}:${state.version}`)
-    expect(textOf(state.levels), `${state.epoch}:${state.version}`).toBe(published)
-    this.checked += 1
-  }
-
-  #readExecutions(): void {
-    const { executions } = this.#replica
-    if (this.#execution + 1 < executions.firstNumber) {
-      this.gaps += 1
-      this.#execution = executions.firstNumber - 1
-      this.#lastRead = undefined
-    }
-    while (this.#execution < executions.lastNumber) {
-      this.#execution += 1
-      const { id = '' } = executions.at(this.#execution).execution
-      const epoch = id.split('/')[0] as string
-      const place = (this.#published.executions.get(epoch) ?? []).indexOf(id)
-      expect(place).toBeGreaterThanOrEqual(0)
-      if (this.#lastRead !== undefined)
-        expect({ epoch, place }).toEqual({ ...this.#lastRead, place: this.#lastRead.place + 1 })
-      this.#lastRead = { epoch, place }
-      this.read += 1
-    }
-  }
-}
-
 interface Totals {
   checked: number
   read: number
@@ -212,7 +130,7 @@ function simulate(seed: number, totals: Totals): void {
   const published = new Published()
   const bus = createMemoryBus()
   const replica = new Replica({ market: MARKET, bus, executionsKept: 30 })
-  const watch = new Watch(replica, published)
+  const watch = new FollowedMarket(replica, published)
   bus.subscribe(MARKET.symbol, (message) => {
     if (message.type === 'withdrawal') totals.withdrawals += 1
     if (message.type === 'state') totals.repairs += 1

@@ -118,6 +118,7 @@ describe('order of sources', () => {
       },
       sources: [{ feed: 'kraken', symbol: 'BTC/USD' }],
       aggregation: { policy: 'recency' },
+      feedGroup: 'default',
     }
     expect(configOf(load({ environment: { TIDEGATE_MARKETS: yaml } })).markets).toEqual([expected])
     expect(configOf(load({ flags: { markets: JSON.stringify([MARKET]) } })).markets).toEqual([expected])

@@ -84,7 +84,7 @@ async function serveMarket() {
     depth: 10,
   }
   const source = { feed: 'kraken', symbol: 'BTC/USD' }
-  const markets = [{ definition, sources: [source], aggregation: { policy: 'recency' } }] as const
+  const markets = [{ definition, sources: [source], aggregation: { policy: 'recency' }, feedGroup: 'default' }] as const
   const replicas = new MarketReplicas({ markets, bus, executionsKept: 100 })
   const writers = new MarketWriters({
     markets,

@@ -16,7 +16,12 @@ import { VirtualClock } from '../support/virtual-clock.ts'
 
 function market(symbol: string, feed: 'simulator' | 'kraken', venueSymbol: string): ConfiguredMarket {
   const definition = { symbol, baseAsset: symbol, quoteAsset: '', priceDecimals: 2, amountDecimals: 2, depth: 10 }
-  return { definition, sources: [{ feed, symbol: venueSymbol }], aggregation: { policy: 'recency' } }
+  return {
+    definition,
+    sources: [{ feed, symbol: venueSymbol }],
+    aggregation: { policy: 'recency' },
+    feedGroup: 'default',
+  }
 }
 
 const A = market('AUSD', 'kraken', 'A/USD')
@@ -269,6 +274,7 @@ describe('a market with several sources', () => {
       { feed: 'okx', symbol: 'A-USD' },
     ],
     aggregation: { policy: 'recency' },
+    feedGroup: 'default',
   }
 
   function setUpBoth() {

@@ -55,6 +55,7 @@ function setUp(sourceCount: number) {
       definition: MARKET,
       sources: Array.from({ length: sourceCount }, (_, index) => ({ feed: feedOf(index), symbol: `A/USD${index}` })),
       aggregation: { policy: 'recency', maxAgeMilliseconds: MAX_AGE_MILLISECONDS },
+      feedGroup: 'default',
     },
     clock,
     log,

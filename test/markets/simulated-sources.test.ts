@@ -31,7 +31,8 @@ function marketOf(...feeds: readonly string[]): ConfiguredMarket {
     amountDecimals: 2,
     depth: 10,
   }
-  return { definition, sources: feeds.map((feed) => ({ feed, symbol: 'AUSD' })), aggregation: { policy: 'recency' } }
+  const sources = feeds.map((feed) => ({ feed, symbol: 'AUSD' }))
+  return { definition, sources, aggregation: { policy: 'recency' }, feedGroup: 'default' }
 }
 
 function setUp(market: ConfiguredMarket, simulatorAllowed: boolean) {

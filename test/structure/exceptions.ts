@@ -5,16 +5,6 @@ import type { Exception } from './source-tree.ts'
 export const EXCEPTIONS: readonly Exception[] = [
   {
     rule: 'unused-file',
-    subject: 'src/markets/feed-leases.ts',
-    reason: 'until the role feed is composed, which starts it',
-  },
-  {
-    rule: 'unused-export',
-    subject: 'src/markets/feed-leases.ts#createFeedLeases',
-    reason: 'until the role feed is composed, which starts it',
-  },
-  {
-    rule: 'unused-file',
     subject: 'src/description/publisher-asyncapi.ts',
     reason: 'npm run docs writes the document, which no service serves',
   },

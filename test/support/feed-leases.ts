@@ -10,6 +10,8 @@ export class LeaseJournal implements FeedLeaseEvents {
   /** The epochs that were taken. */
   readonly epochs: number[] = []
   isLeader = false
+  /** Is called with every event, after it was noted. */
+  next: FeedLeaseEvents | undefined
   #waiting: { readonly entry: RegExp; readonly resolve: () => void }[] = []
 
   onTaken(epoch: number): void {
@@ -17,17 +19,20 @@ export class LeaseJournal implements FeedLeaseEvents {
     this.isLeader = true
     this.epochs.push(epoch)
     this.#add(`taken ${epoch}`)
+    this.next?.onTaken(epoch)
   }
 
   onDeposed(reason: LossReason): void {
     if (!this.isLeader) throw new Error('deposed without having led')
     this.isLeader = false
     this.#add(`deposed ${reason}`)
+    this.next?.onDeposed(reason)
   }
 
   onResumed(): void {
     if (!this.isLeader) throw new Error('resumed without leading')
     this.#add('resumed')
+    this.next?.onResumed()
   }
 
   /** Resolves when an entry has been written that matches, which may have been before. */

@@ -1,4 +1,5 @@
 /** The settings of the roles of a process and of the bus between processes. */
+import { FEED_GROUP, FEED_GROUP_RULE } from '../markets.ts'
 import { list, natsUrl, text } from '../setting-kinds.ts'
 
 export const ROLES = ['feed', 'gateway', 'api', 'worker'] as const
@@ -9,7 +10,7 @@ export const BUS_SETTINGS = {
   roles: list({
     initial: ROLES,
     meaning:
-      'what this process does: `feed` runs the sources and writes the books, `gateway` serves the stream, `api` the REST API and tokens, `worker` conversions and deliveries; one process with `feed` per set of markets',
+      'what this process does: `feed` runs the sources and writes the books, `gateway` serves the stream, `api` the REST API and tokens, `worker` conversions and deliveries',
     accepts: ROLES.join(', '),
     fits: (entry) => (ROLES as readonly string[]).includes(entry),
   }),
@@ -17,6 +18,12 @@ export const BUS_SETTINGS = {
     initial: '',
     meaning:
       'address of NATS 2.9 or newer, which carries the books between processes; empty = this process alone has them',
+  }),
+  'feed.groups': list({
+    meaning:
+      'the feed groups that this process may lead; empty = those of all markets. With `bus.url`, of all processes that may lead a group one does at a time, and another takes over when it ends',
+    accepts: `names of feed groups (${FEED_GROUP_RULE})`,
+    fits: (entry) => FEED_GROUP.test(entry),
   }),
   'bus.credentials_file': text({
     ...path,

@@ -219,7 +219,7 @@ describe('a configuration with modules', () => {
         depth: 9,
       }
       const sources = [{ feed: 'module', symbol: `${path}:BTCUSD` }]
-      const markets = [{ definition, sources, aggregation: { policy: 'recency' as const } }]
+      const markets = [{ definition, sources, aggregation: { policy: 'recency' as const }, feedGroup: 'default' }]
       const { problems } = await checkModules({ markets }, { markets: 'tidegate.yaml' }, createSystemClock())
       return problems.map(({ key, message }) => `${key} ${message}`)
     }

@@ -1,0 +1,145 @@
+/**
+ * Which markets this process writes, where several may: those of the feed groups that it leads. Of every other group it is
+ * a standby, which follows the markets on the bus and writes them from the moment at which it takes the lease. A process
+ * that is deposed publishes nothing more, and follows again. What it may not publish while it is paused, it publishes when
+ * the lease is confirmed.
+ */
+import type { ConfiguredMarket } from './configured-market.ts'
+import type { FeedLease, FeedLeaseState, LossReason } from './feed-lease.ts'
+import type { FeedLeases } from './feed-leases.ts'
+import { type Lead, leaseEpochIn, type MarketWriters } from './market-writers.ts'
+
+/** The directions of the markets on the bus between processes. */
+export interface LedMarkets {
+  /** Sends these markets from now on, and takes them from no other process; before their sequencers start. */
+  lead(symbols: readonly string[]): void
+  /** Follows these markets again; when their sequencers have ended. */
+  follow(symbols: readonly string[]): void
+}
+
+export interface FeedLeadershipOptions {
+  readonly leases: FeedLeases
+  /** The groups that this process may lead; empty = all. */
+  readonly groups: readonly string[]
+}
+
+interface Started {
+  readonly writers: MarketWriters
+  readonly bus: LedMarkets
+  /** Called when the process has begun or ended to lead a group. `isLost`: at least one was lost. */
+  readonly onChange: (isLost: boolean) => void
+}
+
+export class FeedLeadership implements Lead {
+  readonly #options: FeedLeadershipOptions
+  #markets: readonly ConfiguredMarket[] = []
+  /** By symbol. */
+  #groups: ReadonlyMap<string, string> = new Map()
+  readonly #leases = new Map<string, FeedLease>()
+  /** The epochs of the groups that this process leads. */
+  readonly #led = new Map<string, number>()
+  /** Symbols of the markets that are sent by this process. */
+  readonly #sent = new Set<string>()
+  #started: Started | undefined
+  #isStopping = false
+
+  constructor(options: FeedLeadershipOptions) {
+    this.#options = options
+  }
+
+  /** Asks for the leases of the groups that these markets are of. Their replicas exist. */
+  start(started: Started, markets: readonly ConfiguredMarket[]): void {
+    this.#started = started
+    this.change(markets)
+  }
+
+  /** Applies another list of markets; their replicas exist, and removed ones have no sequencer and are not sent. */
+  change(markets: readonly ConfiguredMarket[]): void {
+    this.#markets = markets
+    this.#groups = new Map(markets.map(({ definition, feedGroup }) => [definition.symbol, feedGroup]))
+    const groups = new Set(markets.map(({ feedGroup }) => feedGroup).filter((group) => this.#mayLead(group)))
+    for (const [group, lease] of this.#leases) {
+      if (groups.has(group)) continue
+      this.#leases.delete(group)
+      // What fails is logged there, and the lease expires.
+      void lease.stop()
+    }
+    for (const group of groups) if (!this.#leases.has(group)) this.#startLease(group)
+    this.#apply()
+  }
+
+  /** Ends the leadership of all groups. The sequencers have stopped: a standby takes over at once. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await Promise.all([...this.#leases.values()].map((lease) => lease.stop()))
+  }
+
+  get states(): readonly FeedLeaseState[] {
+    return [...this.#leases.values()].map(({ state }) => state)
+  }
+
+  get leadsAny(): boolean {
+    return this.#led.size > 0
+  }
+
+  leaseEpochOf(feedGroup: string): number {
+    return this.#led.get(feedGroup) ?? 0
+  }
+
+  mayPublish(feedGroup: string): boolean {
+    return this.#leases.get(feedGroup)?.mayPublish() ?? false
+  }
+
+  /** Notes an epoch of a market that another process sent. */
+  heard(symbol: string, epoch: string): void {
+    const leaseEpoch = leaseEpochIn(epoch)
+    if (leaseEpoch !== undefined) this.#leases.get(this.#groups.get(symbol) ?? '')?.heard(leaseEpoch)
+  }
+
+  #mayLead(group: string): boolean {
+    const { groups } = this.#options
+    return groups.length === 0 || groups.includes(group)
+  }
+
+  #startLease(group: string): void {
+    const lease = this.#options.leases.start(group, {
+      onTaken: (epoch) => {
+        this.#led.set(group, epoch)
+        this.#apply()
+      },
+      onDeposed: (reason) => {
+        this.#led.delete(group)
+        this.#lose(reason)
+      },
+      onResumed: () => this.#started?.writers.resume(),
+    })
+    this.#leases.set(group, lease)
+  }
+
+  #lose(reason: LossReason): void {
+    if (this.#isStopping) return
+    // Of a group without a market, or of one that was renamed, nothing is written any more.
+    if (reason !== 'stopped') this.#started?.writers.abandonMissing(this.#wanted())
+    this.#apply(true)
+  }
+
+  #wanted(): readonly ConfiguredMarket[] {
+    return this.#markets.filter(({ feedGroup }) => this.#led.has(feedGroup))
+  }
+
+  #apply(isLost = false): void {
+    if (this.#started === undefined || this.#isStopping) return
+    const { writers, bus, onChange } = this.#started
+    const wanted = this.#wanted()
+    writers.stopMissing(wanted)
+    const symbols = new Set(wanted.map(({ definition }) => definition.symbol))
+    const lost = [...this.#sent].filter((symbol) => !symbols.has(symbol))
+    for (const symbol of lost) this.#sent.delete(symbol)
+    bus.follow(lost)
+    const taken = wanted.filter((market) => !writers.writes(market)).map(({ definition }) => definition.symbol)
+    for (const symbol of taken) this.#sent.add(symbol)
+    bus.lead(taken)
+    writers.change(wanted)
+    onChange(isLost)
+  }
+}

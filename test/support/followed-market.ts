@@ -1,0 +1,110 @@
+/** What feeds published of a market, and the checks of a replica that follows it over a link with faults. */
+import { expect } from 'vitest'
+import type { MarketMessage } from '../../src/channel/bus.ts'
+import type { Replica } from '../../src/channel/replica.ts'
+import type { LevelChange } from '../../src/market/event.ts'
+
+export function textOf(levels: readonly LevelChange[]): string {
+  return levels.map(({ side, price, amount }) => `${side}:${price}=${amount}`).join()
+}
+
+/** What any feed published, by epoch and version. */
+export class Published {
+  readonly books = new Map<string, string>()
+  /** By epoch: the executions in order; undefined = a miss. */
+  readonly executions = new Map<string, (string | undefined)[]>()
+
+  /** Notes the book that the feed of this replica has published. */
+  noteBook(replica: Replica): void {
+    const state = replica.state('', 0)
+    // The first book of an epoch is known as such by the status after its commit.
+    if (state !== undefined) this.books.set(`${state.epoch}:${state.version}`, textOf(state.levels))
+  }
+
+  /** Notes the executions that a feed publishes. Their identifiers begin with their epoch and a slash. */
+  noteExecutions(message: MarketMessage): void {
+    if (message.type !== 'commit') return
+    for (const { id = '' } of message.executions) this.#of(id.split('/')[0] as string).push(id)
+  }
+
+  #of(epoch: string): (string | undefined)[] {
+    const known = this.executions.get(epoch)
+    if (known !== undefined) return known
+    const executions: (string | undefined)[] = []
+    this.executions.set(epoch, executions)
+    return executions
+  }
+}
+
+/** Checks, at every commit of the following replica, what a subscriber would hold. */
+export class FollowedMarket {
+  readonly #replica: Replica
+  readonly #published: Published
+  #view = new Map<string, LevelChange>()
+  #lastMilliseconds = 0
+  #execution = 0
+  /** The last execution read: its epoch and its place there. */
+  #lastRead: { readonly epoch: string; readonly place: number } | undefined
+  startedOver = 0
+  gaps = 0
+  read = 0
+  checked = 0
+
+  /** @param isWriter whether the process of the replica is the feed now: its book is noted afterwards */
+  constructor(replica: Replica, published: Published, isWriter: () => boolean = () => false) {
+    this.#replica = replica
+    this.#published = published
+    replica.listen({
+      onCommit: ({ changes, startsOver }) => {
+        const { milliseconds } = replica.instant
+        expect(milliseconds).toBeGreaterThan(this.#lastMilliseconds)
+        this.#lastMilliseconds = milliseconds
+        if (startsOver) {
+          this.startedOver += 1
+          this.#view = new Map(replica.view.levels().map((level) => [`${level.side}:${level.price}`, level]))
+        }
+        for (const level of changes) {
+          if (level.amount === 0) expect(this.#view.delete(`${level.side}:${level.price}`)).toBe(true)
+          else this.#view.set(`${level.side}:${level.price}`, level)
+        }
+        const held = replica.view.levels()
+        expect(textOf(held.map(({ side, price }) => this.#view.get(`${side}:${price}`) as LevelChange))).toBe(
+          textOf(held),
+        )
+        expect(this.#view.size).toBe(held.length)
+        if (replica.epoch.id.includes('withdrawn')) expect(held).toEqual([])
+        if (!isWriter()) this.#checkBook()
+        this.#readExecutions()
+      },
+      onStatus: () => undefined,
+    })
+  }
+
+  #checkBook(): void {
+    const state = this.#replica.state('', 0)
+    if (state === undefined || !state.hasBook || this.#replica.epoch.id !== state.epoch) return
+    const published = this.#published.books.get(`${state.epoch}:${state.version}`)
+    expect(textOf(state.levels), `${state.epoch}:${state.version}`).toBe(published)
+    this.checked += 1
+  }
+
+  #readExecutions(): void {
+    const { executions } = this.#replica
+    if (this.#execution + 1 < executions.firstNumber) {
+      this.gaps += 1
+      this.#execution = executions.firstNumber - 1
+      this.#lastRead = undefined
+    }
+    while (this.#execution < executions.lastNumber) {
+      this.#execution += 1
+      const { id = '' } = executions.at(this.#execution).execution
+      const epoch = id.split('/')[0] as string
+      const place = (this.#published.executions.get(epoch) ?? []).indexOf(id)
+      expect(place).toBeGreaterThanOrEqual(0)
+      if (this.#lastRead !== undefined)
+        expect({ epoch, place }).toEqual({ ...this.#lastRead, place: this.#lastRead.place + 1 })
+      this.#lastRead = { epoch, place }
+      this.read += 1
+    }
+  }
+}
