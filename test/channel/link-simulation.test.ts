@@ -13,7 +13,7 @@ import { Replica } from '../../src/channel/replica.ts'
 import { Sequencer } from '../../src/channel/sequencer.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
 import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
-import { FollowedMarket, Published, textOf } from '../support/followed-market.ts'
+import { FollowedMarket, Published } from '../support/followed-market.ts'
 import { LossyLink } from '../support/lossy-link.ts'
 import { Random } from '../support/random.ts'
 import { testMarket } from '../support/stream-simulation.ts'
@@ -48,9 +48,7 @@ class Feed {
     const executions: (string | undefined)[] = []
     published.executions.set(epoch, executions)
     this.bus.subscribe(MARKET.symbol, (message) => {
-      const state = this.replica.state('', 0)
-      // The first book of an epoch is known as such by the status after its commit.
-      if (state !== undefined) published.books.set(`${epoch}:${state.version}`, textOf(state.levels))
+      published.noteBook(this.replica, message)
       if (message.type !== 'commit') return
       for (const [place, { id }] of message.executions.entries()) {
         if (place === message.missedAt) executions.push(undefined)

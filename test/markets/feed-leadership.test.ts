@@ -164,8 +164,8 @@ class Node {
       if (isWriter()) run.published.noteExecutions(message)
     })
     this.replica = new Replica({ market: MARKET, bus: this.bus, executionsKept: 30 })
-    this.bus.subscribe(MARKET.symbol, () => {
-      if (isWriter()) run.published.noteBook(this.replica)
+    this.bus.subscribe(MARKET.symbol, (message) => {
+      if (isWriter()) run.published.noteBook(this.replica, message)
     })
     this.watch = new FollowedMarket(this.replica, run.published, isWriter)
     const common = { bus: this.bus, clock, log: createLog('silent') }

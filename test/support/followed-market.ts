@@ -4,7 +4,7 @@ import type { MarketMessage } from '../../src/channel/bus.ts'
 import type { Replica } from '../../src/channel/replica.ts'
 import type { LevelChange } from '../../src/market/event.ts'
 
-export function textOf(levels: readonly LevelChange[]): string {
+function textOf(levels: readonly LevelChange[]): string {
   return levels.map(({ side, price, amount }) => `${side}:${price}=${amount}`).join()
 }
 
@@ -14,11 +14,12 @@ export class Published {
   /** By epoch: the executions in order; undefined = a miss. */
   readonly executions = new Map<string, (string | undefined)[]>()
 
-  /** Notes the book that the feed of this replica has published. */
-  noteBook(replica: Replica): void {
+  /** Notes the book that the feed of this replica has published with a message. */
+  noteBook(replica: Replica, message: MarketMessage): void {
     const state = replica.state('', 0)
+    if (message.type === 'withdrawal' || message.epoch !== state?.epoch) return
     // The first book of an epoch is known as such by the status after its commit.
-    if (state !== undefined) this.books.set(`${state.epoch}:${state.version}`, textOf(state.levels))
+    this.books.set(`${state.epoch}:${state.version}`, textOf(state.levels))
   }
 
   /** Notes the executions that a feed publishes. Their identifiers begin with their epoch and a slash. */
