@@ -11,7 +11,7 @@ import type { DirectoryLoader } from '../auth/directory-loader.ts'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
-import { type Log, setLogLevel } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry } from '../base/metrics.ts'
 import { wait } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
@@ -27,12 +27,13 @@ import type { Ingest } from '../ingest/ingest.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
 import type { FeedLeadership } from '../markets/feed-leadership.ts'
-import { changeMarkets, type Markets } from '../markets/market-changes.ts'
+import type { Markets } from '../markets/market-changes.ts'
 import { operatorWithApiToken } from '../operators/api-tokens.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
+import { applyConfig } from './apply-config.ts'
 import { createConverter } from './converter.ts'
 import { createQuotas } from './customer-quotas.ts'
 import { createDemoPage, type DemoPage } from './demo-page.ts'
@@ -55,10 +56,10 @@ import { startCluster } from './start-cluster.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { refusingGateway, startGateway } from './start-gateway.ts'
 import { type LocalGateways, startGatewayProcesses } from './start-gateway-processes.ts'
-import { createIngest, type IngestListener, startIngestListener } from './start-ingest.ts'
+import { createIngest, startIngestListener } from './start-ingest.ts'
 import { createLeadership, startLeadership } from './start-leadership.ts'
 import { startLedger } from './start-ledger.ts'
-import { createMarkets, startSelfAudit, startSources, writtenMarkets } from './start-markets.ts'
+import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { startWorkers } from './start-workers.ts'
 import { readFromStore, type SchemaState, untilAborted, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
@@ -141,18 +142,6 @@ interface OperatedModules {
   readonly linked: LinkedMarkets | undefined
   readonly ledger: LedgerUpkeep
   readonly converter: ReturnType<typeof createConverter>
-}
-
-/** The modules that a reloaded configuration is applied to. */
-interface ReloadedModules {
-  readonly markets: Markets
-  readonly leadership: FeedLeadership | undefined
-  readonly hub: Hub
-  readonly local: LocalGateways | undefined
-  readonly linked: LinkedMarkets | undefined
-  readonly listener: PublicListener
-  readonly ingest: IngestListener | undefined
-  readonly ledger: LedgerUpkeep
 }
 
 interface PublicModules {
@@ -260,31 +249,6 @@ async function startParts(parts: Parts): Promise<Service> {
       return client
     },
   }
-}
-
-/** Applies the settings that need an action; all other live settings are read from `current.config` where they are used. */
-function applyConfig({ config: started, current, log }: Parts, modules: ReloadedModules): void {
-  const { config } = current
-  setLogLevel(log, config['log.level'])
-  const { leadership, markets } = modules
-  const written =
-    leadership === undefined
-      ? writtenMarkets(started, config)
-      : config.markets.filter((market) => markets.writers.writes(market))
-  const { added, removed, resourced } = changeMarkets(markets, config.markets, written)
-  modules.markets.writers.followAllowed()
-  modules.linked?.change({ removed, added: added.map(({ market }) => market) })
-  leadership?.change(config.markets)
-  const symbols = added.map(({ market }) => market.symbol)
-  for (const symbol of removed) modules.hub.removeMarket(symbol, symbols.includes(symbol) ? 'changed' : 'removed')
-  for (const replica of added) modules.hub.addMarket(replica)
-  modules.local?.reload({ removed, added: added.map(({ market }) => market) })
-  if (added.length + removed.length + resourced.length > 0) {
-    log.info({ added: symbols, removed, sources_changed: resourced }, 'markets changed')
-  }
-  modules.listener.reloadTls()
-  modules.ingest?.reloadTls()
-  modules.ledger.registerSoon(config.assets)
 }
 
 async function startOperatorListener(parts: Parts, modules: OperatedModules): Promise<Listener> {

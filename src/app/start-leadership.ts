@@ -27,7 +27,7 @@ interface LeadershipParts {
 export function createLeadership(parts: LeadershipParts, db: Db): FeedLeadership | undefined {
   const { config } = parts
   if (config['bus.url'] === '' || !config.roles.includes('feed')) return undefined
-  const leases = createFeedLeases({ ...parts, db, holderName: `${hostname()} (pid ${process.pid})` })
+  const leases = createFeedLeases({ ...parts, db, holderName: `${hostname()}:${process.pid}` })
   return new FeedLeadership({ leases, groups: config['feed.groups'] })
 }
 
