@@ -6,10 +6,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startCommand } from './command-line.ts'
 import { NatsServer } from './nats-server.ts'
+import { migratedDatabase } from './postgres.ts'
 import { proxyPostgres } from './postgres-proxy.ts'
 import { ensureBuilt, type Flags, type market, OperatorApi, temporaryFolder } from './running-service.ts'
 import { TcpProxy } from './tcp-proxy.ts'
-import { migratedDatabase } from './test-store.ts'
 
 export interface ClusterProcess {
   readonly name: string
