@@ -7,6 +7,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /opt/tidegate
 COPY package.json package-lock.json ./
+COPY packages packages
 RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY scripts scripts

@@ -8,12 +8,14 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { dirname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { buildConsole } from './console.mjs'
 import { createInstallReport, showProgress } from './progress.mjs'
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
 const NODE_MINIMUM = [20, 19]
 const SOURCE_FOLDER = join(ROOT, 'src')
+const CONSOLE_FOLDER = join(ROOT, 'packages/console')
 const OUTPUT_FOLDER = join(ROOT, 'dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
@@ -112,7 +114,7 @@ function isForThisMachine(entry) {
 }
 
 /**
- * Bundles src with the packages it uses into dist if a source, this script or the lockfile changed since the last
+ * Bundles src with the packages it uses, and the console, into dist if a source, this script or the lockfile changed since the last
  * successful build. A program that loads ten files instead of 1,800 starts in a third of the time.
  */
 export async function ensureBuilt() {
@@ -120,7 +122,10 @@ export async function ensureBuilt() {
   const sources = sourceFiles()
   const stamp = hashOf([
     ...sources,
-    ...['tsconfig.json', 'package-lock.json', 'scripts/setup.mjs'].map((name) => join(ROOT, name)),
+    ...filesBelow(CONSOLE_FOLDER),
+    ...['tsconfig.json', 'package-lock.json', 'scripts/setup.mjs', 'scripts/console.mjs'].map((name) =>
+      join(ROOT, name),
+    ),
   ])
   if (existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp && existsSync(PROGRAM)) return
   // Other users run the program too, whatever the files are that this user creates otherwise.
@@ -166,7 +171,11 @@ export function ensureStoreTemplate() {
 }
 
 function sourceFiles() {
-  return readdirSync(SOURCE_FOLDER, { recursive: true, withFileTypes: true })
+  return filesBelow(SOURCE_FOLDER)
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
@@ -213,7 +222,8 @@ async function bundle() {
       logLevel: 'warning',
     })
     .catch(() => fail('the build failed (esbuild)'))
-  removeAllBut(new Set(Object.keys(metafile.outputs).map((path) => join(ROOT, path))))
+  const pages = await buildConsole(esbuild, ROOT).catch(() => fail('the build of the console failed (esbuild)'))
+  removeAllBut(new Set([...Object.keys(metafile.outputs).map((path) => join(ROOT, path)), ...pages]))
 }
 
 /** Deletes files of earlier builds, so that no outdated file is run. */

@@ -47,6 +47,7 @@ import { openStore } from './open-store.ts'
 import { OperatorGuesses } from './operator-guesses.ts'
 import { createOperatorListener } from './operator-listener.ts'
 import { readOperatorToken } from './operator-token.ts'
+import { startOverview } from './overview.ts'
 import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
 import { prepareReceipts } from './receipts.ts'
@@ -286,6 +287,8 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     connectionsMax: () => current.config['stream.connections_max'],
   })
   createPoolMetrics(metrics, db)
+  const otherMetrics = async () => (await modules.local?.processes.measure())?.metrics ?? []
+  const overview = startOverview({ clock, metrics, otherMetrics, readiness }, lifecycle)
   const guesses = new OperatorGuesses({ db, clock, log })
   lifecycle.started('operator guesses', () => guesses.stop())
   const listener = await createOperatorListener({
@@ -299,10 +302,11 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     metrics,
     clock,
     readiness,
-    otherMetrics: async () => (await modules.local?.processes.measure())?.metrics ?? [],
+    otherMetrics,
     modules: operatorModules({
       ...parts,
       ...modules,
+      overview,
       processes: modules.local?.processes,
       cluster,
       issuesTokens: issuesTokens(config),

@@ -52,6 +52,7 @@ import { registerTransferOperatorRoutes } from '../transfers/operator-routes.ts'
 import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
+import { type OverviewHistory, registerOverviewRoute } from './overview.ts'
 import type { Cluster } from './start-cluster.ts'
 
 /** Declares the routes of one module. */
@@ -88,6 +89,7 @@ export interface OperatorModulesOptions extends Configured {
   readonly scopes: readonly Scope[]
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
+  readonly overview: Pick<OverviewHistory, 'document'>
   readonly hub: Hub
   readonly cluster: Cluster
   readonly processes?: GatewayProcesses | undefined
@@ -131,6 +133,7 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
   const deliveryMetrics = createDeliveryMetrics(options.metrics, db)
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
+    (app) => registerOverviewRoute(app, options.overview),
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerNodeRoutes(app, options.cluster.nodes),
     (app) => registerOperatorRoutes(app, options),

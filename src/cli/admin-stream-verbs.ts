@@ -57,6 +57,13 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
         path: '/nodes',
         columns: ['name', 'roles', 'version', 'state', 'ready', 'markets', 'same_definitions', 'started_at', 'seen_at'],
       },
+      {
+        usage: 'overview',
+        description: 'shows the state of the called node, with measurements of the last hour',
+        example: 'node overview',
+        method: 'GET',
+        path: '/overview',
+      },
     ],
   },
   {

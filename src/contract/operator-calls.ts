@@ -77,6 +77,7 @@ export const OPERATOR_CALLS = {
   'POST /deliveries/claim': { role: 'treasurer', summary: 'Claim deliveries to execute' },
   'POST /deliveries/:id/settle': { role: 'treasurer', summary: 'Report a delivery as paid' },
   'POST /deliveries/:id/fail': { role: 'treasurer', summary: 'Report a delivery as failed' },
+  'GET /overview': { role: 'viewer', summary: 'Show the state of this node, with the last hour' },
   'GET /nodes': { role: 'viewer', summary: 'List the nodes of the service' },
   'GET /connections': { role: 'viewer', summary: 'List the connections of all nodes' },
   'DELETE /connections/:id': { role: 'admin', summary: 'Close a connection' },

@@ -17,8 +17,12 @@ it('docs/dependencies.md gives a reason for every dependency, and for nothing el
     devDependencies: Record<string, string>
   }
   const page = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')
-  const [runtime = '', development = ''] = page.split('## For development')
+  const [runtime = '', development = '', ofConsole = ''] = page.split(
+    /## (?:For development|In the operator's console)/,
+  )
   const named = (text: string) => [...text.matchAll(/^\| `([^`]+)` \| .{20,} \|$/gm)].map(([, name]) => name)
   expect(named(runtime)).toEqual(Object.keys(manifest.dependencies).sort())
   expect(named(development)).toEqual(Object.keys(manifest.devDependencies).sort())
+  const pages = JSON.parse(readFileSync(join(ROOT, 'packages/console/package.json'), 'utf8')) as typeof manifest
+  expect(named(ofConsole)).toEqual(Object.keys(pages.devDependencies).sort())
 })

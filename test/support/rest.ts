@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import { createQuotas } from '../../src/app/customer-quotas.ts'
 import { operatorModules, publicModules } from '../../src/app/modules.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
+import { OverviewHistory } from '../../src/app/overview.ts'
 import { createPublicListener } from '../../src/app/public-listener.ts'
 import { Directory } from '../../src/auth/directory.ts'
 import { DirectoryLoader } from '../../src/auth/directory-loader.ts'
@@ -31,6 +32,8 @@ import { SIMULATED_FLAGS } from './simulated-markets.ts'
 import { openTestStore } from './test-store.ts'
 
 export const OPERATOR_TOKEN = 'operator-token-of-this-test'
+
+const NOT_READY = { ready: false, checks: [] }
 
 export interface RestAnswer {
   readonly status: number
@@ -168,6 +171,7 @@ export class RestNode {
           hasTestSeed,
           issuesTokens: true,
           scopes: servedScopes(true, true),
+          overview: new OverviewHistory({ ...shared, otherMetrics: async () => [], readiness: () => NOT_READY }),
           hub: {} as Hub,
           cluster: testNode({ clock: shared.clock }),
           sourcesOf: () => [],

@@ -1,0 +1,122 @@
+/**
+ * Loading for components: one document (`useResource`) or a list in pages (`useList`). A failed reload keeps what was
+ * shown and reports the problem beside it. Repeated loading stops while the tab is hidden.
+ */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { get, type Page, Problem, type Query } from './api.ts'
+
+export interface Resource<Document> {
+  readonly document: Document | undefined
+  readonly problem: Problem | undefined
+  readonly isLoading: boolean
+  reload(): void
+}
+
+interface ResourceState<Document> {
+  readonly key: string
+  readonly document?: Document | undefined
+  readonly problem?: Problem | undefined
+  readonly isLoading: boolean
+}
+
+/**
+ * @param key what is loaded; undefined = nothing. Another key discards the document of the one before.
+ * @param everyMilliseconds time between two loads; absent = loaded once
+ */
+export function useResource<Document>(
+  key: string | undefined,
+  load: (signal: AbortSignal) => Promise<Document>,
+  everyMilliseconds?: number,
+): Resource<Document> {
+  const [state, setState] = useState<ResourceState<Document>>({ key: key ?? '', isLoading: key !== undefined })
+  const [round, setRound] = useState(0)
+  const loadRef = useRef(load)
+  loadRef.current = load
+  useEffect(() => {
+    if (key === undefined) return
+    const abort = new AbortController()
+    const run = async () => {
+      if (document.hidden && round > 0) return
+      setState((before) => (before.key === key ? { ...before, isLoading: true } : { key, isLoading: true }))
+      try {
+        const loaded = await loadRef.current(abort.signal)
+        if (!abort.signal.aborted) setState({ key, document: loaded, isLoading: false })
+      } catch (error) {
+        if (abort.signal.aborted) return
+        if (!(error instanceof Problem)) throw error
+        setState((before) => ({ ...(before.key === key ? before : { key }), problem: error, isLoading: false }))
+      }
+    }
+    void run()
+    const timer =
+      everyMilliseconds === undefined
+        ? undefined
+        : setInterval(() => void (document.hidden || run()), everyMilliseconds)
+    return () => {
+      abort.abort()
+      clearInterval(timer)
+    }
+  }, [key, round, everyMilliseconds])
+  const reload = useCallback(() => setRound((count) => count + 1), [])
+  const isCurrent = state.key === (key ?? '')
+  return {
+    document: isCurrent ? state.document : undefined,
+    problem: isCurrent ? state.problem : undefined,
+    isLoading: isCurrent ? state.isLoading : key !== undefined,
+    reload,
+  }
+}
+
+/** A document of the operator API. */
+export function useGet<Document>(
+  path: string | undefined,
+  query?: Query,
+  everyMilliseconds?: number,
+): Resource<Document> {
+  const key = path === undefined ? undefined : `${path} ${JSON.stringify(query ?? {})}`
+  return useResource<Document>(key, (signal) => get<Document>(path as string, query, signal), everyMilliseconds)
+}
+
+export interface List<Item> {
+  readonly items: readonly Item[] | undefined
+  readonly problem: Problem | undefined
+  readonly isLoading: boolean
+  readonly hasMore: boolean
+  more(): void
+  reload(): void
+}
+
+const PAGE_ITEMS = 50
+
+/** A list of the operator API, which grows page by page. */
+export function useList<Item>(path: string | undefined, query: Query): List<Item> {
+  const key = path === undefined ? undefined : `${path} ${JSON.stringify(query)}`
+  const first = useResource<Page<Item>>(key, (signal) => get(path as string, { limit: PAGE_ITEMS, ...query }, signal))
+  const [rest, setRest] = useState<{ of: Page<Item> | undefined; pages: readonly Page<Item>[]; problem?: Problem }>({
+    of: undefined,
+    pages: [],
+  })
+  const [isLoadingMore, setLoadingMore] = useState(false)
+  const pages = rest.of === first.document ? rest.pages : []
+  const last = pages.at(-1) ?? first.document
+  const cursor = last?.next_page_cursor
+  const more = () => {
+    if (cursor === undefined || isLoadingMore || path === undefined) return
+    setLoadingMore(true)
+    get<Page<Item>>(path, { limit: PAGE_ITEMS, ...query, page_cursor: cursor })
+      .then((page) => setRest({ of: first.document, pages: [...pages, page] }))
+      .catch((error: unknown) => {
+        if (error instanceof Problem) setRest({ of: first.document, pages, problem: error })
+        else throw error
+      })
+      .finally(() => setLoadingMore(false))
+  }
+  return {
+    items: first.document === undefined ? undefined : [first.document, ...pages].flatMap(({ items }) => items),
+    problem: first.problem ?? (rest.of === first.document ? rest.problem : undefined),
+    isLoading: first.isLoading || isLoadingMore,
+    hasMore: cursor !== undefined,
+    more,
+    reload: first.reload,
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The session of the person who uses the console: who it is, what the role allows, and what happens when it ends. The
+ * rights come from the service (`allows`), so the console has no table of roles of its own.
+ */
+import { computed, signal } from '@preact/signals'
+import { call, credentials, get, Problem } from './api.ts'
+
+export type Role = 'viewer' | 'reviewer' | 'treasurer' | 'admin'
+
+export interface Session {
+  readonly operator: { readonly name: string; readonly role: Role }
+  readonly via: 'session' | 'api_token' | 'operator_token'
+  readonly csrf_token?: string
+  readonly expires_at?: string
+  readonly idle_seconds?: number
+  readonly four_eyes: readonly string[]
+  readonly allows: readonly string[]
+}
+
+export type SessionState =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unreachable'; readonly problem: Problem }
+  | { readonly kind: 'open'; readonly session: Session }
+
+export const sessionState = signal<SessionState>({ kind: 'unknown' })
+/** Whether an open session ended while the page was shown: what was typed stays behind the login form. */
+export const hasEnded = signal(false)
+
+export const session = computed(() => (sessionState.value.kind === 'open' ? sessionState.value.session : undefined))
+
+const allowed = computed(() => new Set(session.value?.allows ?? []))
+
+/** @param operation as in `allows`: method and path with `:id` for every id, such as `POST /rules/:id/approve` */
+export function can(operation: string): boolean {
+  return allowed.value.has(operation)
+}
+
+/** Whether writes of this kind need a second person. */
+export function needsFourEyes(kind: 'approvals' | 'settlements' | 'controls'): boolean {
+  return session.value?.four_eyes.includes(kind) === true
+}
+
+export function openSession(document: Session): void {
+  credentials.csrfToken = document.csrf_token
+  hasEnded.value = false
+  sessionState.value = { kind: 'open', session: document }
+}
+
+export async function loadSession(): Promise<void> {
+  try {
+    openSession(await get<Session>('/session'))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    sessionState.value = error.status === 401 ? { kind: 'none' } : { kind: 'unreachable', problem: error }
+  }
+}
+
+export async function logIn(name: string, password: string, totp: string): Promise<void> {
+  openSession((await call<Session>('POST', '/session', { name, password, totp })).document)
+}
+
+export async function logOut(): Promise<void> {
+  await call('DELETE', '/session')
+  credentials.csrfToken = undefined
+  sessionState.value = { kind: 'none' }
+}
+
+credentials.onEnded = () => {
+  if (sessionState.value.kind === 'open') hasEnded.value = true
+}

@@ -1,0 +1,2 @@
+/** Style sheets are imported for their effect: the bundler joins them. */
+declare module '*.css'

@@ -1,0 +1,107 @@
+/** One request that needs a second person. */
+import { call } from '../base/api.ts'
+import { useGet } from '../base/resource.ts'
+import { href } from '../base/router.ts'
+import { can, session } from '../base/session.ts'
+import { ask } from '../ui/action-dialog.tsx'
+import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+
+export interface ChangeRequest {
+  readonly id: string
+  readonly action: string
+  readonly kind: string
+  readonly method: string
+  readonly path: string
+  readonly subject: string
+  readonly body: unknown
+  readonly status: string
+  readonly requested_by: string
+  readonly created_at: string
+  readonly expires_at: string
+  readonly decided_by?: string
+  readonly decided_at?: string
+  readonly detail?: string
+}
+
+/** Pages of the records that requests are about. */
+const PAGES: Readonly<Record<string, string>> = {
+  accounts: '/review/accounts',
+  rules: '/review/rules',
+  deliveries: '/money/deliveries',
+  deposits: '/money/deposits',
+}
+
+export function ChangeRequestPage({ id }: { readonly id: string }) {
+  const { document, problem, reload } = useGet<ChangeRequest>(`/change-requests/${id}`)
+  if (document === undefined)
+    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+  const { action, status, requested_by, path, subject, body } = document
+  const isOwn = requested_by === `operator:${session.value?.operator.name}`
+  const page = PAGES[path.split('/')[1] ?? '']
+  const decide = (verb: 'confirm' | 'decline') =>
+    ask({
+      title: verb === 'confirm' ? `Confirm ${action}?` : isOwn ? 'Withdraw this request?' : `Decline ${action}?`,
+      consequence: (
+        <p>
+          {verb === 'confirm'
+            ? 'It is carried out at once, in your name, with the values that you see.'
+            : 'Nothing is changed.'}
+        </p>
+      ),
+      confirm: verb === 'confirm' ? 'Confirm' : isOwn ? 'Withdraw' : 'Decline',
+      isDangerous: verb === 'decline',
+      run: () => call('POST', `/change-requests/${id}/${verb}`, {}),
+      done: () => {
+        reload()
+        return verb === 'confirm' ? 'Confirmed and carried out' : 'Declined'
+      },
+    })
+  return (
+    <>
+      <PageHead
+        title={action}
+        back={{ path: '/review/requests', label: 'Four eyes' }}
+        lead={`Requested by ${requested_by.replace('operator:', '')}`}
+      >
+        {status === 'PENDING' && can('POST /change-requests/:id/decline') && (
+          <button type="button" onClick={() => decide('decline')}>
+            {isOwn ? 'Withdraw' : 'Decline'}
+          </button>
+        )}
+        {status === 'PENDING' && !isOwn && can('POST /change-requests/:id/confirm') && (
+          <button type="button" class="primary" onClick={() => decide('confirm')}>
+            Confirm
+          </button>
+        )}
+      </PageHead>
+      <div class="stack">
+        {isOwn && status === 'PENDING' && <p class="notice">You requested this: another person has to confirm it.</p>}
+        <Card>
+          <Facts
+            rows={[
+              ['Status', <Status key="s" of={status} />],
+              ['Record', page === undefined ? subject : <Id key="r" of={subject} to={`${page}/${subject}`} />],
+              ['Requested', <Time key="c" at={document.created_at} exact />],
+              ['Expires', <Time key="e" at={document.expires_at} exact />],
+              ['Decided by', document.decided_by?.replace('operator:', '')],
+              [
+                'Decided',
+                document.decided_at === undefined ? undefined : <Time key="d" at={document.decided_at} exact />,
+              ],
+              ['Result', document.detail],
+            ]}
+          />
+        </Card>
+        <Card title="The change">
+          <p class="mono quiet">
+            {document.method} {path}
+          </p>
+          <Json value={body ?? {}} />
+        </Card>
+        <p>
+          <a href={href(`/audit?subject=${subject}`)}>Audit of the record</a>
+        </p>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,218 @@
+/** The actions on clients and their secrets. A secret is shown once, in a dialog that has to be closed. */
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { call } from '../base/api.ts'
+import { saveFile } from '../base/csv.ts'
+import { ask } from '../ui/action-dialog.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { report } from '../ui/toast.tsx'
+import { SCOPES } from './scopes.ts'
+
+export interface ClientDocument {
+  readonly client_id: string
+  readonly customer_id: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly publish_markets: readonly string[]
+  readonly enabled: boolean
+  readonly secrets: readonly { readonly id: string; readonly created_at: string }[]
+  readonly tokens_valid_from?: string
+  readonly created_at: string
+}
+
+export interface ShownSecret {
+  readonly title: string
+  readonly rows: readonly (readonly [name: string, value: string])[]
+  /** Name of the file that it can be saved to. */
+  readonly file: string
+}
+
+const shown = signal<ShownSecret | undefined>(undefined)
+
+export function showSecret(secret: ShownSecret): void {
+  shown.value = secret
+}
+
+export function SecretDialog() {
+  const secret = shown.value
+  return secret === undefined ? null : <Secret secret={secret} />
+}
+
+function Secret({ secret: { title, rows, file } }: { readonly secret: ShownSecret }) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => element.current?.showModal(), [])
+  const copy = (text: string) =>
+    navigator.clipboard.writeText(text).then(
+      () => report('Copied'),
+      () => report('The browser does not let this page copy', 'bad'),
+    )
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby="secret-title"
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => {
+        shown.value = undefined
+      }}
+    >
+      <h2 id="secret-title">{title}</h2>
+      <p class="secret-warning">This is shown once. Copy it or save it now: the service keeps only its hash.</p>
+      <dl class="secret-rows">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <code>{value}</code>
+              <button type="button" class="bare" aria-label={`Copy ${name}`} onClick={() => void copy(value)}>
+                <Icon name="copy" />
+              </button>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <footer>
+        <button
+          type="button"
+          onClick={() => saveFile(file, `${JSON.stringify(Object.fromEntries(rows), null, 2)}\n`, 'application/json')}
+        >
+          <Icon name="download" /> Save as file
+        </button>
+        <button type="button" class="primary" onClick={() => element.current?.close()}>
+          I have it
+        </button>
+      </footer>
+    </dialog>
+  )
+}
+
+const scopeOptions = Object.keys(SCOPES).map((scope) => [scope, scope] as const)
+
+export function askNewClient(customer: { readonly id: string; readonly name: string }, done: () => void): void {
+  ask<ClientDocument & { readonly client_secret: string }>({
+    title: `New client of ${customer.name}`,
+    consequence: <p>Its id and secret are shown once, when it was created.</p>,
+    confirm: 'Create',
+    fields: [
+      { name: 'name', label: 'Name', hint: 'such as the program that uses it' },
+      { name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: [SCOPES_DEFAULT] },
+    ],
+    run: ({ name, scopes }) => call('POST', `/customers/${customer.id}/clients`, { name, scopes }),
+    done: ({ client_id, client_secret, name }) => {
+      done()
+      showSecret({
+        title: `Credentials of ${name}`,
+        rows: [
+          ['client_id', client_id],
+          ['client_secret', client_secret],
+        ],
+        file: `${customer.name}-${name}.json`,
+      })
+      return undefined
+    },
+  })
+}
+
+const SCOPES_DEFAULT = 'exchange:read_aggregated_marketdata_stream'
+
+export function askScopes(client: ClientDocument, done: () => void): void {
+  ask({
+    title: `Scopes of ${client.name}`,
+    consequence: (
+      <p>Scopes that are removed stop working at once, also for tokens that exist and connections that are open.</p>
+    ),
+    confirm: 'Change',
+    fields: [{ name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: client.scopes }],
+    run: ({ scopes }) => call('PATCH', `/clients/${client.client_id}`, { scopes }),
+    done: () => {
+      done()
+      return 'The scopes were changed'
+    },
+  })
+}
+
+export function askEnabled(client: ClientDocument, done: () => void): void {
+  const { client_id, name, enabled } = client
+  ask({
+    title: enabled ? `Disable ${name}?` : `Enable ${name}?`,
+    consequence: (
+      <p>
+        {enabled
+          ? 'It gets no tokens, its tokens stop working, and its connections are closed at once.'
+          : 'It can get tokens and connect again with its secrets.'}
+      </p>
+    ),
+    confirm: enabled ? 'Disable' : 'Enable',
+    isDangerous: enabled,
+    run: () => call('PATCH', `/clients/${client_id}`, { enabled: !enabled }),
+    done: () => {
+      done()
+      return `${name} was ${enabled ? 'disabled' : 'enabled'}`
+    },
+  })
+}
+
+export function askRevocation(client: ClientDocument, done: () => void): void {
+  ask({
+    title: `Revoke all tokens of ${client.name}?`,
+    consequence: (
+      <p>
+        Every token that it has becomes invalid at once, and its connections are closed. Its secrets stay valid: it can
+        get new ones.
+      </p>
+    ),
+    confirm: 'Revoke',
+    isDangerous: true,
+    run: () => call('POST', `/clients/${client.client_id}/revoke-tokens`, {}),
+    done: () => {
+      done()
+      return 'All tokens were revoked'
+    },
+  })
+}
+
+export function askNewSecret(client: ClientDocument, done: () => void): void {
+  ask<{ readonly client_id: string; readonly client_secret: string }>({
+    title: `New secret of ${client.name}`,
+    consequence: (
+      <p>
+        A client has at most two secrets, so that one can be replaced without an interruption: create, deploy, delete
+        the old one.
+      </p>
+    ),
+    confirm: 'Create',
+    run: () => call('POST', `/clients/${client.client_id}/secrets`, {}),
+    done: ({ client_id, client_secret }) => {
+      done()
+      showSecret({
+        title: `New secret of ${client.name}`,
+        rows: [
+          ['client_id', client_id],
+          ['client_secret', client_secret],
+        ],
+        file: `${client.name}.json`,
+      })
+      return undefined
+    },
+  })
+}
+
+export function askSecretDeletion(client: ClientDocument, secretId: string, done: () => void): void {
+  ask({
+    title: 'Delete this secret?',
+    consequence: (
+      <p>
+        {client.secrets.length === 1
+          ? 'It is the only one: the client cannot get tokens until it has a new secret. '
+          : ''}
+        Tokens that were issued for it stay valid until they expire; revoke them as well if the secret leaked.
+      </p>
+    ),
+    confirm: 'Delete',
+    isDangerous: true,
+    run: () => call('DELETE', `/clients/${client.client_id}/secrets/${secretId}`),
+    done: () => {
+      done()
+      return 'The secret was deleted'
+    },
+  })
+}

@@ -1,0 +1,155 @@
+/** One client: scopes, secrets, and its connections. */
+import type { Page } from '../base/api.ts'
+import { useGet } from '../base/resource.ts'
+import { can } from '../base/session.ts'
+import { Customer } from '../ui/customer.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import {
+  askEnabled,
+  askNewSecret,
+  askRevocation,
+  askScopes,
+  askSecretDeletion,
+  type ClientDocument,
+} from './client-actions.tsx'
+import { ConnectionsCard } from './connections.tsx'
+import type { ConnectionDocument } from './documents.ts'
+import { SCOPES } from './scopes.ts'
+
+const REFRESH_MILLISECONDS = 4_000
+
+export function ClientPage({ id }: { readonly id: string }) {
+  const client = useGet<ClientDocument>(`/clients/${id}`)
+  const connections = useGet<Page<ConnectionDocument>>(
+    '/connections',
+    { client_id: id, limit: 200 },
+    REFRESH_MILLISECONDS,
+  )
+  const { document, problem, reload } = client
+  if (problem !== undefined) return <ProblemNote problem={problem} retry={reload} />
+  if (document === undefined) return <Loading />
+  const { name, customer_id, enabled, scopes, publish_markets, tokens_valid_from, created_at } = document
+  return (
+    <>
+      <PageHead
+        title={name}
+        back={{ path: `/customers/${customer_id}`, label: 'Customer' }}
+        lead={
+          <>
+            Client of <Customer id={customer_id} />
+          </>
+        }
+      >
+        {can('POST /clients/:id/revoke-tokens') && (
+          <button type="button" onClick={() => askRevocation(document, reload)}>
+            Revoke tokens
+          </button>
+        )}
+        {can('PATCH /clients/:id') && (
+          <button type="button" onClick={() => askEnabled(document, reload)}>
+            {enabled ? 'Disable' : 'Enable'}
+          </button>
+        )}
+      </PageHead>
+      <div class="stack">
+        <Card>
+          <Facts
+            rows={[
+              [
+                'State',
+                <Badge key="s" tone={enabled ? 'good' : 'bad'}>
+                  {enabled ? 'Enabled' : 'Disabled'}
+                </Badge>,
+              ],
+              ['Client id', <Id key="i" of={document.client_id} />],
+              ['Created', <Time key="c" at={created_at} exact />],
+              [
+                'Tokens valid if issued after',
+                tokens_valid_from === undefined ? undefined : <Time key="t" at={tokens_valid_from} exact />,
+              ],
+              ['Markets that it may publish', publish_markets.join(', ')],
+            ]}
+          />
+        </Card>
+        <div class="columns">
+          <Card
+            title="Scopes"
+            actions={
+              can('PATCH /clients/:id') && (
+                <button type="button" onClick={() => askScopes(document, reload)}>
+                  Change
+                </button>
+              )
+            }
+          >
+            {scopes.length === 0 ? (
+              <Empty title="No scope">It can get a token that permits nothing.</Empty>
+            ) : (
+              <ul class="scopes">
+                {scopes.map((scope) => (
+                  <li key={scope}>
+                    <code>{scope}</code>
+                    <span class="quiet">{SCOPES[scope] ?? ''}</span>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </Card>
+          <SecretsCard client={document} reload={reload} />
+        </div>
+        <ConnectionsCard connections={connections} clients={[document]} />
+      </div>
+    </>
+  )
+}
+
+const SECRETS_MAX = 2
+
+function SecretsCard({ client, reload }: { readonly client: ClientDocument; readonly reload: () => void }) {
+  const { secrets } = client
+  return (
+    <Card
+      title="Secrets"
+      flush
+      note={`${secrets.length} of ${SECRETS_MAX}`}
+      actions={
+        can('POST /clients/:id/secrets') &&
+        secrets.length < SECRETS_MAX && (
+          <button type="button" onClick={() => askNewSecret(client, reload)}>
+            <Icon name="plus" /> New secret
+          </button>
+        )
+      }
+    >
+      {secrets.length === 0 ? (
+        <Empty icon="key" title="No secret">
+          The client cannot get tokens.
+        </Empty>
+      ) : (
+        <Table
+          caption="Secrets"
+          items={secrets}
+          keyOf={({ id }) => id}
+          columns={[
+            { name: 'Secret', show: ({ id }) => <Id of={id} /> },
+            { name: 'Created', show: ({ created_at }) => <Time at={created_at} exact /> },
+            ...(can('DELETE /clients/:id/secrets/:secret')
+              ? [
+                  {
+                    name: 'Action',
+                    show: ({ id }: { readonly id: string }) => (
+                      <button type="button" class="bare text" onClick={() => askSecretDeletion(client, id, reload)}>
+                        Delete
+                      </button>
+                    ),
+                  },
+                ]
+              : []),
+          ]}
+        />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,281 @@
+/** One customer: its rights, clients, profiles, quotas, and its connections as the service sees them. */
+import { call, type Page } from '../base/api.ts'
+import { count } from '../base/format.ts'
+import { useGet, useList } from '../base/resource.ts'
+import { href } from '../base/router.ts'
+import { can } from '../base/session.ts'
+import { ask } from '../ui/action-dialog.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { ListTable } from '../ui/table.tsx'
+import { askNewClient, type ClientDocument } from './client-actions.tsx'
+import { ConnectionsCard } from './connections.tsx'
+import type { CustomerDocument } from './customers.tsx'
+import type { ConnectionDocument } from './documents.ts'
+
+interface Use {
+  readonly limit: number
+  readonly used: number
+}
+
+interface QuotaDocument {
+  readonly accounts: Use
+  readonly addresses: Use
+  readonly rules: Use
+  readonly creations_today: Use
+}
+
+interface ProfileDocument {
+  readonly id: string
+  readonly nickname?: string
+  readonly account_id?: string
+  readonly created_at: string
+}
+
+const REFRESH_MILLISECONDS = 4_000
+
+export function CustomerPage({ id }: { readonly id: string }) {
+  const customer = useGet<CustomerDocument>(`/customers/${id}`)
+  const clients = useList<ClientDocument>(`/customers/${id}/clients`, {})
+  const connections = useGet<Page<ConnectionDocument>>(
+    '/connections',
+    { customer_id: id, limit: 200 },
+    REFRESH_MILLISECONDS,
+  )
+  const { document } = customer
+  if (customer.problem !== undefined) return <ProblemNote problem={customer.problem} retry={customer.reload} />
+  if (document === undefined) return <Loading />
+  return (
+    <>
+      <PageHead
+        title={document.name}
+        back={{ path: '/customers', label: 'Customers' }}
+        lead={
+          <>
+            Customer since <Time at={document.created_at} exact />
+          </>
+        }
+      >
+        <CustomerActions customer={document} reload={customer.reload} />
+      </PageHead>
+      <div class="stack">
+        <Card>
+          <Facts
+            rows={[
+              [
+                'State',
+                <Badge key="s" tone={document.enabled ? 'good' : 'bad'}>
+                  {document.enabled ? 'Enabled' : 'Disabled'}
+                </Badge>,
+              ],
+              [
+                'Stream',
+                <Badge key="l" tone={document.streaming ? 'good' : 'quiet'}>
+                  {document.streaming ? 'On the allow list' : 'Not allowed'}
+                </Badge>,
+              ],
+              ['Id', <Id key="i" of={document.id} />],
+              [
+                'Records',
+                <span key="r">
+                  <a href={href(`/review?customer=${id}`)}>Accounts</a>,{' '}
+                  <a href={href(`/money/deposits?customer=${id}`)}>deposits</a>,{' '}
+                  <a href={href(`/money/orchestrations?customer=${id}`)}>orchestrations</a>,{' '}
+                  <a href={href(`/audit?subject=${id}`)}>audit</a>
+                </span>,
+              ],
+            ]}
+          />
+        </Card>
+        <ClientsCard list={clients} customer={document} />
+        <ConnectionsCard connections={connections} clients={clients.items ?? []} />
+        <div class="columns">
+          <ProfilesCard id={id} />
+          <QuotasCard id={id} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function CustomerActions({ customer, reload }: { readonly customer: CustomerDocument; readonly reload: () => void }) {
+  if (!can('PATCH /customers/:id')) return null
+  const { id, name, enabled, streaming } = customer
+  const change = (title: string, consequence: string, confirm: string, body: object, isDangerous: boolean) =>
+    ask<CustomerDocument>({
+      title,
+      consequence: <p>{consequence}</p>,
+      confirm,
+      isDangerous,
+      run: () => call('PATCH', `/customers/${id}`, body),
+      done: () => {
+        reload()
+        return `${name} was changed`
+      },
+    })
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() =>
+          streaming
+            ? change(
+                `Remove ${name} from the allow list?`,
+                'Its open connections to the stream are closed at once, and new ones are refused. Its other rights stay.',
+                'Remove',
+                { streaming: false },
+                true,
+              )
+            : change(
+                `Add ${name} to the allow list?`,
+                'Its clients with the scope of the stream can connect at once.',
+                'Add',
+                { streaming: true },
+                false,
+              )
+        }
+      >
+        {streaming ? 'Remove from allow list' : 'Add to allow list'}
+      </button>
+      <button
+        type="button"
+        onClick={() =>
+          enabled
+            ? change(
+                `Disable ${name}?`,
+                'It gets no tokens, its tokens stop working, and its connections are closed at once. Nothing is deleted; deposits still arrive and are credited.',
+                'Disable',
+                { enabled: false },
+                true,
+              )
+            : change(
+                `Enable ${name}?`,
+                'Its clients can get tokens and connect again.',
+                'Enable',
+                { enabled: true },
+                false,
+              )
+        }
+      >
+        {enabled ? 'Disable' : 'Enable'}
+      </button>
+    </>
+  )
+}
+
+function ClientsCard({
+  list,
+  customer,
+}: {
+  readonly list: ReturnType<typeof useList<ClientDocument>>
+  readonly customer: CustomerDocument
+}) {
+  return (
+    <Card
+      title="Clients"
+      flush
+      actions={
+        can('POST /customers/:id/clients') && (
+          <button type="button" onClick={() => askNewClient(customer, list.reload)}>
+            <Icon name="plus" /> New client
+          </button>
+        )
+      }
+    >
+      <ListTable
+        caption={`Clients of ${customer.name}`}
+        list={list}
+        keyOf={({ client_id }) => client_id}
+        pathOf={({ client_id }) => `/clients/${client_id}`}
+        columns={[
+          { name: 'Name', show: ({ name }) => name },
+          {
+            name: 'State',
+            show: ({ enabled }) => <Badge tone={enabled ? 'good' : 'bad'}>{enabled ? 'Enabled' : 'Disabled'}</Badge>,
+          },
+          { name: 'Client id', show: ({ client_id }) => <Id of={client_id} /> },
+          { name: 'Scopes', isNumber: true, show: ({ scopes }) => count(scopes.length) },
+          { name: 'Secrets', isNumber: true, show: ({ secrets }) => count(secrets.length) },
+          { name: 'Created', show: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        empty={
+          <Empty icon="key" title="This customer has no client">
+            A client is what a program of the customer logs in with: an id, a secret, and the scopes that it may use.
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function ProfilesCard({ id }: { readonly id: string }) {
+  const list = useList<ProfileDocument>(`/customers/${id}/profiles`, {})
+  const create = () =>
+    ask<ProfileDocument>({
+      title: 'New profile',
+      consequence: <p>A profile without an account holds balances of the customer itself.</p>,
+      confirm: 'Create',
+      fields: [{ name: 'nickname', label: 'Name' }],
+      run: ({ nickname }) => call('POST', `/customers/${id}/profiles`, { nickname }),
+      done: () => {
+        list.reload()
+        return 'The profile was created'
+      },
+    })
+  return (
+    <Card
+      title="Profiles"
+      flush
+      actions={
+        can('POST /customers/:id/profiles') && (
+          <button type="button" onClick={create}>
+            <Icon name="plus" /> New profile
+          </button>
+        )
+      }
+    >
+      <ListTable
+        caption="Profiles"
+        list={list}
+        keyOf={(profile) => profile.id}
+        pathOf={(profile) => `/money/profiles/${profile.id}`}
+        columns={[
+          { name: 'Profile', show: (profile) => profile.nickname ?? 'of an account' },
+          { name: 'Id', show: (profile) => <Id of={profile.id} /> },
+          { name: 'Created', show: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+        empty="No profile yet: the first account makes one"
+      />
+    </Card>
+  )
+}
+
+function QuotasCard({ id }: { readonly id: string }) {
+  const quotas = useGet<QuotaDocument>(`/customers/${id}/quotas`)
+  const { document, problem, reload } = quotas
+  return (
+    <Card title="Quotas">
+      {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
+      {document !== undefined && (
+        <div class="meters">
+          {(
+            [
+              ['Accounts', document.accounts],
+              ['Deposit addresses', document.addresses],
+              ['Rules', document.rules],
+              ['Created today', document.creations_today],
+            ] as const
+          ).map(([name, { used, limit }]) => (
+            <label key={name}>
+              <span>{name}</span>
+              <span class="num quiet">
+                {count(used)} of {count(limit)}
+              </span>
+              <meter min={0} max={limit} high={limit * 0.9} value={used} />
+            </label>
+          ))}
+        </div>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,197 @@
+/** One delivery with its attempts, and the report of its result. */
+import { call } from '../base/api.ts'
+import { grouped, words } from '../base/format.ts'
+import { useGet } from '../base/resource.ts'
+import { can } from '../base/session.ts'
+import { ask } from '../ui/action-dialog.tsx'
+import { Customer } from '../ui/customer.tsx'
+import { Amount, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import { AuditCard } from './audit.tsx'
+import type { DeliveryAttempt, DeliveryDocument } from './money-documents.ts'
+import { destinationText } from './rule-text.ts'
+
+export function DeliveryPage({ id }: { readonly id: string }) {
+  const { document, problem, reload } = useGet<DeliveryDocument>(`/deliveries/${id}`)
+  if (document === undefined)
+    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+  const { amount, asset, destination, attempts = [], status } = document
+  const target = Object.values(destination)[0] ?? {}
+  return (
+    <>
+      <PageHead
+        title={<Amount of={amount} asset={asset} />}
+        back={{ path: '/money/deliveries', label: 'Deliveries' }}
+        lead={
+          <>
+            Delivery of <Customer id={document.customer_id} /> to {destinationText(destination)}
+          </>
+        }
+      >
+        <DeliveryActions delivery={document} reload={reload} />
+      </PageHead>
+      <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
+        {status === 'NEEDS_OPERATOR' && (
+          <p class="notice">
+            It is not known whether this was paid. Look it up in your custody or bank by its id, then settle or fail it.
+            It is never paid back automatically.
+          </p>
+        )}
+        <Card>
+          <Facts
+            rows={[
+              ['Status', <Status key="s" of={status} />],
+              [
+                'Why it failed',
+                document.fail_reason === undefined
+                  ? undefined
+                  : `${words(document.fail_reason.code)}: ${document.fail_reason.detail}`,
+              ],
+              [
+                'Waits for',
+                document.waiting_for === undefined
+                  ? undefined
+                  : `${words(document.waiting_for)} ${document.waiting_detail ?? ''}`,
+              ],
+              ...Object.entries(target).map(
+                ([name, value]) =>
+                  [
+                    words(name),
+                    <span key={name} class="mono break">
+                      {value}
+                    </span>,
+                  ] as const,
+              ),
+              ['Reference of the payment', document.reference],
+              ['Fee', document.fee === undefined ? undefined : <Amount key="f" of={document.fee} asset={asset} />],
+              ['Executor', document.executor],
+              [
+                'Claimed until',
+                document.lease_until === undefined ? undefined : <Time key="l" at={document.lease_until} exact />,
+              ],
+              [
+                'Orchestration',
+                document.orchestration_id === undefined ? undefined : (
+                  <Id
+                    key="o"
+                    of={document.orchestration_id}
+                    to={`/money/orchestrations/${document.orchestration_id}`}
+                  />
+                ),
+              ],
+              [
+                'Deposit',
+                document.deposit_id === undefined ? undefined : (
+                  <Id key="d" of={document.deposit_id} to={`/money/deposits/${document.deposit_id}`} />
+                ),
+              ],
+              ['Profile', <Id key="p" of={document.profile_id} to={`/money/profiles/${document.profile_id}`} />],
+              ['Created', <Time key="c" at={document.created_at} exact />],
+              ['Id', <Id key="i" of={document.id} />],
+            ]}
+          />
+        </Card>
+        <Card title="Attempts" flush>
+          {attempts.length === 0 ? (
+            <Empty title="Not claimed yet">An executor claims it, pays it and reports the result.</Empty>
+          ) : (
+            <Table
+              caption="Attempts"
+              items={attempts}
+              keyOf={({ attempt }) => String(attempt)}
+              columns={[
+                { name: 'Attempt', isNumber: true, show: ({ attempt }: DeliveryAttempt) => attempt },
+                { name: 'Executor', show: ({ executor }: DeliveryAttempt) => executor },
+                {
+                  name: 'Outcome',
+                  show: ({ outcome }: DeliveryAttempt) => (outcome === undefined ? 'not known yet' : words(outcome)),
+                },
+                { name: 'Detail', isWide: true, show: ({ detail }: DeliveryAttempt) => detail ?? '' },
+                { name: 'Started', show: ({ started_at }: DeliveryAttempt) => <Time at={started_at} exact /> },
+                { name: 'Ended', show: ({ ended_at }: DeliveryAttempt) => <Time at={ended_at} exact /> },
+              ]}
+            />
+          )}
+        </Card>
+        <AuditCard subject={id} />
+      </div>
+    </>
+  )
+}
+
+function DeliveryActions({ delivery, reload }: { readonly delivery: DeliveryDocument; readonly reload: () => void }) {
+  const { id, status, amount, asset, attempt, destination } = delivery
+  const isFailed = status === 'FAILED'
+  const settle = () =>
+    ask<DeliveryDocument>({
+      title: `Settle ${grouped(amount)} ${asset}?`,
+      consequence: (
+        <>
+          <p>
+            You report that {grouped(amount)} {asset} were paid to {destinationText(destination)}. The customer sees the
+            payment as completed. This cannot be undone.
+          </p>
+          {isFailed && (
+            <p>
+              The delivery is FAILED and its money was given back: settling it takes the money from the profile again.
+            </p>
+          )}
+        </>
+      ),
+      confirm: 'Settle',
+      fourEyes: 'settlements',
+      fields: [
+        {
+          name: 'reference',
+          label: 'Reference of the payment',
+          hint: 'transaction hash or the id at the bank; one per delivery',
+        },
+        { name: 'fee', label: `Fee in ${asset}`, isOptional: true, hint: 'what the payment cost' },
+      ],
+      run: ({ reference, fee }) =>
+        call('POST', `/deliveries/${id}/settle`, {
+          reference: String(reference).trim(),
+          attempt,
+          ...(fee === '' ? {} : { fee: String(fee).trim() }),
+          ...(isFailed ? { late: true } : {}),
+        }),
+      done: () => {
+        reload()
+        return 'The delivery is settled'
+      },
+    })
+  const fail = () =>
+    ask<DeliveryDocument>({
+      title: `Fail ${grouped(amount)} ${asset}?`,
+      consequence: (
+        <p>
+          You report that it was not paid and will not be. The money returns to the profile: be certain, or it can be
+          spent twice.
+        </p>
+      ),
+      confirm: 'Fail',
+      isDangerous: true,
+      fourEyes: 'settlements',
+      fields: [{ name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }],
+      run: ({ reason }) => call('POST', `/deliveries/${id}/fail`, { reason, attempt }),
+      done: () => {
+        reload()
+        return 'The delivery has failed, the money is back'
+      },
+    })
+  return (
+    <>
+      {!isFailed && status !== 'SETTLED' && can('POST /deliveries/:id/fail') && (
+        <button type="button" onClick={fail}>
+          Fail
+        </button>
+      )}
+      {status !== 'SETTLED' && can('POST /deliveries/:id/settle') && (
+        <button type="button" class={isFailed ? '' : 'primary'} onClick={settle}>
+          {isFailed ? 'Settle late' : 'Settle'}
+        </button>
+      )}
+    </>
+  )
+}

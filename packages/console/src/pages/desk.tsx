@@ -1,0 +1,126 @@
+/** The desk: the operator's own position in each asset, and the trade that closes it. */
+import { useGet } from '../base/resource.ts'
+import { CsvOfRows } from '../ui/csv-button.tsx'
+import { Amount, Badge, Card, Empty, Loading, ProblemNote, Time } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import { MoneyFrame } from './money.tsx'
+
+interface DeskItem {
+  readonly asset: string
+  readonly position: string
+  readonly limit?: string
+  readonly committed: string
+  readonly in_transit: string
+  readonly receivable: string
+  readonly hedge?: { readonly side: 'BUY' | 'SELL'; readonly amount: string }
+}
+
+interface LedgerState {
+  readonly compared_at?: string
+  readonly balances: number
+  readonly differences: readonly {
+    readonly account: string
+    readonly asset: string
+    readonly kept: string
+    readonly recomputed: string
+  }[]
+}
+
+const REFRESH_MILLISECONDS = 10_000
+
+export function DeskPage() {
+  const desk = useGet<{ items: readonly DeskItem[] }>('/desk', undefined, REFRESH_MILLISECONDS)
+  const ledger = useGet<LedgerState>('/ledger', undefined, REFRESH_MILLISECONDS)
+  const items = desk.document?.items
+  return (
+    <MoneyFrame actions={<CsvOfRows items={items ?? []} name="desk" columns={DESK_CSV} />}>
+      <div class="stack">
+        {desk.problem !== undefined && <ProblemNote problem={desk.problem} retry={desk.reload} />}
+        {items === undefined && desk.problem === undefined && <Loading />}
+        <Card title="Positions" note="counterparty of all conversions" flush>
+          {items?.length === 0 && (
+            <Empty icon="money" title="No asset is configured">
+              Name them in the setting <code>assets</code>.
+            </Empty>
+          )}
+          {items !== undefined && items.length > 0 && (
+            <Table
+              caption="Positions of the desk"
+              items={items}
+              keyOf={({ asset }) => asset}
+              columns={[
+                { name: 'Asset', show: ({ asset }) => asset },
+                { name: 'Position', isNumber: true, show: ({ position }) => <Amount of={position} /> },
+                {
+                  name: 'Closed by',
+                  show: ({ hedge, asset }) =>
+                    hedge === undefined ? (
+                      <span class="quiet">nothing to do</span>
+                    ) : (
+                      <span>
+                        {hedge.side === 'BUY' ? 'buy' : 'sell'} <Amount of={hedge.amount} asset={asset} />
+                      </span>
+                    ),
+                },
+                {
+                  name: 'Limit',
+                  isNumber: true,
+                  show: ({ limit }) => (limit === undefined ? <span class="quiet">none</span> : <Amount of={limit} />),
+                },
+                { name: 'Will receive', isNumber: true, show: ({ committed }) => <Amount of={committed} /> },
+                { name: 'Customers in transit', isNumber: true, show: ({ in_transit }) => <Amount of={in_transit} /> },
+                { name: 'Owed by customers', isNumber: true, show: ({ receivable }) => <Amount of={receivable} /> },
+              ]}
+            />
+          )}
+        </Card>
+        {ledger.document !== undefined && <LedgerCard ledger={ledger.document} />}
+      </div>
+    </MoneyFrame>
+  )
+}
+
+function LedgerCard({ ledger: { compared_at, balances, differences } }: { readonly ledger: LedgerState }) {
+  const isEqual = differences.length === 0
+  return (
+    <Card
+      title="Ledger"
+      note={`${balances} balances are compared with their postings all the time`}
+      flush={!isEqual}
+      actions={<Badge tone={isEqual ? 'good' : 'bad'}>{isEqual ? 'All equal' : `${differences.length} differ`}</Badge>}
+    >
+      {isEqual ? (
+        <p class="quiet">
+          {compared_at === undefined ? (
+            'The first comparison is running.'
+          ) : (
+            <>
+              Last complete comparison <Time at={compared_at} />.
+            </>
+          )}
+        </p>
+      ) : (
+        <Table
+          caption="Differences of the ledger"
+          items={differences}
+          keyOf={({ account, asset }) => account + asset}
+          columns={[
+            { name: 'Account', show: ({ account }) => account },
+            { name: 'Asset', show: ({ asset }) => asset },
+            { name: 'Balance', isNumber: true, show: ({ kept }) => <Amount of={kept} /> },
+            { name: 'Sum of postings', isNumber: true, show: ({ recomputed }) => <Amount of={recomputed} /> },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+const DESK_CSV = [
+  ...(['asset', 'position', 'limit', 'committed', 'in_transit', 'receivable'] as const).map((name) => ({
+    name,
+    text: (item: DeskItem) => item[name],
+  })),
+  { name: 'hedge_side', text: ({ hedge }: DeskItem) => hedge?.side },
+  { name: 'hedge_amount', text: ({ hedge }: DeskItem) => hedge?.amount },
+]

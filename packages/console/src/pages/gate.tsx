@@ -1,0 +1,32 @@
+/** The frame of login and setup. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+export function Gate({
+  title,
+  isOverlay = false,
+  children,
+}: {
+  readonly title: string
+  readonly isOverlay?: boolean
+  readonly children: ComponentChildren
+}) {
+  const content = (
+    <div class="gate-card">
+      <p class="gate-brand">Tidegate</p>
+      <h1>{title}</h1>
+      {children}
+    </div>
+  )
+  return isOverlay ? <GateDialog>{content}</GateDialog> : <main class="gate">{content}</main>
+}
+
+function GateDialog({ children }: { readonly children: ComponentChildren }) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => element.current?.showModal(), [])
+  return (
+    <dialog ref={element} class="gate-dialog" aria-label="Log in again" onCancel={(event) => event.preventDefault()}>
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,101 @@
+/** One market: price, depth, ladder, tape, and its sources. */
+import { plural } from '../base/format.ts'
+import { useGet } from '../base/resource.ts'
+import { DepthChart, PriceChart } from '../charts/lazy.tsx'
+import { Ladder } from '../live/ladder.tsx'
+import { Tape } from '../live/tape.tsx'
+import { Badge, Card, Empty, Facts, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import type { MarketDocument, SourceDocument } from './documents.ts'
+import { FeedState } from './markets.tsx'
+
+const REFRESH_MILLISECONDS = 2_000
+
+export function MarketPage({ symbol }: { readonly symbol: string }) {
+  const markets = useGet<{ items: readonly MarketDocument[] }>('/markets', undefined, REFRESH_MILLISECONDS)
+  const market = markets.document?.items.find((each) => each.symbol === symbol)
+  if (markets.document !== undefined && market === undefined) {
+    return (
+      <Empty icon="markets" title={`There is no market ${symbol}`}>
+        Markets: {markets.document.items.map((each) => each.symbol).join(', ') || 'none is configured'}.
+      </Empty>
+    )
+  }
+  return (
+    <>
+      <PageHead title={symbol} back={{ path: '/markets', label: 'Markets' }} lead={<MarketLead market={market} />}>
+        <FeedState symbol={symbol} />
+      </PageHead>
+      {markets.problem !== undefined && <ProblemNote problem={markets.problem} retry={markets.reload} />}
+      <div class="market">
+        <Card title="Book" className="market-book">
+          <Ladder symbol={symbol} rows={16} />
+        </Card>
+        <div class="stack market-charts">
+          <Card title="Price" note="middle of the book since this page was opened">
+            <PriceChart symbol={symbol} />
+          </Card>
+          <Card title="Depth" note="the sum up to each price">
+            <DepthChart symbol={symbol} />
+          </Card>
+        </div>
+        <Card title="Executions" className="market-tape">
+          <Tape symbol={symbol} rows={34} />
+        </Card>
+      </div>
+      {market !== undefined && <Sources market={market} />}
+    </>
+  )
+}
+
+function MarketLead({ market }: { readonly market: MarketDocument | undefined }) {
+  if (market === undefined) return null
+  const { depth, subscribers, bid_levels, ask_levels } = market
+  const published = depth === 0 ? 'all levels published' : `${depth} levels per side published`
+  return (
+    <>
+      {published}, {bid_levels} bids and {ask_levels} asks, {plural(subscribers, 'subscriber')}
+    </>
+  )
+}
+
+function Sources({ market }: { readonly market: MarketDocument }) {
+  const { source_states, live, reason, stale_since, version, committed_at } = market
+  return (
+    <div class="stack below">
+      {!live && (
+        <Card title="This market has no live source">
+          <Facts
+            rows={[
+              ['Reason', reason],
+              ['Since', <Time key="since" at={stale_since} />],
+              ['What customers see', 'The last book is withdrawn; the heartbeat reports live: false.'],
+            ]}
+          />
+        </Card>
+      )}
+      <Card title="Sources" flush note={`version ${version}, last change `} actions={<Time at={committed_at} />}>
+        <Table
+          caption={`Sources of ${market.symbol}`}
+          items={source_states}
+          keyOf={({ source }) => source}
+          columns={[
+            { name: 'Source', show: ({ source }: SourceDocument) => <span class="mono">{source}</span> },
+            {
+              name: 'State',
+              show: (source: SourceDocument) => (
+                <Badge tone={source.live ? 'good' : 'bad'}>{source.live ? 'In the book' : 'Not in the book'}</Badge>
+              ),
+            },
+            { name: 'Since', show: ({ since }: SourceDocument) => <Time at={since} /> },
+            {
+              name: 'Notes',
+              isWide: true,
+              show: (source: SourceDocument) => [source.reason, ...source.notices].filter(Boolean).join('; '),
+            },
+          ]}
+        />
+      </Card>
+    </div>
+  )
+}

@@ -1,0 +1,111 @@
+/** All markets in a table, and the live ladders of up to three of them side by side. */
+import { useGet } from '../base/resource.ts'
+import { href, location, setQuery } from '../base/router.ts'
+import { Ladder } from '../live/ladder.tsx'
+import { useFeedValue } from '../live/use-feed.ts'
+import { Badge, Card, Empty, Loading, PageHead, ProblemNote } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import type { MarketDocument } from './documents.ts'
+import { MARKET_COLUMNS } from './overview.tsx'
+
+const REFRESH_MILLISECONDS = 3_000
+const LADDERS_MAX = 3
+
+export function MarketsPage() {
+  const markets = useGet<{ items: readonly MarketDocument[] }>('/markets', undefined, REFRESH_MILLISECONDS)
+  const items = markets.document?.items
+  const chosen = chosenOf(items)
+  return (
+    <>
+      <PageHead title="Markets" lead="The books as customers see them, live." />
+      <div class="stack">
+        {markets.problem !== undefined && <ProblemNote problem={markets.problem} retry={markets.reload} />}
+        {items === undefined && markets.problem === undefined && <Loading />}
+        {items?.length === 0 && (
+          <Empty icon="markets" title="No market is configured">
+            Name markets and their sources in the setting <code>markets</code>; a reload (SIGHUP) adds them without a
+            restart.
+          </Empty>
+        )}
+        {items !== undefined && items.length > 0 && (
+          <>
+            <div class="choices" role="group" aria-label="Ladders to show">
+              {items.map(({ symbol }) => {
+                const isChosen = chosen.includes(symbol)
+                return (
+                  <button
+                    key={symbol}
+                    type="button"
+                    aria-pressed={isChosen}
+                    disabled={!isChosen && chosen.length >= LADDERS_MAX}
+                    onClick={() => choose(chosen, symbol)}
+                  >
+                    {symbol}
+                  </button>
+                )
+              })}
+            </div>
+            <div class="ladders">
+              {chosen.map((symbol) => (
+                <LadderCard key={symbol} symbol={symbol} />
+              ))}
+            </div>
+            <Card title="All markets" flush>
+              <Table
+                caption="All markets"
+                items={items}
+                keyOf={({ symbol }) => symbol}
+                pathOf={({ symbol }) => `/markets/${symbol}`}
+                columns={MARKET_COLUMNS}
+              />
+            </Card>
+          </>
+        )}
+      </div>
+    </>
+  )
+}
+
+/** From the address; otherwise the first ones. */
+function chosenOf(items: readonly MarketDocument[] | undefined): readonly string[] {
+  const known = items?.map(({ symbol }) => symbol) ?? []
+  const given = location.value.query.get('show')
+  if (given === null) return known.slice(0, LADDERS_MAX)
+  return given
+    .split(',')
+    .filter((symbol) => known.includes(symbol))
+    .slice(0, LADDERS_MAX)
+}
+
+function choose(chosen: readonly string[], symbol: string): void {
+  const next = chosen.includes(symbol) ? chosen.filter((each) => each !== symbol) : [...chosen, symbol]
+  setQuery({ show: next.length === 0 ? '-' : next.join(',') })
+}
+
+function LadderCard({ symbol }: { readonly symbol: string }) {
+  return (
+    <Card
+      title={
+        <a class="row-link" href={href(`/markets/${symbol}`)}>
+          {symbol}
+        </a>
+      }
+      actions={<FeedState symbol={symbol} />}
+    >
+      <Ladder symbol={symbol} />
+    </Card>
+  )
+}
+
+const STATE_TONES = { live: 'good', stale: 'bad', resyncing: 'warn', connecting: 'info' } as const
+const STATE_TEXTS = { live: 'Live', stale: 'No live source', resyncing: 'Resyncing', connecting: 'Connecting' } as const
+
+export function FeedState({ symbol }: { readonly symbol: string }) {
+  const status = useFeedValue(symbol, (feed) => feed.status)
+  const reason = useFeedValue(symbol, (feed) => feed.reason)
+  return (
+    <span title={reason}>
+      <Badge tone={STATE_TONES[status]}>{STATE_TEXTS[status]}</Badge>
+    </span>
+  )
+}

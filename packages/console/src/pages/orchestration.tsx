@@ -1,0 +1,214 @@
+/** One orchestration: amounts, price with its evidence, why it waits, and the actions on it. */
+import { call } from '../base/api.ts'
+import { words } from '../base/format.ts'
+import { useGet } from '../base/resource.ts'
+import { href } from '../base/router.ts'
+import { can } from '../base/session.ts'
+import { ask } from '../ui/action-dialog.tsx'
+import { Customer } from '../ui/customer.tsx'
+import { Amount, Badge, Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+import { AuditCard } from './audit.tsx'
+import type { OrchestrationDocument } from './money-documents.ts'
+import { destinationText } from './rule-text.ts'
+
+interface PriceDocument {
+  readonly price?: string
+  readonly price_source?: string
+  readonly evidence: unknown
+  readonly explanation: {
+    readonly adds_up: boolean
+    readonly steps: readonly string[]
+    readonly differences: readonly { readonly value: string; readonly stored: string; readonly recomputed: string }[]
+  }
+}
+
+export function OrchestrationPage({ id }: { readonly id: string }) {
+  const { document, problem, reload } = useGet<OrchestrationDocument>(`/orchestrations/${id}`)
+  if (document === undefined)
+    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+  const { source_amount, source_asset, destination_amount, destination_asset, customer_id, waiting_for } = document
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            <Amount of={source_amount} asset={source_asset} /> →{' '}
+            {destination_amount === undefined ? (
+              destination_asset
+            ) : (
+              <Amount of={destination_amount} asset={destination_asset} />
+            )}
+          </>
+        }
+        back={{ path: '/money/orchestrations', label: 'Orchestrations' }}
+        lead={
+          <>
+            Orchestration of <Customer id={customer_id} />
+          </>
+        }
+      >
+        <OrchestrationActions orchestration={document} reload={reload} />
+      </PageHead>
+      <div class="stack">
+        {waiting_for !== undefined && (
+          <p class="notice">
+            Waits for {words(waiting_for).toLowerCase()} since <Time at={document.waiting_since} />
+            {document.waiting_detail === undefined ? '' : `: ${document.waiting_detail}`}. It expires at{' '}
+            <Time at={document.expires_at} exact />.
+          </p>
+        )}
+        <Card>
+          <Facts
+            rows={[
+              ['Status', <Status key="s" of={document.status} />],
+              [
+                'Why it failed',
+                document.fail_reason === undefined
+                  ? undefined
+                  : `${words(document.fail_reason.code)}: ${document.fail_reason.detail}`,
+              ],
+              ['Sent to', destinationText(document.destination)],
+              ['Price', document.price === undefined ? undefined : `${document.price} (${document.price_source})`],
+              [
+                'Fee',
+                document.receipt === undefined ? undefined : (
+                  <Amount key="f" of={document.receipt.fee_amount} asset={source_asset} />
+                ),
+              ],
+              [
+                'Deposit',
+                document.deposit_id === undefined ? undefined : (
+                  <Id key="d" of={document.deposit_id} to={`/money/deposits/${document.deposit_id}`} />
+                ),
+              ],
+              [
+                'Rule',
+                document.orchestration_rule_id === undefined ? undefined : (
+                  <Id
+                    key="r"
+                    of={document.orchestration_rule_id}
+                    to={`/review/rules/${document.orchestration_rule_id}`}
+                  />
+                ),
+              ],
+              [
+                'Retry of',
+                document.retry_of === undefined ? undefined : (
+                  <Id key="y" of={document.retry_of} to={`/money/orchestrations/${document.retry_of}`} />
+                ),
+              ],
+              ['Profile', <Id key="p" of={document.profile_id} to={`/money/profiles/${document.profile_id}`} />],
+              ['Reference of the customer', document.ref_id],
+              ['Created', <Time key="c" at={document.created_at} exact />],
+              ['Id', <Id key="i" of={document.id} />],
+            ]}
+          />
+          <p class="below">
+            <a href={href(`/money/deliveries?orchestration=${id}`)}>Its delivery</a>
+          </p>
+        </Card>
+        {document.destination_amount !== undefined && can('GET /orchestrations/:id/price') && <PriceCard id={id} />}
+        <AuditCard subject={id} />
+      </div>
+    </>
+  )
+}
+
+function PriceCard({ id }: { readonly id: string }) {
+  const { document, problem } = useGet<PriceDocument>(`/orchestrations/${id}/price`)
+  if (problem !== undefined) return <ProblemNote problem={problem} />
+  if (document === undefined) return <Loading />
+  const { explanation, evidence } = document
+  return (
+    <Card
+      title="How the price came about"
+      note="recomputed from the stored evidence"
+      actions={
+        <Badge tone={explanation.adds_up ? 'good' : 'bad'}>
+          {explanation.adds_up ? 'Every value adds up' : 'Values differ'}
+        </Badge>
+      }
+    >
+      <ol class="steps">
+        {explanation.steps.map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+        {explanation.differences.map(({ value, stored, recomputed }) => (
+          <li key={value} class="difference">
+            {value}: stored {stored}, recomputed {recomputed}
+          </li>
+        ))}
+      </ol>
+      <details>
+        <summary>Evidence</summary>
+        <Json value={evidence} />
+      </details>
+    </Card>
+  )
+}
+
+function OrchestrationActions({
+  orchestration,
+  reload,
+}: {
+  readonly orchestration: OrchestrationDocument
+  readonly reload: () => void
+}) {
+  const { id, status, waiting_for } = orchestration
+  const act = (name: string, path: string, consequence: string, isDangerous = false) =>
+    ask({
+      title: `${name} this orchestration?`,
+      consequence: <p>{consequence}</p>,
+      confirm: name,
+      isDangerous,
+      ...(path === 'reject'
+        ? { fields: [{ name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }] as const }
+        : {}),
+      run: (values) => call('POST', `/orchestrations/${id}/${path}`, path === 'reject' ? values : {}),
+      done: () => {
+        reload()
+        return `${name}: done`
+      },
+    })
+  const offers = (path: string, isPossible: boolean) => isPossible && can(`POST /orchestrations/:id/${path}`)
+  return (
+    <>
+      {offers('reject', waiting_for !== undefined) && (
+        <button
+          type="button"
+          onClick={() =>
+            act('Reject', 'reject', 'It fails, and the money returns to the balance of the profile.', true)
+          }
+        >
+          Reject
+        </button>
+      )}
+      {offers('release', waiting_for === 'HOLD') && (
+        <button
+          type="button"
+          class="primary"
+          onClick={() =>
+            act('Release', 'release', 'It continues at once: it is converted at the present price and delivered.')
+          }
+        >
+          Release
+        </button>
+      )}
+      {offers('retry', status === 'FAILED') && (
+        <button
+          type="button"
+          class="primary"
+          onClick={() =>
+            act(
+              'Retry',
+              'retry',
+              'A new orchestration with the same terms starts from the balance of the profile, at the present price.',
+            )
+          }
+        >
+          Retry
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,200 @@
+/** Balances of a profile, and its statement of a period. */
+import { useState } from 'preact/hooks'
+import { get, Problem } from '../base/api.ts'
+import { useGet } from '../base/resource.ts'
+import { navigate } from '../base/router.ts'
+import { CsvOfRows } from '../ui/csv-button.tsx'
+import { Amount, Card, Empty, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import { MoneyFrame } from './money.tsx'
+
+interface Balance {
+  readonly asset: string
+  readonly available: string
+  readonly in_transit: string
+  readonly held: string
+  readonly receivable: string
+}
+
+interface StatementLine {
+  readonly posting_id: string
+  readonly group_id: string
+  readonly effective_at: string
+  readonly debit: string
+  readonly credit: string
+  readonly amount: string
+  readonly change: string
+  readonly balance: string
+}
+
+interface Statement {
+  readonly from: string
+  readonly to: string
+  readonly assets: readonly {
+    readonly asset: string
+    readonly opening: { readonly balance: string }
+    readonly closing: { readonly balance: string }
+    readonly lines: readonly StatementLine[]
+  }[]
+}
+
+const ID = /^[0-9a-f-]{36}$/i
+
+/** Opens a profile by its id. */
+export function BalancesPage() {
+  const [text, setText] = useState('')
+  const open = (event: Event) => {
+    event.preventDefault()
+    navigate(`/money/profiles/${text.trim().toLowerCase()}`)
+  }
+  return (
+    <MoneyFrame>
+      <Card title="Balances and statement of a profile">
+        <form class="filters" onSubmit={open}>
+          <label class="filter grow">
+            <span>Id of the profile</span>
+            <input
+              value={text}
+              pattern={`\\s*${ID.source.slice(1, -1)}\\s*`}
+              required
+              spellcheck={false}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </label>
+          <button type="submit">Open</button>
+        </form>
+        <p class="quiet">The page of a customer lists its profiles.</p>
+      </Card>
+    </MoneyFrame>
+  )
+}
+
+export function ProfilePage({ id }: { readonly id: string }) {
+  const { document, problem, reload } = useGet<{ items: readonly Balance[] }>(`/profiles/${id}/balances`)
+  if (document === undefined)
+    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+  const { items } = document
+  const hasDebt = items.some(({ receivable }) => receivable !== '0')
+  return (
+    <>
+      <PageHead title="Profile" back={{ path: '/money/balances', label: 'Balances' }} lead={<Id of={id} />} />
+      <div class="stack">
+        <Card
+          title="Balances"
+          flush
+          actions={<CsvOfRows items={items} name={`balances-${id}`} columns={BALANCE_CSV} />}
+        >
+          {items.length === 0 ? (
+            <Empty icon="money" title="This profile never had money">
+              Deposits to its addresses and memos appear here.
+            </Empty>
+          ) : (
+            <Table
+              caption="Balances"
+              items={items}
+              keyOf={({ asset }) => asset}
+              columns={[
+                { name: 'Asset', show: ({ asset }) => asset },
+                { name: 'Available', isNumber: true, show: ({ available }) => <Amount of={available} /> },
+                { name: 'In transit', isNumber: true, show: ({ in_transit }) => <Amount of={in_transit} /> },
+                { name: 'Held', isNumber: true, show: ({ held }) => <Amount of={held} /> },
+                ...(hasDebt
+                  ? [{ name: 'Owed', isNumber: true, show: ({ receivable }: Balance) => <Amount of={receivable} /> }]
+                  : []),
+              ]}
+            />
+          )}
+        </Card>
+        <StatementCard id={id} />
+      </div>
+    </>
+  )
+}
+
+const BALANCE_CSV = (['asset', 'available', 'in_transit', 'held', 'receivable'] as const).map((name) => ({
+  name,
+  text: (balance: Balance) => balance[name],
+}))
+
+/** The first day of this month, and the day after today. */
+function defaultPeriod(): { from: string; to: string } {
+  const now = new Date()
+  const dayText = (time: number) => new Date(time).toISOString().slice(0, 10)
+  return {
+    from: dayText(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)),
+    to: dayText(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1)),
+  }
+}
+
+function StatementCard({ id }: { readonly id: string }) {
+  const [period, setPeriod] = useState(defaultPeriod)
+  const [statement, setStatement] = useState<Statement>()
+  const [problem, setProblem] = useState<Problem>()
+  const load = async (event: Event) => {
+    event.preventDefault()
+    setProblem(undefined)
+    try {
+      const query = { from: `${period.from}T00:00:00Z`, to: `${period.to}T00:00:00Z` }
+      setStatement(await get<Statement>(`/profiles/${id}/statement`, query))
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      setProblem(error)
+    }
+  }
+  const rows = statement?.assets.flatMap(({ asset, lines }) => lines.map((line) => ({ asset, ...line }))) ?? []
+  return (
+    <Card
+      title="Statement"
+      note="UTC; the last day is not included"
+      flush
+      actions={<CsvOfRows items={rows} name={`statement-${id}-${period.from}-${period.to}`} columns={STATEMENT_CSV} />}
+    >
+      <form class="filters padded" onSubmit={(event) => void load(event)}>
+        {(['from', 'to'] as const).map((name) => (
+          <label class="filter" key={name}>
+            <span>{name === 'from' ? 'From' : 'Until'}</span>
+            <input
+              type="date"
+              required
+              value={period[name]}
+              onInput={(event) => setPeriod({ ...period, [name]: event.currentTarget.value })}
+            />
+          </label>
+        ))}
+        <button type="submit">Show</button>
+      </form>
+      {problem !== undefined && <ProblemNote problem={problem} />}
+      {statement?.assets.length === 0 && <Empty title="Nothing happened in this period" />}
+      {statement?.assets.map(({ asset, opening, closing, lines }) => (
+        <section key={asset} class="statement">
+          <h3>
+            {asset}{' '}
+            <span class="quiet num">
+              from {opening.balance} to {closing.balance}
+            </span>
+          </h3>
+          <Table
+            caption={`Statement of ${asset}`}
+            items={lines}
+            keyOf={({ posting_id }) => posting_id}
+            columns={[
+              { name: 'Time', show: ({ effective_at }) => <Time at={effective_at} exact /> },
+              {
+                name: 'Movement',
+                show: ({ debit, credit }) => `${debit.replace('_', ' ')} → ${credit.replace('_', ' ')}`,
+              },
+              { name: 'Amount', isNumber: true, show: ({ amount }) => <Amount of={amount} /> },
+              { name: 'Change', isNumber: true, show: ({ change }) => <Amount of={change} /> },
+              { name: 'Balance', isNumber: true, show: ({ balance }) => <Amount of={balance} /> },
+              { name: 'Record', show: ({ group_id }) => <Id of={group_id} /> },
+            ]}
+          />
+        </section>
+      ))}
+    </Card>
+  )
+}
+
+const STATEMENT_CSV = (
+  ['asset', 'posting_id', 'effective_at', 'group_id', 'debit', 'credit', 'amount', 'change', 'balance'] as const
+).map((name) => ({ name, text: (line: StatementLine & { readonly asset: string }) => line[name] }))

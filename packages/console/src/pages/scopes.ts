@@ -1,0 +1,16 @@
+/** The scopes that clients can hold, with what they permit; the service refuses those that it does not serve. */
+export const SCOPES: Readonly<Record<string, string>> = {
+  'exchange:read_aggregated_marketdata_stream': 'read the stream',
+  'exchange:publish_marketdata': 'publish books',
+  'orchestration:read_orchestration_rule': 'read rules',
+  'orchestration:write_orchestration_rule': 'create and delete rules',
+  'orchestration:read_orchestration': 'read orchestrations',
+  'orchestration:write_orchestration': 'start orchestrations',
+  'identity:read_account': 'read accounts',
+  'identity:write_account': 'create and change accounts',
+  'transfer:read_deposit_address': 'read deposit addresses',
+  'transfer:write_deposit_address': 'create deposit addresses',
+  'transfer:read_transfer': 'read transfers',
+  'funding:read_profile': 'read profiles and balances',
+  'funding:write_sandbox_deposit': 'create deposits for testing',
+}

@@ -1,0 +1,171 @@
+/**
+ * The page of a one-time link: a name for the first administrator, a password, and the authenticator. The token is in the
+ * fragment of the address, which browsers do not send; it is removed from the address as soon as it was read.
+ */
+import { signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+import { call, Problem } from '../base/api.ts'
+import { useResource } from '../base/resource.ts'
+import { openSession, type Session } from '../base/session.ts'
+import { Loading, ProblemNote } from '../ui/parts.tsx'
+import { QrCode } from '../ui/qr-code.tsx'
+import { Gate } from './gate.tsx'
+
+interface Link {
+  readonly name?: string
+  readonly role: string
+  readonly expires_at: string
+}
+
+interface Enrolment {
+  readonly name: string
+  readonly totp: { readonly secret: string; readonly uri: string }
+}
+
+function readToken(): string | undefined {
+  const token = /^#setup=([^&]+)/.exec(window.location.hash)?.[1]
+  if (token !== undefined) window.history.replaceState(null, '', window.location.pathname)
+  return token
+}
+
+export const setupToken = signal<string | undefined>(readToken())
+
+export function Setup({ token }: { readonly token: string }) {
+  const link = useResource(token, async () => (await call<Link>('POST', '/setup', { token })).document)
+  const [enrolment, setEnrolment] = useState<Enrolment>()
+  if (link.problem !== undefined) {
+    return (
+      <Gate title="This link cannot be used">
+        <ProblemNote problem={link.problem} />
+        <p class="quiet">Links are valid for 24 hours and once. An administrator can make a new one.</p>
+        <button type="button" onClick={() => (setupToken.value = undefined)}>
+          To the login
+        </button>
+      </Gate>
+    )
+  }
+  if (link.document === undefined) return <Loading />
+  return enrolment === undefined ? (
+    <PasswordStep token={token} link={link.document} done={setEnrolment} />
+  ) : (
+    <CodeStep token={token} enrolment={enrolment} />
+  )
+}
+
+const PASSWORD_CHARACTERS_MIN = 12
+
+function PasswordStep({
+  token,
+  link,
+  done,
+}: {
+  readonly token: string
+  readonly link: Link
+  readonly done: (enrolment: Enrolment) => void
+}) {
+  const [problem, setProblem] = useState<Problem>()
+  const [hint, setHint] = useState<string>()
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget as HTMLFormElement)
+    const password = String(form.get('password'))
+    if (password !== form.get('again')) return setHint('The two passwords are different.')
+    setHint(undefined)
+    setProblem(undefined)
+    try {
+      const body = { token, password, ...(link.name === undefined ? { name: String(form.get('name')).trim() } : {}) }
+      done((await call<Enrolment>('POST', '/setup', body)).document)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      setProblem(error)
+    }
+  }
+  return (
+    <Gate title={link.name === undefined ? 'The first administrator' : `Welcome, ${link.name}`}>
+      <p class="lead">
+        Your role is <strong>{link.role}</strong>. Choose a password; the next step adds your authenticator.
+      </p>
+      <form onSubmit={submit} class="gate-form">
+        {link.name === undefined && (
+          <label>
+            Name
+            <input
+              name="name"
+              autocomplete="username"
+              required
+              pattern="[a-z0-9][a-z0-9._@\-]{0,63}"
+              title="lower-case letters, digits, and . _ @ - after the first character"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+            <small>The audit trail names you by it. Lower-case letters, digits, and . _ @ -</small>
+          </label>
+        )}
+        <label>
+          Password
+          <input
+            name="password"
+            type="password"
+            autocomplete="new-password"
+            required
+            minLength={PASSWORD_CHARACTERS_MIN}
+            maxLength={200}
+          />
+          <small>At least {PASSWORD_CHARACTERS_MIN} characters</small>
+        </label>
+        <label>
+          Password again
+          <input name="again" type="password" autocomplete="new-password" required />
+        </label>
+        {hint !== undefined && <p class="problem-line">{hint}</p>}
+        {problem !== undefined && <ProblemNote problem={problem} />}
+        <button type="submit" class="primary">
+          Continue
+        </button>
+      </form>
+    </Gate>
+  )
+}
+
+function CodeStep({ token, enrolment }: { readonly token: string; readonly enrolment: Enrolment }) {
+  const [problem, setProblem] = useState<Problem>()
+  const { secret, uri } = enrolment.totp
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const totp = String(new FormData(event.currentTarget as HTMLFormElement).get('totp')).replaceAll(' ', '')
+    setProblem(undefined)
+    try {
+      const { document } = await call<Session>('POST', '/setup/confirm', { token, totp })
+      setupToken.value = undefined
+      openSession(document)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      setProblem(error)
+    }
+  }
+  return (
+    <Gate title="Your authenticator">
+      <p class="lead">Scan this code with an authenticator app, or type the secret into it.</p>
+      <QrCode text={uri} label="The secret of your authenticator as a QR code" />
+      <p class="secret mono">{secret.match(/.{1,4}/g)?.join(' ')}</p>
+      <form onSubmit={submit} class="gate-form">
+        <label>
+          The code that it shows now
+          <input
+            name="totp"
+            class="code"
+            inputMode="numeric"
+            autocomplete="one-time-code"
+            pattern="[0-9 ]{6,7}"
+            title="six digits"
+            required
+          />
+        </label>
+        {problem !== undefined && <ProblemNote problem={problem} />}
+        <button type="submit" class="primary">
+          Finish
+        </button>
+      </form>
+    </Gate>
+  )
+}

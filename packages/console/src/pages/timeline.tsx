@@ -1,0 +1,53 @@
+/** The history of a deposit as a line in time; each event can be opened for its values. */
+import { clockText, shortId } from '../base/format.ts'
+import { CsvOfRows } from '../ui/csv-button.tsx'
+import { Card, Json } from '../ui/parts.tsx'
+
+export interface TraceEntry {
+  readonly at: string
+  readonly kind: string
+  readonly text: string
+  readonly detail: Readonly<Record<string, unknown>>
+}
+
+const CSV = [
+  { name: 'at', text: ({ at }: TraceEntry) => at },
+  { name: 'kind', text: ({ kind }: TraceEntry) => kind },
+  { name: 'text', text: ({ text }: TraceEntry) => text },
+]
+
+/** Ids are whole in the values of the event. */
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
+
+const KIND_NAMES: Readonly<Record<string, string>> = { sighting: 'report', audit: 'action' }
+
+export function Timeline({ entries, name }: { readonly entries: readonly TraceEntry[]; readonly name: string }) {
+  const days = [...new Set(entries.map(({ at }) => at.slice(0, 10)))]
+  return (
+    <Card title="What happened" note="UTC" actions={<CsvOfRows items={entries} name={name} columns={CSV} />}>
+      {days.map((day) => (
+        <section key={day}>
+          <h3 class="day num">{day}</h3>
+          <ol class="timeline">
+            {entries
+              .filter(({ at }) => at.startsWith(day))
+              .map((entry, index) => (
+                <li key={index} class={entry.kind}>
+                  <time class="num quiet" dateTime={entry.at}>
+                    {clockText(entry.at)}
+                  </time>
+                  <details>
+                    <summary>
+                      {entry.text.replace(UUID, shortId)}
+                      <span class="kind">{KIND_NAMES[entry.kind] ?? entry.kind}</span>
+                    </summary>
+                    <Json value={entry.detail} />
+                  </details>
+                </li>
+              ))}
+          </ol>
+        </section>
+      ))}
+    </Card>
+  )
+}

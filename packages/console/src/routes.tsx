@@ -1,0 +1,78 @@
+/** The pages by their paths. */
+import type { JSX } from 'preact'
+import { AccountPage } from './pages/account.tsx'
+import { AuditPage } from './pages/audit.tsx'
+import { ChangeRequestPage } from './pages/change-request.tsx'
+import { ClientPage } from './pages/client.tsx'
+import { ControlsPage } from './pages/controls.tsx'
+import { CustomerPage } from './pages/customer.tsx'
+import { CustomersPage } from './pages/customers.tsx'
+import { DeliveryPage } from './pages/delivery.tsx'
+import { DepositPage } from './pages/deposit.tsx'
+import { DeskPage } from './pages/desk.tsx'
+import { MarketPage } from './pages/market.tsx'
+import { MarketsPage } from './pages/markets.tsx'
+import { DeliveriesPage, DepositsPage, OrchestrationsPage } from './pages/money.tsx'
+import { OrchestrationPage } from './pages/orchestration.tsx'
+import { OverviewPage } from './pages/overview.tsx'
+import { BalancesPage, ProfilePage } from './pages/profile.tsx'
+import { AccountsPage, AddressesPage, RequestsPage, RulesPage } from './pages/review.tsx'
+import { RulePage } from './pages/rule.tsx'
+import { Empty } from './ui/parts.tsx'
+
+interface PageContent {
+  readonly title: string
+  readonly content: JSX.Element
+}
+
+type Route = readonly [pattern: RegExp, page: (...parameters: string[]) => PageContent]
+
+/** The page of one record, by its id. */
+function record(folder: string, title: string, content: (id: string) => JSX.Element): Route {
+  return [new RegExp(`^/${folder}/([0-9A-Za-z-]{1,64})$`), (id = '') => ({ title, content: content(id) })]
+}
+
+const ROUTES: readonly Route[] = [
+  [/^\/$/, () => ({ title: 'Overview', content: <OverviewPage /> })],
+  [/^\/markets$/, () => ({ title: 'Markets', content: <MarketsPage /> })],
+  [
+    /^\/markets\/([A-Z0-9]{1,20})$/,
+    (symbol = '') => ({ title: symbol, content: <MarketPage key={symbol} symbol={symbol} /> }),
+  ],
+  [/^\/customers$/, () => ({ title: 'Customers', content: <CustomersPage /> })],
+  record('customers', 'Customer', (id) => <CustomerPage key={id} id={id} />),
+  record('clients', 'Client', (id) => <ClientPage key={id} id={id} />),
+  [/^\/review$/, () => ({ title: 'Accounts', content: <AccountsPage /> })],
+  [/^\/review\/rules$/, () => ({ title: 'Rules', content: <RulesPage /> })],
+  [/^\/review\/requests$/, () => ({ title: 'Four eyes', content: <RequestsPage /> })],
+  [/^\/review\/addresses$/, () => ({ title: 'Addresses', content: <AddressesPage /> })],
+  record('review/accounts', 'Account', (id) => <AccountPage key={id} id={id} />),
+  record('review/rules', 'Rule', (id) => <RulePage key={id} id={id} />),
+  record('review/requests', 'Request', (id) => <ChangeRequestPage key={id} id={id} />),
+  [/^\/money(?:\/deposits)?$/, () => ({ title: 'Deposits', content: <DepositsPage /> })],
+  [/^\/money\/orchestrations$/, () => ({ title: 'Orchestrations', content: <OrchestrationsPage /> })],
+  [/^\/money\/deliveries$/, () => ({ title: 'Deliveries', content: <DeliveriesPage /> })],
+  [/^\/money\/balances$/, () => ({ title: 'Balances', content: <BalancesPage /> })],
+  [/^\/money\/desk$/, () => ({ title: 'Desk', content: <DeskPage /> })],
+  [/^\/money\/controls$/, () => ({ title: 'Pause', content: <ControlsPage /> })],
+  record('money/deposits', 'Deposit', (id) => <DepositPage key={id} id={id} />),
+  record('money/orchestrations', 'Orchestration', (id) => <OrchestrationPage key={id} id={id} />),
+  record('money/deliveries', 'Delivery', (id) => <DeliveryPage key={id} id={id} />),
+  record('money/profiles', 'Profile', (id) => <ProfilePage key={id} id={id} />),
+  [/^\/audit$/, () => ({ title: 'Audit', content: <AuditPage /> })],
+]
+
+export function pageOf(path: string): PageContent {
+  for (const [pattern, page] of ROUTES) {
+    const match = pattern.exec(path)
+    if (match !== null) return page(...match.slice(1))
+  }
+  return {
+    title: 'Not found',
+    content: (
+      <Empty icon="search" title="There is no page at this address">
+        Choose one on the left, or press Ctrl K.
+      </Empty>
+    ),
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The command palette: pages, markets, customers by name, and records by id. What a person may not open is not offered.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { get, type Page } from '../base/api.ts'
+import { useResource } from '../base/resource.ts'
+import { navigate } from '../base/router.ts'
+import { can } from '../base/session.ts'
+import { Icon, type IconName } from '../ui/icons.tsx'
+import { PLACES } from './places.ts'
+
+interface Choice {
+  readonly path: string
+  readonly label: string
+  readonly note: string
+  readonly icon: IconName
+}
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+const CHOICES_MAX = 12
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** The kinds of records that an id can be of. */
+const RECORDS: readonly (readonly [path: string, noun: string, needs: string])[] = [
+  ['/money/deposits', 'Deposit', 'GET /deposits/:id'],
+  ['/money/orchestrations', 'Orchestration', 'GET /orchestrations/:id'],
+  ['/money/deliveries', 'Delivery', 'GET /deliveries/:id'],
+  ['/customers', 'Customer', 'GET /customers/:id'],
+  ['/review/accounts', 'Account', 'GET /accounts/:id'],
+  ['/review/rules', 'Rule', 'GET /rules/:id'],
+  ['/money/profiles', 'Profile', 'GET /profiles/:id/balances'],
+]
+
+export function Palette({ close }: { readonly close: () => void }) {
+  const element = useRef<HTMLDialogElement>(null)
+  const [text, setText] = useState('')
+  const [index, setIndex] = useState(0)
+  useEffect(() => element.current?.showModal(), [])
+  const known = useResource('palette', async (signal) => {
+    const [markets, customers] = await Promise.all([
+      get<{ items: { symbol: string }[] }>('/markets', {}, signal),
+      can('GET /customers') ? get<Page<Named>>('/customers', { limit: 1_000 }, signal) : { items: [] },
+    ])
+    return { markets: markets.items.map(({ symbol }) => symbol), customers: customers.items }
+  })
+  const choices = useMemo(() => choicesFor(text, known.document), [text, known.document])
+  const open = (choice: Choice | undefined) => {
+    if (choice === undefined) return
+    element.current?.close()
+    navigate(choice.path)
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowDown') setIndex(Math.min(index + 1, choices.length - 1))
+    else if (event.key === 'ArrowUp') setIndex(Math.max(index - 1, 0))
+    else if (event.key === 'Enter') open(choices[index])
+    else return
+    event.preventDefault()
+  }
+  return (
+    <dialog ref={element} class="palette" aria-label="Find or go to" onClose={close}>
+      <div class="palette-input">
+        <Icon name="search" />
+        <input
+          role="combobox"
+          aria-label="Find or go to"
+          aria-expanded="true"
+          aria-controls="palette-choices"
+          aria-activedescendant={choices.length > 0 ? `choice-${index}` : undefined}
+          placeholder="A page, a market, a customer, or an id"
+          value={text}
+          spellcheck={false}
+          onInput={(event) => {
+            setText(event.currentTarget.value)
+            setIndex(0)
+          }}
+          onKeyDown={onKey}
+        />
+        <kbd>Esc</kbd>
+      </div>
+      <ul id="palette-choices" role="listbox" aria-label="Choices">
+        {choices.map((choice, position) => (
+          <li
+            key={choice.path}
+            id={`choice-${position}`}
+            role="option"
+            aria-selected={position === index}
+            onClick={() => open(choice)}
+            onMouseMove={() => setIndex(position)}
+          >
+            <Icon name={choice.icon} />
+            <span>{choice.label}</span>
+            <span class="quiet">{choice.note}</span>
+          </li>
+        ))}
+      </ul>
+      {choices.length === 0 && <p class="quiet palette-none">Nothing has this name. An id has to be complete.</p>}
+    </dialog>
+  )
+}
+
+function choicesFor(
+  text: string,
+  known: { readonly markets: readonly string[]; readonly customers: readonly Named[] } | undefined,
+): readonly Choice[] {
+  const wanted = text.trim().toLowerCase()
+  if (ID.test(wanted)) {
+    return RECORDS.filter(([, , needs]) => can(needs)).map(([path, noun]) => ({
+      path: `${path}/${wanted}`,
+      label: `${noun} ${wanted.slice(0, 8)}…`,
+      note: 'by id',
+      icon: 'search' as const,
+    }))
+  }
+  const fits = (name: string) => name.toLowerCase().includes(wanted)
+  return [
+    ...PLACES.filter(({ label, words = '', needs }) => can(needs) && (fits(label) || fits(words))).map(
+      ({ path, label, icon, key }) => ({ path, label, icon, note: `g ${key}` }),
+    ),
+    ...(known?.markets ?? [])
+      .filter(fits)
+      .map((symbol) => ({ path: `/markets/${symbol}`, label: symbol, note: 'market', icon: 'markets' as const })),
+    ...(known?.customers ?? [])
+      .filter(({ name }) => wanted !== '' && fits(name))
+      .map(({ id, name }) => ({ path: `/customers/${id}`, label: name, note: 'customer', icon: 'customers' as const })),
+  ].slice(0, CHOICES_MAX)
+}

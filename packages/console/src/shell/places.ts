@@ -1,0 +1,47 @@
+/** The pages of the navigation and of the command palette, with the call that a person must be allowed to make. */
+import type { IconName } from '../ui/icons.tsx'
+
+export interface Place {
+  readonly path: string
+  readonly label: string
+  readonly icon: IconName
+  /** The key that opens it after `g`. */
+  readonly key: string
+  readonly needs: string
+  /** Other words that find it. */
+  readonly words?: string
+}
+
+export const PLACES: readonly Place[] = [
+  { path: '/', label: 'Overview', icon: 'overview', key: 'o', needs: 'GET /overview', words: 'home status health' },
+  { path: '/markets', label: 'Markets', icon: 'markets', key: 'm', needs: 'GET /markets', words: 'book ladder depth' },
+  {
+    path: '/customers',
+    label: 'Customers',
+    icon: 'customers',
+    key: 'c',
+    needs: 'GET /customers',
+    words: 'clients secrets',
+  },
+  {
+    path: '/review',
+    label: 'Review',
+    icon: 'review',
+    key: 'r',
+    needs: 'GET /accounts',
+    words: 'accounts rules approve',
+  },
+  {
+    path: '/money',
+    label: 'Money',
+    icon: 'money',
+    key: 'd',
+    needs: 'GET /deposits',
+    words: 'deposits deliveries pause',
+  },
+  { path: '/audit', label: 'Audit', icon: 'audit', key: 'a', needs: 'GET /audit', words: 'history who' },
+]
+
+export function isAt(place: Place, path: string): boolean {
+  return place.path === '/' ? path === '/' : path === place.path || path.startsWith(`${place.path}/`)
+}

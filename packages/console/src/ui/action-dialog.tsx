@@ -1,0 +1,207 @@
+/**
+ * The one dialog for actions: it states the consequence, asks for what the call needs, and stays open with everything that
+ * was typed when the service refuses. While four eyes are required, it says that a second person has to confirm.
+ */
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Answer, Problem } from '../base/api.ts'
+import { href } from '../base/router.ts'
+import { needsFourEyes } from '../base/session.ts'
+import { ProblemNote } from './parts.tsx'
+import { report } from './toast.tsx'
+
+export interface Field {
+  readonly name: string
+  readonly label: string
+  readonly kind?: 'text' | 'long' | 'select' | 'check' | 'checks'
+  readonly hint?: string
+  readonly initial?: string | boolean | readonly string[]
+  readonly isOptional?: boolean
+  readonly options?: readonly (readonly [value: string, text: string])[]
+}
+
+export type Values = Readonly<Record<string, string | boolean | readonly string[]>>
+
+export interface Action<Document> {
+  readonly title: string
+  /** What will happen, for the person who decides. */
+  readonly consequence: ComponentChildren
+  readonly confirm: string
+  readonly isDangerous?: boolean
+  readonly fields?: readonly Field[]
+  readonly fourEyes?: 'approvals' | 'settlements' | 'controls'
+  readonly run: (values: Values) => Promise<Answer<Document>>
+  /** Called after the call succeeded; a text is reported. */
+  readonly done: (document: Document) => string | undefined
+}
+
+const current = signal<Action<unknown> | undefined>(undefined)
+
+export function ask<Document>(action: Action<Document>): void {
+  current.value = action as Action<unknown>
+}
+
+export function ActionDialog() {
+  const action = current.value
+  return action === undefined ? null : <Dialog key={action.title} action={action} />
+}
+
+function initialValues(fields: readonly Field[]): Values {
+  return Object.fromEntries(
+    fields.map(({ name, kind, initial, options }) => [
+      name,
+      initial ??
+        (kind === 'check' ? false : kind === 'checks' ? [] : kind === 'select' ? (options?.[0]?.[0] ?? '') : ''),
+    ]),
+  )
+}
+
+function Dialog({ action }: { readonly action: Action<unknown> }) {
+  const { title, consequence, confirm, isDangerous, fields = [], fourEyes, run, done } = action
+  const element = useRef<HTMLDialogElement>(null)
+  const [values, setValues] = useState<Values>(() => initialValues(fields))
+  const [problem, setProblem] = useState<Problem>()
+  const [isRunning, setRunning] = useState(false)
+  const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
+  useEffect(() => element.current?.showModal(), [])
+  const close = () => {
+    current.value = undefined
+  }
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    setRunning(true)
+    setProblem(undefined)
+    try {
+      const { status, document } = await run(values)
+      close()
+      if (status === 202) {
+        report(
+          <>
+            Requested. <a href={href('/review/requests')}>A second person has to confirm it.</a>
+          </>,
+        )
+      }
+      const text = done(document)
+      if (text !== undefined && status !== 202) report(text)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      setProblem(error)
+      setRunning(false)
+    }
+  }
+  const faultOf = (name: string) =>
+    problem?.faults.find(({ pointer }) => pointer === `/${name}` || pointer?.startsWith(`/${name}/`))?.detail
+  return (
+    <dialog ref={element} class="action" aria-labelledby="action-title" onClose={close}>
+      <form onSubmit={submit}>
+        <h2 id="action-title">{title}</h2>
+        <div class="consequence">{consequence}</div>
+        {hasSecond && <p class="four-eyes">Four eyes: nothing changes until another person confirms this request.</p>}
+        {fields.map((field) => (
+          <FieldInput
+            key={field.name}
+            field={field}
+            value={values[field.name]}
+            fault={faultOf(field.name)}
+            change={(value) => setValues((before) => ({ ...before, [field.name]: value }))}
+          />
+        ))}
+        {problem !== undefined && <ProblemNote problem={problem} />}
+        <footer>
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class={isDangerous ? 'danger' : 'primary'} disabled={isRunning}>
+            {hasSecond ? `Request: ${confirm.toLowerCase()}` : confirm}
+          </button>
+        </footer>
+      </form>
+    </dialog>
+  )
+}
+
+function FieldInput({
+  field: { name, label, kind = 'text', hint, isOptional, options = [] },
+  value,
+  fault,
+  change,
+}: {
+  readonly field: Field
+  readonly value: Values[string] | undefined
+  readonly fault: string | undefined
+  readonly change: (value: Values[string]) => void
+}) {
+  const id = `field-${name}`
+  if (kind === 'check') {
+    return (
+      <label class="field check">
+        <input type="checkbox" checked={value === true} onChange={(event) => change(event.currentTarget.checked)} />
+        <span>
+          {label}
+          {hint !== undefined && <small>{hint}</small>}
+        </span>
+      </label>
+    )
+  }
+  if (kind === 'checks') {
+    const chosen = Array.isArray(value) ? value : []
+    return (
+      <fieldset class="field">
+        <legend>{label}</legend>
+        {hint !== undefined && <small>{hint}</small>}
+        {options.map(([option, text]) => (
+          <label key={option} class="check">
+            <input
+              type="checkbox"
+              checked={chosen.includes(option)}
+              onChange={(event) =>
+                change(event.currentTarget.checked ? [...chosen, option] : chosen.filter((each) => each !== option))
+              }
+            />
+            <span>{text}</span>
+          </label>
+        ))}
+        {fault !== undefined && <small class="fault">{fault}</small>}
+      </fieldset>
+    )
+  }
+  const shared = {
+    id,
+    name,
+    required: !isOptional,
+    'aria-describedby': `${id}-hint`,
+    'aria-invalid': fault !== undefined,
+  }
+  const text = typeof value === 'string' ? value : ''
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {isOptional && <span class="quiet"> (optional)</span>}
+      </label>
+      {kind === 'select' ? (
+        <select {...shared} value={text} onChange={(event) => change(event.currentTarget.value)}>
+          {options.map(([option, optionText]) => (
+            <option key={option} value={option}>
+              {optionText}
+            </option>
+          ))}
+        </select>
+      ) : kind === 'long' ? (
+        <textarea {...shared} rows={3} value={text} onInput={(event) => change(event.currentTarget.value)} />
+      ) : (
+        <input
+          {...shared}
+          value={text}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={(event) => change(event.currentTarget.value)}
+        />
+      )}
+      <small id={`${id}-hint`} class={fault === undefined ? '' : 'fault'}>
+        {fault ?? hint}
+      </small>
+    </div>
+  )
+}

@@ -1,0 +1,63 @@
+/** Filters of a list, kept in the address of the page, so that a filtered list can be shared and reloaded. */
+import { useEffect, useState } from 'preact/hooks'
+import { words } from '../base/format.ts'
+import { location, setQuery } from '../base/router.ts'
+
+export function filterOf(name: string): string {
+  return location.value.query.get(name) ?? ''
+}
+
+export function SelectFilter({
+  name,
+  label,
+  options,
+}: {
+  readonly name: string
+  readonly label: string
+  readonly options: readonly (string | readonly [value: string, text: string])[]
+}) {
+  return (
+    <label class="filter">
+      <span>{label}</span>
+      <select value={filterOf(name)} onChange={(event) => setQuery({ [name]: event.currentTarget.value })}>
+        <option value="">All</option>
+        {options.map((option) => {
+          const [value, text] = typeof option === 'string' ? [option, words(option)] : option
+          return (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          )
+        })}
+      </select>
+    </label>
+  )
+}
+
+/** Applied when the field is left or Enter is pressed. */
+export function TextFilter({
+  name,
+  label,
+  placeholder = '',
+}: {
+  readonly name: string
+  readonly label: string
+  readonly placeholder?: string
+}) {
+  const current = filterOf(name)
+  const [text, setText] = useState(current)
+  useEffect(() => setText(current), [current])
+  return (
+    <label class="filter">
+      <span>{label}</span>
+      <input
+        type="search"
+        value={text}
+        placeholder={placeholder}
+        spellcheck={false}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onChange={() => setQuery({ [name]: text.trim() })}
+      />
+    </label>
+  )
+}

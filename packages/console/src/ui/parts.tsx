@@ -1,0 +1,264 @@
+/** The small parts that pages are made of. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Problem } from '../base/api.ts'
+import { agoText, grouped, shortId, timeText, words } from '../base/format.ts'
+import { href } from '../base/router.ts'
+import { Icon, type IconName } from './icons.tsx'
+import { report } from './toast.tsx'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'quiet'
+
+interface WithChildren {
+  readonly children?: ComponentChildren
+}
+
+export function PageHead({
+  title,
+  lead,
+  back,
+  children,
+}: WithChildren & {
+  readonly title: ComponentChildren
+  readonly lead?: ComponentChildren
+  readonly back?: { readonly path: string; readonly label: string }
+}) {
+  return (
+    <header class="page-head">
+      <div>
+        {back !== undefined && (
+          <a class="back" href={href(back.path)}>
+            <Icon name="back" size={13} /> {back.label}
+          </a>
+        )}
+        <h1 tabIndex={-1}>{title}</h1>
+        {lead !== undefined && <p class="lead">{lead}</p>}
+      </div>
+      {children !== undefined && <div class="actions">{children}</div>}
+    </header>
+  )
+}
+
+export function Card({
+  title,
+  note,
+  actions,
+  flush = false,
+  className = '',
+  children,
+}: WithChildren & {
+  readonly title?: ComponentChildren
+  readonly note?: ComponentChildren
+  readonly actions?: ComponentChildren
+  /** Without padding around the content, for tables. */
+  readonly flush?: boolean
+  readonly className?: string
+}) {
+  return (
+    <section class={`card ${flush ? 'flush' : ''} ${className}`}>
+      {(title !== undefined || actions !== undefined) && (
+        <header>
+          <h2>{title}</h2>
+          {note !== undefined && <span class="note">{note}</span>}
+          {actions !== undefined && <div class="actions">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  )
+}
+
+export function Badge({ tone = 'quiet', children }: WithChildren & { readonly tone?: Tone }) {
+  return <span class={`badge ${tone}`}>{children}</span>
+}
+
+/** The tones of all statuses of the API. */
+const TONES: Readonly<Record<string, Tone>> = {
+  ACTIVE: 'good',
+  APPROVED: 'good',
+  COMPLETED: 'good',
+  SETTLED: 'good',
+  CONFIRMED: 'good',
+  ok: 'good',
+  live: 'good',
+  PENDING: 'warn',
+  WAITING: 'info',
+  CLAIMED: 'info',
+  SENT: 'info',
+  PROCESSING: 'info',
+  HELD: 'warn',
+  NEEDS_OPERATOR: 'bad',
+  ERROR: 'bad',
+  FAILED: 'bad',
+  DENIED: 'bad',
+  REJECTED: 'bad',
+  REVERSED: 'bad',
+  RETURNED: 'warn',
+  DECLINED: 'quiet',
+  EXPIRED: 'quiet',
+  DELETED: 'quiet',
+  DISABLED: 'quiet',
+  starting: 'info',
+  lost: 'bad',
+  warn: 'warn',
+  bad: 'bad',
+}
+
+export function Status({ of }: { readonly of: string }) {
+  return <Badge tone={TONES[of] ?? 'quiet'}>{words(of)}</Badge>
+}
+
+/** A time, exact in its title; how long ago it was renews itself. */
+export function Time({ at, exact = false }: { readonly at: string | undefined; readonly exact?: boolean }) {
+  const now = useNow(exact || at === undefined ? undefined : 10_000)
+  if (at === undefined) return null
+  return (
+    <time class="num" dateTime={at} title={`${timeText(at)} UTC`}>
+      {exact ? timeText(at) : agoText(at, now)}
+    </time>
+  )
+}
+
+/** The current time, renewed after each interval. */
+export function useNow(everyMilliseconds: number | undefined): number {
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    if (everyMilliseconds === undefined) return
+    const timer = setInterval(() => setNow(Date.now()), everyMilliseconds)
+    return () => clearInterval(timer)
+  }, [everyMilliseconds])
+  return now
+}
+
+export function Amount({ of, asset }: { readonly of: string | undefined; readonly asset?: string | undefined }) {
+  if (of === undefined) return null
+  return (
+    <span class="num amount">
+      {grouped(of)}
+      {asset !== undefined && <span class="unit"> {asset}</span>}
+    </span>
+  )
+}
+
+/** An id: short, whole in its title, copied by a click. */
+export function Id({ of, to }: { readonly of: string | undefined; readonly to?: string | undefined }) {
+  if (of === undefined) return null
+  const copy = () => {
+    navigator.clipboard.writeText(of).then(
+      () => report('Copied'),
+      () => report('The browser does not let this page copy', 'bad'),
+    )
+  }
+  return (
+    <span class="id" title={of}>
+      {to === undefined ? (
+        <span class="mono">{shortId(of)}</span>
+      ) : (
+        <a class="mono" href={href(to)}>
+          {shortId(of)}
+        </a>
+      )}
+      <button type="button" class="bare copy" aria-label={`Copy ${of}`} onClick={copy}>
+        <Icon name="copy" size={12} />
+      </button>
+    </span>
+  )
+}
+
+export function Empty({
+  icon = 'audit',
+  title,
+  children,
+}: WithChildren & { readonly icon?: IconName; readonly title: string }) {
+  return (
+    <div class="empty">
+      <Icon name={icon} size={28} />
+      <p class="empty-title">{title}</p>
+      {children !== undefined && <p>{children}</p>}
+    </div>
+  )
+}
+
+/** The text of a refused or failed call, with what a support request needs. */
+export function ProblemNote({ problem, retry }: { readonly problem: Problem; readonly retry?: () => void }) {
+  const needed = problem.meta.needed
+  return (
+    <div class="problem" role="alert">
+      <Icon name="warning" />
+      <div>
+        <p>{problem.message}</p>
+        {Array.isArray(needed) && <p class="quiet">Allowed for: {needed.join(', ')}.</p>}
+        {problem.faults.length > 0 && (
+          <ul>
+            {problem.faults.map(({ pointer, parameter, detail }) => (
+              <li key={`${pointer}${parameter}${detail}`}>
+                <code>{pointer ?? parameter}</code> {detail}
+              </li>
+            ))}
+          </ul>
+        )}
+        <p class="quiet">
+          <code>{problem.code}</code>
+          {problem.requestId !== undefined && <> · request {problem.requestId}</>}
+        </p>
+      </div>
+      {retry !== undefined && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+export function Loading() {
+  return (
+    <div class="loading" role="status">
+      <span class="visually-hidden">Loading</span>
+      <span />
+      <span />
+      <span />
+    </div>
+  )
+}
+
+/** Names and values; rows without a value are left out. */
+export function Facts({ rows }: { readonly rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {rows
+        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+export function Tabs({
+  label,
+  items,
+  current,
+}: {
+  readonly label: string
+  readonly items: readonly { readonly path: string; readonly label: string; readonly count?: number | undefined }[]
+  readonly current: string
+}) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {items.map(({ path, label: text, count: items }) => (
+        <a key={path} href={href(path)} aria-current={path === current ? 'page' : undefined}>
+          {text}
+          {items !== undefined && items > 0 && <span class="pip">{items}</span>}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+export function Json({ value }: { readonly value: unknown }) {
+  return <pre class="json">{JSON.stringify(value, null, 2)}</pre>
+}
