@@ -17,6 +17,9 @@ const NODE_MINIMUM = [20, 19]
 const SOURCE_FOLDER = join(ROOT, 'src')
 const CONSOLE_FOLDER = join(ROOT, 'packages/console')
 const OUTPUT_FOLDER = join(ROOT, 'dist')
+/** The client for customers' programs: one JavaScript file for each of its sources, and its types. */
+const CLIENT_SOURCES = join(ROOT, 'packages/client/src')
+const CLIENT_OUTPUT = join(ROOT, 'packages/client/dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
 const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'store/migrations')
@@ -114,20 +117,22 @@ function isForThisMachine(entry) {
 }
 
 /**
- * Bundles src with the packages it uses, and the console, into dist if a source, this script or the lockfile changed since the last
- * successful build. A program that loads ten files instead of 1,800 starts in a third of the time.
+ * Builds packages/client, and bundles src with the packages it uses, and the console, into dist, if a source, this script or
+ * the lockfile changed since the last successful build. A program that loads ten files instead of 1,800 starts in a third of
+ * the time.
  */
 export async function ensureBuilt() {
   await ensureInstalled()
-  const sources = sourceFiles()
+  const scripts = ['scripts/setup.mjs', 'scripts/console.mjs']
+  const configurations = ['tsconfig.json', 'packages/client/tsconfig.json', 'package-lock.json', ...scripts]
   const stamp = hashOf([
-    ...sources,
+    ...sourceFiles(),
+    ...filesBelow(CLIENT_SOURCES),
     ...filesBelow(CONSOLE_FOLDER),
-    ...['tsconfig.json', 'package-lock.json', 'scripts/setup.mjs', 'scripts/console.mjs'].map((name) =>
-      join(ROOT, name),
-    ),
+    ...configurations.map((name) => join(ROOT, name)),
   ])
-  if (existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp && existsSync(PROGRAM)) return
+  const isBuilt = [PROGRAM, CLIENT_OUTPUT].every((path) => existsSync(path))
+  if (isBuilt && existsSync(BUILD_STAMP) && readFileSync(BUILD_STAMP, 'utf8') === stamp) return
   // Other users run the program too, whatever the files are that this user creates otherwise.
   const umask = process.umask(0o022)
   try {
@@ -144,6 +149,7 @@ async function build(stamp) {
   // An earlier build may have made it for its user alone.
   chmodSync(OUTPUT_FOLDER, 0o755)
   await bundle()
+  buildClient()
   progress.end()
   // A symbolic link to it in a folder of PATH is the installed program.
   chmodSync(PROGRAM, 0o755)
@@ -168,6 +174,13 @@ export function ensureStoreTemplate() {
     fail('the template of the embedded store could not be created')
   writeFileSync(TEMPLATE_STAMP, stamp)
   return true
+}
+
+/** Not bundled, so that the bundlers of its users can leave out what they do not need. */
+function buildClient() {
+  rmSync(CLIENT_OUTPUT, { recursive: true, force: true })
+  const code = runNode(TYPESCRIPT, ['-p', 'packages/client/tsconfig.json', '--noEmit', 'false'])
+  if (code !== 0) fail('the build of packages/client failed (tsc)')
 }
 
 function sourceFiles() {

@@ -40,11 +40,13 @@ process.exitCode = failures.length === 0 ? 0 : 1
 async function runChecks() {
   const linter = await runBeside(BIOME, ['check'])
   const types = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json', '--singleThreaded'])
+  const client = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'packages/client/tsconfig.json', '--singleThreaded'])
   const adapters = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'adapters/tsconfig.json', '--singleThreaded'])
   const pages = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'packages/console/tsconfig.json', '--singleThreaded'])
   return [
     { name: 'linter: biome check', ...linter },
     { name: 'type checker: tsc --noEmit', ...types },
+    { name: 'type checker: the client', ...client },
     { name: 'type checker: the adapters', ...adapters },
     { name: 'type checker: the console', ...pages },
   ]

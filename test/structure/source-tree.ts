@@ -184,6 +184,7 @@ export function productTexts(): Map<string, string> {
     '.git',
     'node_modules',
     'dist',
+    'packages/client/dist',
     'data',
     'coverage',
     '.cache',

@@ -1,0 +1,75 @@
+/**
+ * What the client needs of the program that runs it: requests, sockets, time and chance. Node.js, browsers, Deno and Bun
+ * have all of it, except that Node.js 20 needs the package `ws` for sockets. Tests pass another one.
+ */
+import { TidegateError } from './errors.ts'
+
+/** The part of a WebSocket that the client uses. */
+export interface Socket {
+  readonly protocol: string
+  onopen: (() => void) | null
+  onmessage: ((event: { readonly data: unknown }) => void) | null
+  onclose: ((event: { readonly code: number; readonly reason: string }) => void) | null
+  onerror: ((event: unknown) => void) | null
+  send(text: string): void
+  close(code?: number): void
+}
+
+type SocketClass = new (url: string, protocols: string[]) => Socket
+
+export interface Platform {
+  fetch(url: string, init: RequestInit): Promise<Response>
+  socket(url: string, protocols: string[]): Promise<Socket>
+  /** Milliseconds of a clock that is never set. */
+  now(): number
+  /** Calls `callback` once after the delay; the returned function cancels that. */
+  after(milliseconds: number, callback: () => void): () => void
+  /** In [0, 1). */
+  random(): number
+}
+
+export const PLATFORM: Platform = {
+  fetch: (url, init) => fetch(url, init),
+  async socket(url, protocols) {
+    const { WebSocket: builtIn } = globalThis as { WebSocket?: unknown }
+    const Class = (builtIn ?? (await packageWs())) as SocketClass
+    return new Class(url, protocols)
+  },
+  now: () => performance.now(),
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds)
+    return () => clearTimeout(timer)
+  },
+  random: Math.random,
+}
+
+async function packageWs(): Promise<unknown> {
+  try {
+    return (await import('ws')).WebSocket
+  } catch {
+    throw new TidegateError(
+      'NO_WEBSOCKET',
+      'there is no WebSocket here: run `npm install ws`, or use Node.js 22 or later',
+    )
+  }
+}
+
+/** Resolves after the delay; rejects with the reason of the signal as soon as it is aborted. */
+export function sleep(platform: Platform, milliseconds: number, signal: AbortSignal): Promise<void> {
+  let cancel: () => void = () => undefined
+  const elapsed = new Promise<void>((resolve) => {
+    cancel = platform.after(milliseconds, resolve)
+  })
+  return abortable(elapsed, signal).finally(() => cancel())
+}
+
+/** The promise, or the reason of the signal as soon as it is aborted. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,99 @@
+/**
+ * The content of a book, built from messages and checked against the rules of the API: times increase, levels are sorted,
+ * only levels that exist are removed, the number of decimals stays, bids stay below asks. A message that breaks a rule
+ * throws `Fault`; the content is then no longer to be used. It knows no connection and no clock.
+ */
+import { digestOf } from './digest.ts'
+import { decimalsOf, isBetter, type Level, SIDES, Side, type SideName } from './level.ts'
+import { type BookMessage, Fault } from './messages.ts'
+
+/** Called for every level that a message changes, with the amount that it had: undefined for a new one. */
+type OnChange = (side: SideName, price: string, amountBefore: string | undefined) => void
+
+const GONE = '0'
+
+export class BookContent {
+  readonly bids = new Side('bids')
+  readonly asks = new Side('asks')
+  /** The time of the last message: RFC 3339 with milliseconds. */
+  time = ''
+  /** Decimals of all prices and of all amounts; undefined before the first level. */
+  priceDecimals: number | undefined
+  amountDecimals: number | undefined
+
+  get isEmpty(): boolean {
+    return this.bids.size + this.asks.size === 0
+  }
+
+  get size(): number {
+    return this.bids.size + this.asks.size
+  }
+
+  get digest(): string {
+    return digestOf(this.bids, this.asks)
+  }
+
+  replace(message: BookMessage): void {
+    this.#advance(message.time)
+    for (const side of SIDES) {
+      const levels = message[side]
+      checkOrder(side, levels)
+      for (const level of levels) {
+        this.#checkDecimals(level)
+        if (isZero(level.amount)) throw new Fault(`a SNAPSHOT has no amount at ${level.price}`)
+      }
+      this[side].replace(levels)
+    }
+    this.#checkNotCrossed()
+  }
+
+  update(message: BookMessage, onChange: OnChange): void {
+    this.#advance(message.time)
+    for (const side of SIDES) {
+      const levels = message[side]
+      checkOrder(side, levels)
+      for (const level of levels) {
+        this.#checkDecimals(level)
+        const before = this[side].amountAt(level.price)
+        onChange(side, level.price, before)
+        if (!isZero(level.amount)) this[side].set(level)
+        else if (before !== undefined) this[side].remove(level.price)
+        else throw new Fault(`${level.price}, which an UPDATE removes from the ${side}, is not in the book`)
+      }
+    }
+    this.#checkNotCrossed()
+  }
+
+  /** Times have a fixed width, so they can be compared as text. */
+  #advance(time: string): void {
+    if (time <= this.time) throw new Fault(`a message of ${time} arrived after one of ${this.time}`)
+    this.time = time
+  }
+
+  #checkDecimals({ price, amount }: Level): void {
+    this.priceDecimals ??= decimalsOf(price)
+    if (decimalsOf(price) !== this.priceDecimals) throw new Fault(`the price ${price} has other decimals than before`)
+    if (amount === GONE) return
+    this.amountDecimals ??= decimalsOf(amount)
+    if (decimalsOf(amount) !== this.amountDecimals)
+      throw new Fault(`the amount ${amount} has other decimals than before`)
+  }
+
+  #checkNotCrossed(): void {
+    const [bid, ask] = [this.bids.best, this.asks.best]
+    if (bid === undefined || ask === undefined || isBetter('asks', bid.price, ask.price)) return
+    throw new Fault(`the book is crossed: ${bid.price} bid, ${ask.price} asked`)
+  }
+}
+
+function checkOrder(side: SideName, levels: readonly Level[]): void {
+  levels.reduce<Level | undefined>((before, level) => {
+    if (before !== undefined && !isBetter(side, before.price, level.price))
+      throw new Fault(`the ${side} of a message are not sorted: ${before.price}, then ${level.price}`)
+    return level
+  }, undefined)
+}
+
+function isZero(amount: string): boolean {
+  return !/[1-9]/.test(amount)
+}

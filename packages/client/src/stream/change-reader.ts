@@ -1,0 +1,107 @@
+/**
+ * One loop over the changes of a book. It keeps what the loop has not seen yet: not the changes themselves, but the amount
+ * that each changed level had when the loop last looked. So a slow loop gets one exact change for all that it missed, and
+ * what is kept is never more than a book.
+ */
+import type { BookChange, BookStatus } from './book.ts'
+import type { BookContent } from './book-content.ts'
+import { isBetter, Level, SIDES, type SideName } from './level.ts'
+
+const GONE = '0'
+/** Changed levels beyond the size of the book, from which on the whole book is the shorter change. */
+const SPARE = 100
+
+export interface ReadableBook {
+  readonly content: BookContent
+  readonly status: BookStatus
+  readonly error: unknown
+}
+
+export class ChangeReader implements AsyncIterableIterator<BookChange> {
+  readonly #book: ReadableBook
+  readonly #onReturn: (reader: ChangeReader) => void
+  /** The next change is the whole book. */
+  #isWhole = true
+  #before: Record<SideName, Map<string, string>> = { bids: new Map(), asks: new Map() }
+  #status: BookStatus | undefined
+  #isDone = false
+  #wake: () => void = () => undefined
+
+  constructor(book: ReadableBook, onReturn: (reader: ChangeReader) => void) {
+    this.#book = book
+    this.#onReturn = onReturn
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<BookChange>> {
+    while (!this.#isDone) {
+      if (this.#book.status === 'CLOSED') {
+        this.#leave()
+        if (this.#book.error !== undefined) throw this.#book.error
+        break
+      }
+      const change = this.#take()
+      if (change !== undefined) return { value: change, done: false }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return { value: undefined, done: true }
+  }
+
+  /** The loop was left. */
+  async return(): Promise<IteratorResult<BookChange>> {
+    this.#leave()
+    return { value: undefined, done: true }
+  }
+
+  note(side: SideName, price: string, amountBefore: string | undefined): void {
+    if (this.#isWhole) return
+    const before = this.#before[side]
+    if (!before.has(price)) before.set(price, amountBefore ?? GONE)
+    if (this.#before.bids.size + this.#before.asks.size > this.#book.content.size + SPARE) this.noteWhole()
+  }
+
+  /** The book was replaced. */
+  noteWhole(): void {
+    this.#isWhole = true
+    this.#before = { bids: new Map(), asks: new Map() }
+  }
+
+  /** There may be something to read. */
+  wake(): void {
+    this.#wake()
+  }
+
+  #leave(): void {
+    this.#isDone = true
+    this.#onReturn(this)
+    this.#wake()
+  }
+
+  #take(): BookChange | undefined {
+    const { content, status } = this.#book
+    const type = this.#isWhole ? 'SNAPSHOT' : 'UPDATE'
+    const [bids, asks] = this.#isWhole
+      ? SIDES.map((side) => content[side].top(Number.POSITIVE_INFINITY))
+      : SIDES.map((side) => this.#difference(side))
+    if (bids === undefined || asks === undefined) return undefined
+    const isNew = this.#isWhole || bids.length + asks.length > 0 || status !== this.#status
+    this.#isWhole = false
+    this.#before = { bids: new Map(), asks: new Map() }
+    this.#status = status
+    return isNew ? { type, status, time: content.time, bids, asks } : undefined
+  }
+
+  #difference(side: SideName): Level[] {
+    const levels: Level[] = []
+    for (const [price, before] of this.#before[side]) {
+      const now = this.#book.content[side].amountAt(price) ?? GONE
+      if (now !== before) levels.push(new Level(price, now))
+    }
+    return levels.sort((left, right) => (isBetter(side, left.price, right.price) ? -1 : 1))
+  }
+}

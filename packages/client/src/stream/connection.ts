@@ -1,0 +1,257 @@
+/**
+ * One connection to the stream, opened again whenever it ends: with a delay that grows while attempts fail and is spread at
+ * random, with a new token where the old one was rejected, and not at all where the service has said that it is of no use.
+ * It opens sockets and moves texts; what they mean is the matter of `StreamClient`.
+ */
+import { retryAfterSeconds, type TokenSource, TokenUnavailable } from '../credentials.ts'
+import { reasonOf, TidegateError } from '../errors.ts'
+import { type Platform, type Socket, sleep } from '../platform.ts'
+
+export interface ConnectionLost {
+  /** The close code, if there was a connection. */
+  readonly code?: number
+  readonly reason: string
+  readonly retryInMilliseconds: number
+}
+
+export interface ConnectionOptions {
+  /** Address of the stream, with its path. */
+  readonly url: string
+  /** Absent: the handshake carries no token. */
+  readonly tokens: TokenSource | undefined
+  readonly platform: Platform
+  readonly onOpen: () => void
+  readonly onText: (text: unknown) => void
+  readonly onLost: (lost: ConnectionLost) => void
+  /** It will not be opened again. */
+  readonly onFailed: (error: unknown) => void
+}
+
+/** How one attempt ended. */
+interface Ending {
+  readonly code?: number
+  readonly reason: string
+  readonly retryAfterSeconds?: number
+  /** There was no answer at all. */
+  readonly isUnreachable?: boolean
+}
+
+const EXTENDED = 'tidegate.v1'
+const PROTOCOLS = [EXTENDED, 'tidegate.default']
+const HANDSHAKE_MILLISECONDS_MAX = 10_000
+/** How long a connection may be silent follows from its heartbeats; before the second one it is this. */
+const SILENCE_MILLISECONDS_MAX = 50_000
+const SILENCE_MILLISECONDS_MIN = 10_000
+const SILENT_HEARTBEATS = 5
+const WATCH_MILLISECONDS = 5_000
+const BACKOFF_SECONDS_MAX = 30
+/** Added after 1008: the client has sent too much. */
+const FLOOD_PAUSE_SECONDS = 5
+/** Codes after which the next connection would end in the same way. */
+const FAULTS_OF_CLIENT = [1002, 1007, 1009]
+const FLOOD = 1008
+const TOKEN_ENDED = 4001
+const ACCESS_REVOKED = 4003
+
+export class Connection {
+  readonly #options: ConnectionOptions
+  #socket: Socket | undefined
+  #running: AbortController | undefined
+  /** Ends the open connection from this side. */
+  #cut: ((reason: string) => void) | undefined
+  #hasWorked = false
+  /** Attempts since data was received. */
+  #failures = 0
+  #lastArrival = 0
+  #silenceMilliseconds = SILENCE_MILLISECONDS_MAX
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+  }
+
+  /** Whether the open connection speaks `tidegate.v1`. */
+  get isExtended(): boolean {
+    return this.#socket?.protocol === EXTENDED
+  }
+
+  /** Opens the connection and keeps it open until `close`. */
+  open(): void {
+    if (this.#running !== undefined) return
+    const running = new AbortController()
+    this.#running = running
+    this.#run(running.signal).catch((error) => {
+      if (running.signal.aborted) return
+      this.#running = undefined
+      this.#options.onFailed(error)
+    })
+  }
+
+  close(): void {
+    this.#running?.abort()
+    this.#running = undefined
+  }
+
+  /** Ends the connection, because something on it is wrong, and opens another one. */
+  restart(reason: string): void {
+    this.#cut?.(reason)
+  }
+
+  /** Sends a request, if the connection is open. */
+  send(request: object): void {
+    this.#socket?.send(JSON.stringify(request))
+  }
+
+  /** The connection serves its purpose: the next delay is a short one again. */
+  confirm(): void {
+    this.#failures = 0
+  }
+
+  /** A heartbeat came so long after the one before. */
+  noteHeartbeats(milliseconds: number): void {
+    this.#silenceMilliseconds = Math.max(SILENCE_MILLISECONDS_MIN, SILENT_HEARTBEATS * milliseconds)
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { platform, onLost } = this.#options
+    while (true) {
+      const ending = await this.#attempt(signal)
+      signal.throwIfAborted()
+      // Before it has ever worked, a wrong address is more likely than an outage.
+      if (ending.isUnreachable && !this.#hasWorked)
+        throw new TidegateError('UNREACHABLE', `${ending.reason}. Check the address, and whether the service runs`)
+      const pause = (ending.retryAfterSeconds ?? 0) + (ending.code === FLOOD ? FLOOD_PAUSE_SECONDS : 0)
+      // Random, so that after a restart of the service not all clients come back at the same moment.
+      const backoff = platform.random() * Math.min(BACKOFF_SECONDS_MAX, 2 ** this.#failures++)
+      const retryInMilliseconds = Math.round((pause + backoff) * 1_000)
+      const { code, reason } = ending
+      onLost({ ...(code === undefined ? {} : { code }), reason, retryInMilliseconds })
+      await sleep(platform, retryInMilliseconds, signal)
+    }
+  }
+
+  /** One connection, from the token to the close; throws when another attempt is of no use. */
+  async #attempt(signal: AbortSignal): Promise<Ending> {
+    const { url, tokens, platform } = this.#options
+    let token: string | undefined
+    let socket: Socket
+    try {
+      token = await tokens?.token(signal)
+      signal.throwIfAborted()
+      socket = await platform.socket(url, token === undefined ? PROTOCOLS : [...PROTOCOLS, `bearer.${token}`])
+    } catch (error) {
+      if (error instanceof TidegateError || signal.aborted) throw error
+      if (!(error instanceof TokenUnavailable)) return { reason: reasonOf(error) }
+      const { message: reason, retryAfterSeconds: seconds, isUnreachable } = error
+      return { reason, retryAfterSeconds: seconds, isUnreachable }
+    }
+    const isOpen = await this.#handshake(socket, signal)
+    signal.throwIfAborted()
+    if (!isOpen) {
+      // A new token for the next attempt, whatever the reason was: not every runtime reports it.
+      if (token !== undefined) tokens?.discard(token)
+      return this.#refusal(token, signal)
+    }
+    const ending = await this.#session(socket, signal)
+    if (ending.code === TOKEN_ENDED && token !== undefined) tokens?.discard(token)
+    if (ending.code === ACCESS_REVOKED) {
+      throw new TidegateError('ACCESS_REVOKED', `${url} ${ending.reason}. Ask the operator of the service`)
+    }
+    if (FAULTS_OF_CLIENT.includes(ending.code ?? 0)) {
+      throw new TidegateError(
+        'PROTOCOL_ERROR',
+        `${url} ${ending.reason}. Update @tidegate/client, or report this fault`,
+      )
+    }
+    return ending
+  }
+
+  /** Whether the socket has opened. */
+  #handshake(socket: Socket, signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const finish = (isOpen: boolean): void => {
+        cancel()
+        signal.removeEventListener('abort', giveUp)
+        if (!isOpen) abandon(socket)
+        resolve(isOpen)
+      }
+      const giveUp = (): void => finish(false)
+      const cancel = this.#options.platform.after(HANDSHAKE_MILLISECONDS_MAX, giveUp)
+      signal.addEventListener('abort', giveUp)
+      socket.onopen = () => finish(true)
+      socket.onerror = giveUp
+      socket.onclose = giveUp
+    })
+  }
+
+  /** Runs the open connection to its end. */
+  #session(socket: Socket, signal: AbortSignal): Promise<Ending> {
+    const { platform, onOpen, onText } = this.#options
+    return new Promise((resolve) => {
+      const end = (ending: Ending): void => {
+        cancelWatch()
+        signal.removeEventListener('abort', abort)
+        this.#socket = undefined
+        this.#cut = undefined
+        abandon(socket)
+        resolve(ending)
+      }
+      const abort = (): void => end({ reason: 'closed by the client' })
+      const watch = (): void => {
+        const left = this.#lastArrival + this.#silenceMilliseconds - platform.now()
+        if (left > 0) cancelWatch = platform.after(Math.min(left, WATCH_MILLISECONDS), watch)
+        else end({ code: 1006, reason: 'nothing was received for too long' })
+      }
+      let cancelWatch: () => void = () => undefined
+      this.#socket = socket
+      this.#cut = (reason) => end({ reason })
+      this.#lastArrival = platform.now()
+      this.#silenceMilliseconds = SILENCE_MILLISECONDS_MAX
+      signal.addEventListener('abort', abort)
+      socket.onmessage = ({ data }) => {
+        this.#lastArrival = platform.now()
+        onText(data)
+      }
+      socket.onclose = ({ code, reason }) => end({ code, reason: `closed with ${code}${reason && `: ${reason}`}` })
+      this.#hasWorked = true
+      watch()
+      onOpen()
+    })
+  }
+
+  /**
+   * Why a handshake failed. The WebSocket of browsers does not report it; the same request without an upgrade does, where
+   * the service may be asked.
+   */
+  async #refusal(token: string | undefined, signal: AbortSignal): Promise<Ending> {
+    const { url, platform } = this.#options
+    const reason = `cannot connect to ${url}`
+    try {
+      const response = await platform.fetch(url.replace(/^ws/, 'http'), {
+        ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_MILLISECONDS_MAX)]),
+      })
+      const { status, headers } = response
+      const { detail } = (await response.json().catch(() => ({}))) as { detail?: unknown }
+      const text = `${url} answered ${status}${typeof detail === 'string' ? `: ${detail}` : ''}`
+      // What was accepted once is rejected for a while when keys are rotated; a new token is rejected again otherwise.
+      const isHopeless = status === 401 && (token === undefined || (!this.#hasWorked && this.#failures > 0))
+      if (status === 403 || isHopeless)
+        throw new TidegateError('STREAM_REFUSED', `${text}. Ask the operator for access to the stream`)
+      if (status === 404 && !this.#hasWorked)
+        throw new TidegateError('STREAM_REFUSED', `${text}. Check the address of the stream`)
+      const isKnown = status === 401 || status === 429 || status === 503
+      return { reason: isKnown ? text : reason, retryAfterSeconds: retryAfterSeconds(headers) }
+    } catch (error) {
+      if (error instanceof TidegateError || signal.aborted) throw error
+      return { reason: `${reason}: ${reasonOf(error)}`, isUnreachable: true }
+    }
+  }
+}
+
+/** Closes a socket and hears no more of it: on a dead connection, a close may take minutes. */
+function abandon(socket: Socket): void {
+  socket.onopen = socket.onmessage = socket.onclose = null
+  // A socket that is closed before it has opened reports an error, which must have a listener.
+  socket.onerror = () => undefined
+  socket.close(1000)
+}

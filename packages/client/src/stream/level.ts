@@ -1,0 +1,106 @@
+/** One level of a book, and one side of a book as a sorted list of levels. Numbers are exact: decimal text or integers. */
+
+export type SideName = 'bids' | 'asks'
+
+export const SIDES: readonly SideName[] = ['bids', 'asks']
+
+/** A price with the amount that is bid or asked at it. */
+export class Level {
+  /** Decimal text with the decimals of the market: `60000.10`. The same price always has the same text. */
+  readonly price: string
+  /** Decimal text with the decimals of the market: `0.25000000`. In a change, `0` means that the level is gone. */
+  readonly amount: string
+
+  constructor(price: string, amount: string) {
+    this.price = price
+    this.amount = amount
+  }
+
+  /** The price in units of its last decimal: 6000010n for `60000.10`. */
+  get scaledPrice(): bigint {
+    return scaled(this.price)
+  }
+
+  /** The amount in units of its last decimal: 25000000n for `0.25000000`. */
+  get scaledAmount(): bigint {
+    return scaled(this.amount)
+  }
+}
+
+function scaled(text: string): bigint {
+  return BigInt(text.replace('.', ''))
+}
+
+/** Number of digits after the point. */
+export function decimalsOf(text: string): number {
+  const point = text.indexOf('.')
+  return point === -1 ? 0 : text.length - point - 1
+}
+
+/**
+ * Whether `left` stands before `right` on its side: the highest bid and the lowest ask are first. Both have the same number
+ * of decimals and no leading zeros, so the longer text is the larger number.
+ */
+export function isBetter(side: SideName, left: string, right: string): boolean {
+  const isLess = left.length === right.length ? left < right : left.length < right.length
+  return side === 'asks' ? isLess : left !== right && !isLess
+}
+
+export class Side {
+  readonly name: SideName
+  /** The best one is the last, because most changes are near it: an insertion there moves little. */
+  #levels: Level[] = []
+
+  constructor(name: SideName) {
+    this.name = name
+  }
+
+  get size(): number {
+    return this.#levels.length
+  }
+
+  get best(): Level | undefined {
+    return this.#levels.at(-1)
+  }
+
+  /** The best levels, the best first. */
+  top(count: number): Level[] {
+    return this.#levels.slice(Math.max(0, this.#levels.length - count)).reverse()
+  }
+
+  /** All levels, in no order that a caller may rely on. */
+  [Symbol.iterator](): Iterator<Level> {
+    return this.#levels[Symbol.iterator]()
+  }
+
+  amountAt(price: string): string | undefined {
+    const level = this.#levels[this.#place(price)]
+    return level?.price === price ? level.amount : undefined
+  }
+
+  /** Replaces all levels by these, the best first. */
+  replace(levels: readonly Level[]): void {
+    this.#levels = [...levels].reverse()
+  }
+
+  set(level: Level): void {
+    const place = this.#place(level.price)
+    const isKnown = this.#levels[place]?.price === level.price
+    this.#levels.splice(place, isKnown ? 1 : 0, level)
+  }
+
+  remove(price: string): void {
+    this.#levels.splice(this.#place(price), 1)
+  }
+
+  /** The index of the price, or the one that it would have. */
+  #place(price: string): number {
+    let [low, high] = [0, this.#levels.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (isBetter(this.name, price, (this.#levels[middle] as Level).price)) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * The messages of the stream: parsed and validated, so that nothing behind this file meets a member that is missing or of
+ * another type. Members and channels that are not known are ignored, because services add some.
+ */
+import { Level } from './level.ts'
+
+/** A message that breaks a rule of the API, or that contradicts what was received before. */
+export class Fault extends Error {
+  override name = 'Fault'
+}
+
+/** The place of a message in its channel; only in `tidegate.v1`. */
+export interface Position {
+  readonly cursor: string
+  /** The cursor of the message before; absent in the first one. */
+  readonly prev: string | undefined
+}
+
+export interface BookMessage {
+  readonly kind: 'book'
+  readonly market: string
+  readonly isSnapshot: boolean
+  readonly time: string
+  readonly bids: readonly Level[]
+  readonly asks: readonly Level[]
+  readonly position: Position | undefined
+}
+
+export interface ExecutionMessage {
+  readonly kind: 'execution'
+  readonly market: string
+  readonly execution: Execution
+  readonly position: Position | undefined
+}
+
+/** One trade. */
+export interface Execution {
+  readonly type: 'EXECUTION'
+  readonly price: string
+  readonly amount: string
+  /** When it was traded: RFC 3339 with milliseconds. */
+  readonly executedAt: string
+  /** Unique within the market; only in `tidegate.v1`, as are the next two. */
+  readonly id?: string
+  /** The side of the taker. */
+  readonly side?: 'buy' | 'sell'
+  readonly venue?: string
+}
+
+/** Whether the instrument trades at its venue. */
+export type InstrumentState = 'OPEN' | 'HALTED' | 'AUCTION' | 'CLOSED'
+
+/** What a heartbeat of `tidegate.v1` states about a book. */
+export interface BookStatement {
+  readonly market: string
+  readonly cursor: string
+  readonly digest: string | undefined
+  readonly isLive: boolean
+  readonly instrumentState: InstrumentState | undefined
+}
+
+export interface ReplyEntry {
+  readonly channel: string
+  readonly market: string | undefined
+  readonly isSuccess: boolean
+  readonly resumed: boolean | undefined
+  readonly error: string
+  readonly text: string
+}
+
+export type Message =
+  | BookMessage
+  | ExecutionMessage
+  /** `milliseconds`: when it was sent, by the clock of the service. */
+  | { readonly kind: 'heartbeat'; readonly milliseconds: number; readonly books: readonly BookStatement[] }
+  | { readonly kind: 'reply'; readonly isSubscribe: boolean; readonly entries: readonly ReplyEntry[] }
+  /** A request that failed as a whole. */
+  | { readonly kind: 'error'; readonly error: string; readonly text: string }
+  | { readonly kind: 'other' }
+
+type Members = Readonly<Record<string, unknown>>
+
+const DECIMAL = /^\d+(\.\d+)?$/
+/** UTC with a fixed number of digits, so that times can be compared as text. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const INSTRUMENT_STATES: readonly unknown[] = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED']
+
+/** Throws `Fault` when it is not a message of the API. */
+export function parseMessage(data: unknown): Message {
+  const message = membersOf(parsed(data))
+  switch (message.channel) {
+    case 'market_data':
+      return bookMessage(message)
+    case 'execution_data':
+      return executionMessage(message)
+    case 'heartbeat':
+      return heartbeat(message)
+  }
+  if (message.type === 'error') return { kind: 'error', error: String(message.error), text: String(message.message) }
+  if (message.type !== 'subscribe' && message.type !== 'unsubscribe') return { kind: 'other' }
+  const entries = listOf(message.channels).map(replyEntry)
+  return { kind: 'reply', isSubscribe: message.type === 'subscribe', entries }
+}
+
+function parsed(data: unknown): unknown {
+  try {
+    return JSON.parse(data as string)
+  } catch {
+    throw new Fault('a message is not JSON')
+  }
+}
+
+function bookMessage({ payload, stream }: Members): BookMessage {
+  const { market, type, time, bids, asks } = membersOf(payload)
+  if (type !== 'SNAPSHOT' && type !== 'UPDATE') throw new Fault(`a book message has the type ${type}`)
+  return {
+    kind: 'book',
+    market: textOf(market),
+    isSnapshot: type === 'SNAPSHOT',
+    time: textOf(time, TIME),
+    bids: levelsOf(bids),
+    asks: levelsOf(asks),
+    position: positionOf(stream),
+  }
+}
+
+function executionMessage({ payload, stream }: Members): ExecutionMessage {
+  const { market, price, amount, executed_at, id, side, venue } = membersOf(payload)
+  const execution: Execution = {
+    type: 'EXECUTION',
+    price: textOf(price, DECIMAL),
+    amount: textOf(amount, DECIMAL),
+    executedAt: textOf(executed_at, TIME),
+    ...(typeof id === 'string' ? { id } : {}),
+    ...(side === 'buy' || side === 'sell' ? { side } : {}),
+    ...(typeof venue === 'string' ? { venue } : {}),
+  }
+  return { kind: 'execution', market: textOf(market), execution, position: positionOf(stream) }
+}
+
+function heartbeat({ payload }: Members): Message {
+  const { timestamp, books } = membersOf(payload)
+  // Dates have milliseconds: the first 23 characters.
+  const milliseconds = Date.parse(`${textOf(timestamp).slice(0, 23)}Z`)
+  return { kind: 'heartbeat', milliseconds, books: listOf(books ?? []).map(bookStatement) }
+}
+
+function positionOf(stream: unknown): Position | undefined {
+  if (stream === undefined) return undefined
+  const { cursor, prev } = membersOf(stream)
+  return { cursor: textOf(cursor), prev: prev === undefined ? undefined : textOf(prev) }
+}
+
+function bookStatement(entry: unknown): BookStatement {
+  const { market, cursor, digest, live, instrument_state: state } = membersOf(entry)
+  return {
+    market: textOf(market),
+    cursor: textOf(cursor),
+    digest: digest === undefined ? undefined : textOf(digest),
+    isLive: live === true,
+    instrumentState: INSTRUMENT_STATES.includes(state) ? (state as InstrumentState) : undefined,
+  }
+}
+
+function replyEntry(value: unknown): ReplyEntry {
+  const entry = membersOf(value)
+  const { market } = membersOf(entry.params ?? {})
+  return {
+    channel: textOf(entry.type),
+    market: typeof market === 'string' ? market : undefined,
+    isSuccess: entry.success === true,
+    resumed: typeof entry.resumed === 'boolean' ? entry.resumed : undefined,
+    error: String(entry.error),
+    text: String(entry.message),
+  }
+}
+
+function levelsOf(value: unknown): Level[] {
+  return listOf(value).map((entry) => {
+    const { price, amount } = membersOf(entry)
+    return new Level(textOf(price, DECIMAL), textOf(amount, DECIMAL))
+  })
+}
+
+function membersOf(value: unknown): Members {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Fault(`a message has ${excerpt(value)} for an object`)
+  return value as Members
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Fault(`a message has ${excerpt(value)} for a list`)
+  return value
+}
+
+function textOf(value: unknown, form = /./): string {
+  if (typeof value !== 'string' || !form.test(value)) throw new Fault(`a message has ${excerpt(value)} for a text`)
+  return value
+}
+
+function excerpt(value: unknown): string {
+  return String(JSON.stringify(value)).slice(0, 80)
+}
+
+/** What a subscription is identified by, on a connection and in replies. */
+export function subscriptionKey(channel: string, market: string | undefined): string {
+  return market === undefined ? channel : `${channel} ${market}`
+}

@@ -1,0 +1,331 @@
+/**
+ * A client of the stream: one connection, and the subscriptions that it carries. It requests what is subscribed whenever the
+ * connection opens, passes each message on to its subscription, and begins a subscription again when a message is wrong or
+ * the service has ended it.
+ */
+import { ClientCredentials, type Credentials, type TokenSource } from '../credentials.ts'
+import { TidegateError } from '../errors.ts'
+import { abortable, PLATFORM, type Platform } from '../platform.ts'
+import { type Book, type BookOptions, LiveBook } from './book.ts'
+import { Connection, type ConnectionLost } from './connection.ts'
+import { type ExecutionOptions, type Executions, LiveExecutions } from './executions.ts'
+import { Fault, type Message, parseMessage, type ReplyEntry, subscriptionKey } from './messages.ts'
+import type { Subscription } from './subscription.ts'
+
+/** The right to stream, which tokens of the stream have. */
+const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
+
+/** What happens to the connection. The client reacts by itself: this is for logs and displays. */
+export type StreamEvent =
+  | { readonly type: 'CONNECTED'; readonly url: string }
+  /** The connection ended, or could not be opened; it will be opened again after the delay. */
+  | ({ readonly type: 'DISCONNECTED' } & ConnectionLost)
+  /** A subscription is begun again on the same connection. */
+  | { readonly type: 'RESYNC'; readonly market: string; readonly reason: string }
+
+/** Whose stream. */
+export type StreamService =
+  /** Of the client of a credentials file. */
+  | { readonly credentials: Credentials }
+  /**
+   * At an address (`wss://…`), with tokens of your own. `none` sends no token: for a page whose cookies authenticate it.
+   */
+  | { readonly url: string; readonly authenticate: TokenSource | 'none' }
+
+export type StreamOptions = StreamService & {
+  readonly onEvent?: (event: StreamEvent) => void
+}
+
+/** `requested`: what arrives until the acknowledgement belongs to an earlier subscription. */
+type Stage = 'requested' | 'active'
+
+interface Row {
+  readonly subscription: Subscription
+  /** Absent: not requested on this connection. */
+  stage?: Stage
+  /** Times that it was begun again in short succession, the last time when. */
+  repairs: number
+  repairedAt: number
+  cancelRepair: () => void
+  readonly ignoreSignal: () => void
+}
+
+/** Wait before a subscription that was just begun again is begun once more. */
+const REPAIR_MILLISECONDS = 1_000
+const REPAIR_MILLISECONDS_MAX = 30_000
+/** After this time without a fault, the next one is repaired at once. */
+const TRUST_MILLISECONDS = 60_000
+
+export class StreamClient {
+  readonly #platform: Platform
+  readonly #connection: Connection
+  readonly #onEvent: (event: StreamEvent) => void
+  readonly #url: string
+  readonly #rows = new Map<string, Row>()
+  #isOpen = false
+  #hasHeartbeat = false
+  #lastHeartbeat: number | undefined
+  /** Our requests to unsubscribe that the service has not answered; an answer beyond them is a notice of its own. */
+  readonly #unsubscribing = new Map<string, number>()
+  /** Something is to be requested at the end of this tick: everything that a program subscribes together. */
+  #isFlushing = false
+  #lastLoss: string | undefined
+
+  constructor(options: StreamOptions, platform: Platform = PLATFORM) {
+    const { url, tokens } = serviceOf(options, platform)
+    this.#platform = platform
+    this.#url = url
+    this.#onEvent = options.onEvent ?? (() => undefined)
+    this.#connection = new Connection({
+      url,
+      tokens,
+      platform,
+      onOpen: () => this.#opened(),
+      onText: (text) => this.#receive(text),
+      onLost: (lost) => this.#lost(lost),
+      onFailed: (error) => this.#endAll(error),
+    })
+  }
+
+  /**
+   * The live book of a market; resolves when it is complete. Rejects when the service refuses, or when `signal` is aborted:
+   * as long as the service cannot be reached, or has no source for the market, the client waits.
+   */
+  async book(market: string, options: BookOptions = {}): Promise<Book> {
+    const book = new LiveBook(market, options, () => this.#remove(book))
+    return this.#add(book, book.ready, options.signal)
+  }
+
+  /** The executions of a market from now on; resolves when the service has accepted the subscription. */
+  async executions(market: string, options: ExecutionOptions = {}): Promise<Executions> {
+    const executions = new LiveExecutions(market, () => this.#remove(executions))
+    return this.#add(executions, executions.ready, options.signal)
+  }
+
+  /** Ends all subscriptions and the connection. */
+  close(): void {
+    this.#endAll(undefined)
+  }
+
+  async #add<S extends Subscription>(subscription: S, ready: Promise<void>, signal: AbortSignal | undefined) {
+    signal?.throwIfAborted()
+    const key = keyOf(subscription)
+    if (this.#rows.has(key)) {
+      const what = `${subscription.channel} of ${subscription.market}`
+      throw new TidegateError(
+        'INVALID_ARGUMENT',
+        `${what} is subscribed already: share it, or use another StreamClient`,
+      )
+    }
+    const abort = (): void => this.#remove(subscription, signal?.reason)
+    signal?.addEventListener('abort', abort)
+    const ignoreSignal = (): void => signal?.removeEventListener('abort', abort)
+    this.#rows.set(key, { subscription, repairs: 0, repairedAt: 0, cancelRepair: () => undefined, ignoreSignal })
+    this.#connection.open()
+    this.#request()
+    try {
+      await abortable(ready, signal)
+    } catch (error) {
+      if (!signal?.aborted || this.#lastLoss === undefined) throw error
+      throw new TidegateError('UNREACHABLE', `gave up on ${subscription.market}: ${this.#lastLoss}`, { cause: error })
+    }
+    return subscription
+  }
+
+  #remove(subscription: Subscription, error?: unknown): void {
+    const key = keyOf(subscription)
+    const row = this.#rows.get(key)
+    if (row?.subscription !== subscription) return
+    if (row.stage !== undefined) this.#unsubscribe(subscription)
+    this.#end(row, error)
+    if (this.#rows.size === 0) this.#close()
+  }
+
+  #end(row: Row, error: unknown): void {
+    this.#rows.delete(keyOf(row.subscription))
+    row.cancelRepair()
+    row.ignoreSignal()
+    row.subscription.end(error)
+  }
+
+  #endAll(error: unknown): void {
+    for (const row of [...this.#rows.values()]) this.#end(row, error)
+    this.#close()
+  }
+
+  #close(): void {
+    this.#forgetConnection()
+    this.#connection.close()
+  }
+
+  #opened(): void {
+    this.#isOpen = true
+    this.#lastLoss = undefined
+    this.#onEvent({ type: 'CONNECTED', url: this.#url })
+    this.#request()
+  }
+
+  #lost(lost: ConnectionLost): void {
+    this.#lastLoss = lost.reason
+    this.#forgetConnection()
+    for (const { subscription } of this.#rows.values()) subscription.suspend(lost.reason)
+    this.#onEvent({ type: 'DISCONNECTED', ...lost })
+  }
+
+  #forgetConnection(): void {
+    this.#isOpen = false
+    this.#hasHeartbeat = false
+    this.#lastHeartbeat = undefined
+    this.#unsubscribing.clear()
+    for (const row of this.#rows.values()) {
+      row.cancelRepair()
+      delete row.stage
+    }
+  }
+
+  /** Requests, at the end of the tick, everything that is not requested on the open connection. */
+  #request(): void {
+    if (this.#isFlushing || !this.#isOpen) return
+    this.#isFlushing = true
+    queueMicrotask(() => {
+      this.#isFlushing = false
+      if (!this.#isOpen) return
+      const rows = [...this.#rows.values()].filter(({ stage }) => stage === undefined)
+      if (rows.length === 0) return
+      const isExtended = this.#connection.isExtended
+      const channels: object[] = rows.map(({ subscription }) => ({
+        type: subscription.channel,
+        params: subscription.params(isExtended),
+      }))
+      for (const row of rows) row.stage = 'requested'
+      if (!this.#hasHeartbeat) channels.push({ type: 'heartbeat' })
+      this.#hasHeartbeat = true
+      this.#connection.send({ type: 'subscribe', channels })
+    })
+  }
+
+  #receive(data: unknown): void {
+    try {
+      this.#dispatch(parseMessage(data))
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      this.#connection.restart(error.message)
+    }
+  }
+
+  #dispatch(message: Message): void {
+    if (message.kind === 'book') {
+      this.#pass('market_data', message.market, (subscription) => subscription.receive(message))
+    } else if (message.kind === 'execution') {
+      this.#pass('execution_data', message.market, (subscription) => subscription.receive(message))
+    } else if (message.kind === 'heartbeat') {
+      this.#noteHeartbeat(message.milliseconds)
+      for (const statement of message.books)
+        this.#pass('market_data', statement.market, (subscription) => subscription.confirm(statement))
+    } else if (message.kind === 'reply') {
+      for (const entry of message.entries) this.#receiveReply(message.isSubscribe, entry)
+    } else if (message.kind === 'error') {
+      const { error, text } = message
+      if (error === 'INTERNAL_SERVER_ERROR') throw new Fault(text)
+      this.#endAll(new TidegateError('PROTOCOL_ERROR', `a request was rejected: ${error}, ${text}`))
+    }
+  }
+
+  #pass(channel: string, market: string, deliver: (subscription: Subscription) => void): void {
+    const row = this.#rows.get(subscriptionKey(channel, market))
+    if (row?.stage !== 'active') return
+    try {
+      deliver(row.subscription)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      this.#repair(row, error.message)
+      return
+    }
+    this.#connection.confirm()
+  }
+
+  #noteHeartbeat(milliseconds: number): void {
+    if (this.#lastHeartbeat !== undefined) this.#connection.noteHeartbeats(milliseconds - this.#lastHeartbeat)
+    this.#lastHeartbeat = milliseconds
+  }
+
+  #receiveReply(isSubscribe: boolean, entry: ReplyEntry): void {
+    const key = subscriptionKey(entry.channel, entry.market)
+    const row = this.#rows.get(key)
+    const unsubscribing = this.#unsubscribing.get(key) ?? 0
+    if (isSubscribe) {
+      // Replies come in the order of the requests: before that to our last unsubscribe, they are to an earlier subscribe.
+      // A second acknowledgement of the same request says nothing new.
+      if (row?.stage === 'requested' && unsubscribing === 0) this.#receiveAcknowledgement(row, entry)
+    } else if (unsubscribing > 0) {
+      this.#unsubscribing.set(key, unsubscribing - 1)
+    } else if (row !== undefined && entry.isSuccess) {
+      // The market was removed or changed. If it was removed, the new subscription is refused.
+      this.#begin(row, entry.text)
+    }
+  }
+
+  #receiveAcknowledgement(row: Row, { isSuccess, resumed, error, text }: ReplyEntry): void {
+    if (isSuccess) {
+      row.stage = 'active'
+      row.subscription.acknowledge(resumed)
+    } else if (error === 'INTERNAL_SERVER_ERROR') {
+      this.#connection.restart(text)
+    } else {
+      this.#end(row, new TidegateError('SUBSCRIPTION_REFUSED', `${row.subscription.market}: ${text} (${error})`))
+      if (this.#rows.size === 0) this.#close()
+    }
+  }
+
+  /** Unsubscribes and subscribes again, from a new SNAPSHOT. */
+  #repair(row: Row, reason: string): void {
+    this.#unsubscribe(row.subscription)
+    this.#begin(row, reason)
+  }
+
+  #unsubscribe(subscription: Subscription): void {
+    const key = keyOf(subscription)
+    this.#unsubscribing.set(key, (this.#unsubscribing.get(key) ?? 0) + 1)
+    const { channel: type, market } = subscription
+    this.#connection.send({ type: 'unsubscribe', channels: [{ type, params: { market } }] })
+  }
+
+  /** Subscribes again what is not subscribed any more: at once the first time, and later each time after. */
+  #begin(row: Row, reason: string): void {
+    const { subscription } = row
+    this.#onEvent({ type: 'RESYNC', market: subscription.market, reason })
+    row.stage = 'requested'
+    subscription.reset(reason)
+    const now = this.#platform.now()
+    if (now - row.repairedAt > TRUST_MILLISECONDS) row.repairs = 0
+    const delay = row.repairs === 0 ? 0 : Math.min(REPAIR_MILLISECONDS_MAX, REPAIR_MILLISECONDS * 2 ** row.repairs)
+    row.repairs++
+    row.repairedAt = now
+    row.cancelRepair = this.#platform.after(delay * (0.5 + this.#platform.random()), () => {
+      delete row.stage
+      this.#request()
+    })
+  }
+}
+
+function serviceOf(options: StreamOptions, platform: Platform): { url: string; tokens: TokenSource | undefined } {
+  if (!('credentials' in options)) {
+    const { url, authenticate } = options
+    return { url: checked(url), tokens: authenticate === 'none' ? undefined : authenticate }
+  }
+  const { credentials } = options
+  const tokens = new ClientCredentials(credentials, [STREAM_SCOPE], platform)
+  return { url: `${checked(credentials.ws_url)}/`, tokens }
+}
+
+function checked(url: string): string {
+  if (/^wss?:/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+  throw new TidegateError(
+    'INVALID_ARGUMENT',
+    `the address of the stream is '${url}': it must begin with wss:// or ws://`,
+  )
+}
+
+function keyOf({ channel, market }: Subscription): string {
+  return subscriptionKey(channel, market)
+}
