@@ -4,7 +4,7 @@
  * The long run also executes the stages that install packages and build (`image.long.ts`).
  */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ interface ComposeService {
   readonly hostname?: string
   readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
-  readonly secrets?: readonly string[]
+  readonly secrets?: readonly (string | { readonly source: string })[]
   readonly volumes?: readonly string[]
   readonly ports?: readonly string[]
   readonly healthcheck?: { readonly test?: readonly string[] }
@@ -36,6 +36,8 @@ interface Compose {
   readonly volumes: Readonly<Record<string, null>>
   readonly secrets?: Readonly<Record<string, { readonly file: string }>>
 }
+
+const COMPOSE_FILES = ['compose.yaml', 'deploy/compose/postgresql.yaml', 'deploy/compose/cluster.yaml']
 
 const stages = readStages('Dockerfile')
 const image = stages.at(-1) ?? []
@@ -115,11 +117,17 @@ describe('the Dockerfile', () => {
       expect(health(words, { TIDEGATE_OPERATOR_PORT: '9' })).toBe(1)
     })
 
-    it.each(['compose.yaml', 'deploy/compose/postgresql.yaml'])('passes the check of %s too', (path) => {
-      const checks = Object.values(readYaml<Compose>(path).services).filter(({ build }) => build !== undefined)
-      for (const { healthcheck } of checks) {
-        if (healthcheck?.test === undefined) continue
-        const words = healthCommand(healthcheck.test)
+    it('passes the checks of the Compose files too', () => {
+      const services = COMPOSE_FILES.flatMap((path) => Object.values(readYaml<Compose>(path).services))
+      // Each different one once: it starts two processes.
+      const commands = new Set(
+        services.flatMap(({ build, healthcheck }) =>
+          build === undefined || healthcheck?.test === undefined ? [] : [JSON.stringify(healthcheck.test)],
+        ),
+      )
+      expect(commands.size).toBeGreaterThan(0)
+      for (const command of commands) {
+        const words = healthCommand(JSON.parse(command))
         expect(words.join(' ')).toContain('127.0.0.1:8081/readyz')
         const here = words.map((word) => word.replace(':8081', `:${environment.TIDEGATE_OPERATOR_PORT}`))
         expect(health(here)).toBe(0)
@@ -170,7 +178,7 @@ function imageEnvironment(): Record<string, string> {
   return Object.fromEntries(lines.map(({ words }) => words.split('=') as [string, string]))
 }
 
-describe.each(['compose.yaml', 'deploy/compose/postgresql.yaml'])('%s', (path) => {
+describe.each(COMPOSE_FILES)('%s', (path) => {
   const compose = readYaml<Compose>(path)
   const nodes = Object.entries(compose.services).filter(([, { build }]) => build !== undefined)
   const services = nodes.filter(([, { command: words }]) => words === undefined)
@@ -202,7 +210,7 @@ describe.each(['compose.yaml', 'deploy/compose/postgresql.yaml'])('%s', (path) =
     const used = { volumes: new Set<string>(), secrets: new Set<string>() }
     for (const { volumes = [], secrets = [], ports = [], depends_on = {} } of Object.values(compose.services)) {
       for (const volume of volumes) if (!volume.startsWith('.')) used.volumes.add(volume.split(':')[0] as string)
-      for (const secret of secrets) used.secrets.add(secret)
+      for (const secret of secrets) used.secrets.add(typeof secret === 'string' ? secret : secret.source)
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
       for (const name of Object.keys(depends_on)) expect(Object.keys(compose.services)).toContain(name)
     }
@@ -219,11 +227,39 @@ describe.each(['compose.yaml', 'deploy/compose/postgresql.yaml'])('%s', (path) =
   })
 })
 
+/** The servers of each upstream of a file for nginx, as `host:port`. */
+function upstreamsOf(path: string): Record<string, string[]> {
+  const upstreams = [...readText(path).matchAll(/^upstream (\w+) {\n(.+?)^}/gms)]
+  return Object.fromEntries(
+    upstreams.map(([, name, text = '']) => [
+      name as string,
+      [...text.matchAll(/^ *server ([\w-]+):(\d+) /gm)].map(([, host, port]) => `${host}:${port}`),
+    ]),
+  )
+}
+
 it('the proxy of the two nodes forwards to them', () => {
   const { services } = readYaml<Compose>('deploy/compose/postgresql.yaml')
-  const nginx = readFileSync(join(ROOT, 'deploy/compose/nginx.conf'), 'utf8')
-  const targets = [...nginx.matchAll(/^ *server ([\w-]+):(\d+) /gm)].map(([, name, port]) => `${name}:${port}`)
   const { config } = validConfig({})
-  expect(targets).toEqual(['node-1', 'node-2'].map((name) => `${name}:${config['http.port']}`))
+  expect(upstreamsOf('deploy/compose/nginx.conf')).toEqual({
+    tidegate: ['node-1', 'node-2'].map((name) => `${name}:${config['http.port']}`),
+  })
   expect(Object.keys(services.proxy?.depends_on ?? {})).toEqual(['node-1', 'node-2'])
+})
+
+it('the cluster has two processes of each role, and its proxy sends the stream to gateways and all else to the API', () => {
+  const { services } = readYaml<Compose>('deploy/compose/cluster.yaml')
+  const roles = Object.entries(services).flatMap(([name, { environment }]) => {
+    const role = environment?.TIDEGATE_ROLES
+    return role === undefined ? [] : [[name, role] as const]
+  })
+  expect(roles).toEqual(
+    ['feed', 'gateway', 'api', 'worker'].flatMap((role) => [1, 2].map((n) => [`${role}-${n}`, role])),
+  )
+  const { config } = validConfig({})
+  const served = ['gateway', 'api'].map((role) => [1, 2].map((number) => `${role}-${number}:${config['http.port']}`))
+  expect(Object.values(upstreamsOf('deploy/compose/nginx-cluster.conf'))).toEqual(served)
+  const names = served.flat().map((server) => server.split(':')[0])
+  expect(Object.keys(services.proxy?.depends_on ?? {})).toEqual(names)
+  expect(readText('deploy/compose/nginx-cluster.conf')).toMatch(/location = \/ {\n *proxy_pass http:\/\/gateways;/)
 })

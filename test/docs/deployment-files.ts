@@ -50,6 +50,7 @@ export function configOfContainer(
 ): ConfigResult {
   const secrets: Readonly<Record<string, string>> = {
     'store-url': 'postgres://tidegate:secret@db.example.com/tidegate?sslmode=verify-full',
+    'bus-url': 'tls://tidegate:secret@nats.example.com',
     'encryption-key': Buffer.alloc(32, 7).toString('base64'),
     'operator-token': 'an operator token of sixteen characters'.replaceAll(' ', '-'),
   }

@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
 import { configOfContainer, ROOT, readDocuments, readStages, readText, readYaml } from './deployment-files.ts'
 import { lastOf } from './image-stages.ts'
 
@@ -50,6 +51,14 @@ interface Manifest {
     readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
     readonly ports?: readonly { readonly targetPort: string }[]
     readonly ingress?: readonly { readonly from?: readonly object[]; readonly ports: readonly { port: string }[] }[]
+    readonly rules?: readonly {
+      readonly http: {
+        readonly paths: readonly {
+          readonly pathType: string
+          readonly backend: { readonly service: { name: string } }
+        }[]
+      }
+    }[]
     readonly scaleTargetRef?: { readonly kind: string; readonly name: string }
     readonly metrics?: readonly { readonly pods?: { readonly metric: { readonly name: string } } }[]
   }
@@ -176,6 +185,92 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
   it.skipIf(!hasKubectl)('is built by kubectl (where it is installed)', () => {
     const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
     expect(status, stderr).toBe(0)
+    expect(stdout).not.toMatch(/image: tidegate$/m)
+  })
+})
+
+describe('deploy/kubernetes/roles', () => {
+  const folder = 'deploy/kubernetes/roles'
+  const ROLES = ['feed', 'gateway', 'api', 'worker']
+  const [base] = readDocuments<Manifest>(`${folder}/base/deployment.yaml`)
+  const pod = base?.spec.template?.spec as Pod
+  const [container] = pod.containers
+
+  interface Patch {
+    readonly op: string
+    readonly path: string
+    readonly value: { readonly name?: string; readonly value?: string }
+  }
+
+  const patchesOf = (role: string): Patch[] =>
+    readYaml<{ patches: { patch: string }[] }>(`${folder}/${role}/kustomization.yaml`).patches.flatMap(
+      ({ patch }) => parse(patch) as Patch[],
+    )
+
+  it.each(ROLES)('has a valid configuration for the role %s', (role) => {
+    const added = patchesOf(role).flatMap(({ path, value }) => (path.endsWith('/env/-') ? [value] : []))
+    expect(added).toEqual([{ name: 'TIDEGATE_ROLES', value: role }])
+    const environment = Object.fromEntries([...container.env, ...added].map(({ name, value }) => [name, value]))
+    const path = environment.TIDEGATE_CONFIG as string
+    const mounted = { [path]: `${folder}/tidegate.yaml` }
+    const result = configOfContainer({ ...imageEnvironment, ...environment } as Labels, path, mounted)
+    expect(result).toMatchObject({ ok: true, warnings: [] })
+    if (!result.ok) return
+    const { config } = result
+    expect(config.roles).toEqual([role])
+    const drainSeconds = config['http.drain_delay_seconds'] + config['stream.drain_seconds'] + 15
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(drainSeconds)
+    // An autoscaler sets the number of the others.
+    const replicas = patchesOf(role).flatMap(({ path, value }) => (path === '/spec/replicas' ? [value] : []))
+    expect(replicas).toEqual(['feed', 'worker'].includes(role) ? [2] : [])
+  })
+
+  it('differs from the nodes on PostgreSQL in the bus alone', () => {
+    const [node] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
+    const bus = { name: 'TIDEGATE_BUS_URL_FILE', value: '/run/secrets/tidegate/bus-url' }
+    const without = {
+      ...pod,
+      containers: [{ ...container, env: container.env.filter(({ name }) => name !== bus.name) }],
+    }
+    expect(without).toEqual(node?.spec.template?.spec)
+    expect(container.env).toContainEqual(bus)
+    for (const file of ['migrate.yaml', 'network-policy.yaml', 'tidegate.yaml'])
+      expect(readText(`${folder}/${file}`)).toBe(readText(`deploy/kubernetes/postgresql/${file}`))
+    const page = readText('docs/guide/kubernetes.md')
+    expect(page).toContain('--from-file=bus-url')
+  })
+
+  it.skipIf(!hasKubectl)('is built by kubectl (where it is installed): each selector names one role', () => {
+    const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
+    expect(status, stderr).toBe(0)
+    const built = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+    const named = (kind: string) => built.filter((manifest) => manifest.kind === kind)
+    const labelsOf = (role: string) => ({
+      'app.kubernetes.io/name': 'tidegate',
+      'app.kubernetes.io/component': role,
+    })
+    const names = ROLES.map((role) => `tidegate-${role}`).sort()
+    for (const kind of ['Deployment', 'PodDisruptionBudget']) {
+      expect(named(kind).map(({ metadata }) => metadata.name)).toEqual(names)
+      for (const { metadata, spec } of named(kind))
+        expect(spec.selector?.matchLabels).toEqual(labelsOf(metadata.name.replace('tidegate-', '')))
+    }
+    for (const { spec, metadata } of named('Deployment'))
+      expect(spec.template?.metadata.labels).toMatchObject(labelsOf(metadata.name.replace('tidegate-', '')))
+    const served = named('Service').map(({ metadata, spec }) => [metadata.name, spec.selector])
+    expect(served).toEqual(['api', 'gateway'].map((role) => [`tidegate-${role}`, labelsOf(role)]))
+    const scaled = named('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name)
+    expect(scaled).toEqual(['tidegate-api', 'tidegate-gateway'])
+    const [rule] = named('Ingress').map(({ spec }) => spec.rules?.[0]?.http.paths)
+    expect(rule?.map(({ pathType, backend }) => [pathType, backend.service.name])).toEqual([
+      ['Exact', 'tidegate-gateway'],
+      ['Prefix', 'tidegate-api'],
+    ])
+    // All of them use the same generated config map, whose name has a hash.
+    const maps = built.flatMap(
+      ({ spec }) => spec?.template?.spec.volumes.flatMap(({ configMap }) => configMap?.name ?? []) ?? [],
+    )
+    expect(new Set(maps)).toEqual(new Set(named('ConfigMap').map(({ metadata }) => metadata.name)))
     expect(stdout).not.toMatch(/image: tidegate$/m)
   })
 })

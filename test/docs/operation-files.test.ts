@@ -3,10 +3,11 @@
  * and Grafana. They name only what exists, and what they repeat is equal to its origin.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { loadConfig } from '../../src/config/load.ts'
 import { ROOT, readText, readYaml } from './deployment-files.ts'
 
 const has = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
@@ -16,13 +17,52 @@ describe('the unit', () => {
   /** In tenths, of 10; higher is more exposed. */
   const EXPOSURE_MAX = 20
 
-  it.skipIf(!hasSystemd)('is valid and hardened (systemd-analyze, where it is installed)', () => {
-    const file = join(ROOT, 'deploy/tidegate.service')
-    const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
-    expect([verified.status, verified.stderr]).toEqual([0, ''])
-    const security = ['security', '--offline=true', `--threshold=${EXPOSURE_MAX}`, file]
-    const { status, stdout } = spawnSync('systemd-analyze', security, { encoding: 'utf8' })
-    expect(status, stdout.split('\n').at(-2)).toBe(0)
+  it.skipIf(!hasSystemd).each(['tidegate.service', 'tidegate@.service'])(
+    '%s is valid and hardened (systemd-analyze, where it is installed)',
+    (name) => {
+      const file = join(ROOT, 'deploy', name)
+      const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+      expect([verified.status, verified.stderr]).toEqual([0, ''])
+      const security = ['security', '--offline=true', `--threshold=${EXPOSURE_MAX}`, file]
+      const { status, stdout } = spawnSync('systemd-analyze', security, { encoding: 'utf8' })
+      expect(status, stdout.split('\n').at(-2)).toBe(0)
+    },
+  )
+})
+
+describe('the units of the roles', () => {
+  const unit = readText('deploy/tidegate@.service')
+
+  it('differ from that of one node in what each role has of its own', () => {
+    const own = /^(#|Description=|Environment|StateDirectory=|After=)/
+    const rest = (text: string) => text.split('\n').filter((line) => !own.test(line))
+    expect(rest(unit)).toEqual(rest(readText('deploy/tidegate.service')))
+    expect(unit).toMatch(/^Environment=TIDEGATE_ROLES=%i TIDEGATE_DATA_DIR=\/var\/lib\/tidegate\/%i$/m)
+    expect(unit).toMatch(/^EnvironmentFile=\/etc\/tidegate\/%i\.env$/m)
+    expect(unit).toMatch(/^StateDirectory=tidegate\/%i$/m)
+  })
+
+  it('have a file of settings for each role, with ports that no other has', () => {
+    const ports = ['feed', 'gateway', 'api', 'worker'].flatMap((role) => {
+      const lines = readText(`deploy/roles/${role}.env`)
+        .split('\n')
+        .filter((line) => /^[^#]/.test(line))
+      const environment = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]))
+      const result = loadConfig({
+        flags: {},
+        environment: {
+          ...environment,
+          TIDEGATE_ROLES: role,
+          TIDEGATE_DATA_DIR: `/var/lib/tidegate/${role}`,
+          TIDEGATE_BUS_URL: 'nats://tidegate:secret@127.0.0.1',
+        },
+        file: join(ROOT, 'deploy/tidegate.yaml'),
+        readFile: (path) => readFileSync(path, 'utf8'),
+      })
+      expect(result).toMatchObject({ ok: true, warnings: [] })
+      return result.ok ? [result.config['http.port'], result.config['operator.port']] : []
+    })
+    expect(new Set(ports).size).toBe(8)
   })
 })
 

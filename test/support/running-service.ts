@@ -21,6 +21,9 @@ import { storeFlags } from './test-store.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
+/** Of `npm run build`. */
+export const BUILT_PROGRAM = join(ROOT, 'dist/main.js')
+
 export const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
 export type Flags = Readonly<Record<string, string | number>>

@@ -1,0 +1,127 @@
+/**
+ * The nodes of the release before, on one PostgreSQL, are replaced one by one by those of this one, whose migrations are
+ * applied while they run. Meanwhile customers stream, write, read and request tokens through a balancer: no request
+ * fails, and connections end with 1012 alone.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Balancer } from '../support/balancer.ts'
+import { type RunningCommand, startProgram } from '../support/command-line.ts'
+import { buildEarlierRelease, EARLIER_RELEASE } from '../support/earlier-release.ts'
+import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { RollingLoad } from '../support/rolling-load.ts'
+import {
+  BUILT_PROGRAM,
+  ensureBuilt,
+  type Flags,
+  market,
+  OperatorApi,
+  temporaryFolder,
+} from '../support/running-service.ts'
+
+const STREAMS = 40
+const NAMES = ['first', 'second', 'third']
+/** Requests of each kind that must have been answered after each step. */
+const REQUESTS_PER_STEP = 100
+
+const folder = temporaryFolder()
+const commands: RunningCommand[] = []
+const closing: (() => unknown)[] = []
+let store: string
+
+beforeAll(async () => {
+  ensureBuilt()
+  if (hasPostgres) store = await sharedDatabase()
+})
+
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+  for (const { child } of commands) child.kill('SIGKILL')
+  await Promise.all(commands.map(({ result }) => result))
+  folder.remove()
+})
+
+function run(program: string, verb: 'serve' | 'migrate', name: string, flags: Flags = {}) {
+  const data = join(folder.path, name)
+  mkdirSync(data, { recursive: true })
+  const all = { data_dir: data, 'store.url': store, ...flags }
+  const args = Object.entries(all).flatMap(([key, value]) => [`--${key}`, String(value)])
+  const command = startProgram(process.execPath, [program, verb, ...args], {
+    cwd: data,
+    env: { PATH: process.env.PATH },
+  })
+  commands.push(command)
+  return command
+}
+
+async function migrate(program: string): Promise<string> {
+  const { code, stdout, stderr } = await run(program, 'migrate', 'migrate').result
+  expect(code, stderr).toBe(0)
+  return stdout
+}
+
+interface Node {
+  readonly name: string
+  readonly http: string
+  readonly operatorUrl: string
+  command: RunningCommand
+}
+
+async function startNode(program: string, name: string, flags: Flags): Promise<Node> {
+  const command = run(program, 'serve', name, { ...flags, 'http.port': 0, 'operator.port': 0 })
+  const { http, operator } = JSON.parse(await command.line((line) => line.startsWith('{"ready":true')))
+  return { name, http, operatorUrl: operator, command }
+}
+
+/** Stops a node as a supervisor does, and starts it with another program at the same addresses. */
+async function replace(node: Node, program: string, flags: Flags): Promise<void> {
+  node.command.child.kill('SIGTERM')
+  expect((await node.command.result).code).toBe(0)
+  const ports = { 'http.port': new URL(node.http).port, 'operator.port': new URL(node.operatorUrl).port }
+  node.command = run(program, 'serve', node.name, { ...flags, ...ports })
+  await node.command.line((line) => line.startsWith('{"ready":true'))
+}
+
+describe.skipIf(!hasPostgres || !EARLIER_RELEASE.isThere)(
+  `a rolling restart under load (needs PostgreSQL, and commit ${EARLIER_RELEASE.commit} in the history)`,
+  () => {
+    it('fails no request and ends connections with 1012 alone', async () => {
+      const balancer = await Balancer.listen()
+      closing.push(() => balancer.close())
+      const before = buildEarlierRelease(folder.path)
+      const flags = {
+        markets: JSON.stringify([market('BTC', 2, 50)]),
+        'simulator.allowed': 'true',
+        'http.public_url': balancer.url,
+        'http.drain_delay_seconds': 1,
+        'stream.drain_seconds': 3,
+        'keys.encryption_key': Buffer.alloc(32, 9).toString('base64'),
+      }
+      await migrate(before)
+      const nodes = await Promise.all(NAMES.map((name) => startNode(before, name, flags)))
+      for (const node of nodes) balancer.add(node)
+      const load = await RollingLoad.start({
+        url: balancer.url,
+        operator: new OperatorApi(nodes[0]!.operatorUrl, join(folder.path, NAMES[0] as string)),
+        market: 'BTCUSD',
+        streams: STREAMS,
+      })
+      closing.push(() => load.stop())
+      await load.more(REQUESTS_PER_STEP)
+      expect(await migrate(BUILT_PROGRAM)).toContain('202611230400-feed-leases')
+      // Of the release before, on the schema of this one.
+      await load.more(REQUESTS_PER_STEP)
+      for (const node of nodes) {
+        await replace(node, BUILT_PROGRAM, flags)
+        await load.more(REQUESTS_PER_STEP)
+      }
+      await load.stop()
+      expect(load.failures).toEqual([])
+      expect(load.problems).toEqual([])
+      expect(new Set(load.closeCodes)).toEqual(new Set([1012]))
+      expect(load.closeCodes.length).toBeGreaterThanOrEqual(STREAMS)
+      expect(await load.missingAccounts()).toEqual([])
+    })
+  },
+)
