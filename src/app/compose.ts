@@ -18,6 +18,7 @@ import type { Bus } from '../channel/bus.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
 import type { ConfigResult } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
+import { type Origins, SET_BY_PROGRAM } from '../config/settings-in-force.ts'
 import { servedScopes } from '../contract/scopes.ts'
 import { createPoolMetrics } from '../deposit-instructions/pool-metrics.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
@@ -68,6 +69,8 @@ import { createVerifier, issuesTokens } from './token-issuer.ts'
 
 export interface ServiceOptions {
   readonly config: Config
+  /** Origins of the values, for the operator; absent = all set by the program that starts it. */
+  readonly origins?: Origins
   readonly log: Log
   readonly clock: Clock
   /** Returns a number in [0, 1), for jitter. */
@@ -111,7 +114,7 @@ const STOP_MILLISECONDS_MAX = 15_000
 /** The parts that the modules share while they are composed. */
 interface Parts extends ServiceOptions {
   /** The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart. */
-  readonly current: { config: Config }
+  readonly current: { config: Config; origins: Origins }
   readonly lifecycle: Lifecycle
   readonly metrics: MetricsRegistry
   readonly quotas: Quotas
@@ -155,7 +158,7 @@ interface PublicModules {
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const directory = new Directory()
-  const current = { config: options.config }
+  const current = { config: options.config, origins: options.origins ?? SET_BY_PROGRAM }
   const metrics = createMetricsRegistry()
   const verifier = createVerifier({ ...options, directory })
   const parts: Parts = {
@@ -307,6 +310,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       ...parts,
       ...modules,
       overview,
+      readiness,
       processes: modules.local?.processes,
       cluster,
       issuesTokens: issuesTokens(config),

@@ -18,6 +18,7 @@ import type { MetricsRegistry } from '../base/metrics.ts'
 import { registerNodeRoutes } from '../cluster/routes.ts'
 import { minorUnitsOf } from '../config/asset-amounts.ts'
 import type { Config } from '../config/settings.ts'
+import type { Origins } from '../config/settings-in-force.ts'
 import type { Conversions } from '../contract/assets.ts'
 import type { Scope } from '../contract/scopes.ts'
 import { registerControlOperatorRoutes } from '../controls/operator-routes.ts'
@@ -52,7 +53,9 @@ import { registerTransferOperatorRoutes } from '../transfers/operator-routes.ts'
 import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
+import { registerDoctorRoutes } from './doctor.ts'
 import { type OverviewHistory, registerOverviewRoute } from './overview.ts'
+import type { Readiness } from './readiness.ts'
 import type { Cluster } from './start-cluster.ts'
 
 /** Declares the routes of one module. */
@@ -80,6 +83,7 @@ export interface PublicModulesOptions extends Configured {
 }
 
 export interface OperatorModulesOptions extends Configured {
+  readonly current: { readonly config: Config; readonly origins: Origins }
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
@@ -89,6 +93,7 @@ export interface OperatorModulesOptions extends Configured {
   readonly scopes: readonly Scope[]
   readonly encryptionKey?: EncryptionKey | undefined
   refreshDirectory(): Promise<void>
+  readonly readiness: () => Readiness
   readonly overview: Pick<OverviewHistory, 'document'>
   readonly hub: Hub
   readonly cluster: Cluster
@@ -134,6 +139,7 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
   const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
   return [
     (app) => registerOverviewRoute(app, options.overview),
+    (app) => registerDoctorRoutes(app, options),
     (app) => registerAuthOperatorRoutes(app, options),
     (app) => registerNodeRoutes(app, options.cluster.nodes),
     (app) => registerOperatorRoutes(app, options),

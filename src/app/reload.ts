@@ -10,6 +10,7 @@ import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { type ConfigResult, describeProblem } from '../config/load.ts'
 import { type Config, isLive, SETTING_KEYS, type SettingKey } from '../config/settings.ts'
+import type { Origins } from '../config/settings-in-force.ts'
 import { feedProblem, ingestProblems } from '../config/sources.ts'
 import { checkTlsFiles } from './tls-settings.ts'
 
@@ -17,7 +18,7 @@ export interface ReloadOptions {
   readonly log: Log
   readonly clock: Clock
   /** Holds the current configuration, which is replaced. */
-  readonly current: { config: Config }
+  readonly current: { config: Config; origins: Origins }
   /** Decimals of the assets in the ledger. */
   readonly decimals: ReadonlyMap<string, number>
   /** Applies `current.config` to the service. */
@@ -54,6 +55,7 @@ export function reload({ log, clock, current, decimals, apply }: ReloadOptions, 
     return 'refused'
   }
   current.config = config
+  current.origins = mergedOrigins(current.origins, result.origins)
   apply()
   log.info({ keys: applied }, 'configuration reloaded')
   if (waiting.length > 0) log.warn({ keys: waiting }, 'keys that need a restart keep their old value')
@@ -106,6 +108,11 @@ function merge(
   const applied = changed.filter(isLive)
   const values = Object.fromEntries(applied.map((key) => [key, read[key]]))
   return { config: { ...running, ...values }, applied, waiting: changed.filter((key) => !isLive(key)) }
+}
+
+/** A key that is not live keeps the origin of the value that it has. */
+function mergedOrigins(running: Origins, read: Origins): Origins {
+  return Object.fromEntries(SETTING_KEYS.map((key) => [key, (isLive(key) ? read : running)[key]])) as Origins
 }
 
 function nowOf(clock: Clock): number {

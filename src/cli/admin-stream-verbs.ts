@@ -64,6 +64,21 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
         method: 'GET',
         path: '/overview',
       },
+      {
+        usage: 'settings',
+        description: 'lists the settings in force on the called node, with the origin of each value',
+        example: 'node settings',
+        method: 'GET',
+        path: '/settings',
+        columns: ['key', 'value', 'origin', 'live'],
+      },
+      {
+        usage: 'doctor',
+        description: 'has the called node check its installation; `tidegate doctor` checks more',
+        example: 'node doctor',
+        method: 'GET',
+        path: '/doctor',
+      },
     ],
   },
   {

@@ -18,18 +18,14 @@ import { createSystemClock } from '../base/clock.ts'
 import { isObject } from '../base/json-value.ts'
 import { feedTransportProblems } from '../config/feeds.ts'
 import type { ConfigResult } from '../config/load.ts'
-import type { Setting } from '../config/setting-kinds.ts'
-import { type Config, isLive, SETTING_KEYS, SETTINGS } from '../config/settings.ts'
+import { type Config, isLive, SETTING_KEYS } from '../config/settings.ts'
+import { settingsInForce, shownValue } from '../config/settings-in-force.ts'
 import { checkBooks } from '../markets/book-check.ts'
 import { sourceText } from '../markets/configured-market.ts'
 import { pairsWithoutPeg } from '../orchestrations/pricing/pegs.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { tableLines } from './table.ts'
-
-type GoodConfig = ConfigResult & { readonly ok: true }
-
-const MASK = '********'
 
 export function registerCheckConfig(program: Command): void {
   const command = program
@@ -97,7 +93,10 @@ function pegWarnings(config: Config): readonly string[] {
 function asJson(result: ConfigResult): unknown {
   if (!result.ok) return { ok: false, problems: result.problems, warnings: result.warnings }
   const settings = Object.fromEntries(
-    SETTING_KEYS.map((key) => [key, { value: shown(result, key), origin: result.origins[key], live: isLive(key) }]),
+    settingsInForce(result.config, result.origins).map(({ key, value, origin, live }) => [
+      key,
+      { value, origin, live },
+    ]),
   )
   return { ok: true, settings, addresses: addressOrigins(result.config), warnings: result.warnings }
 }
@@ -111,7 +110,7 @@ function asText(result: ConfigResult): string {
   const keys = SETTING_KEYS.filter((key) => key !== 'markets' && key !== 'assets' && key !== 'feeds')
   lines.push(
     ...tableLines(
-      keys.map((key) => [key, textOf(shown(result, key)) || '(empty)', result.origins[key], liveMark(key)]),
+      keys.map((key) => [key, textOf(shownValue(result.config, key)) || '(empty)', result.origins[key], liveMark(key)]),
     ),
   )
   const feeds = [...result.config.feeds].map(([name, feed]) => [
@@ -140,12 +139,6 @@ function asText(result: ConfigResult): string {
   ])
   lines.push('deposit addresses', ...tableLines(addresses))
   return `${lines.join('\n')}\n`
-}
-
-function shown(result: GoodConfig, key: (typeof SETTING_KEYS)[number]): unknown {
-  const row = SETTINGS[key] as Setting<unknown>
-  const value = result.config[key]
-  return row.secret && value !== '' ? MASK : row.show(value)
 }
 
 function textOf(value: unknown): string {

@@ -46,7 +46,7 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   const warnings: string[] = []
   // On a terminal, logs would hide the lines that show the next steps.
   const verbDefaults = { ...DEMO_DEFAULTS, ...(process.stderr.isTTY ? { 'log.level': 'warn' } : {}) }
-  const { config } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
+  const { config, origins } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
   const log = createLog(config['log.level'])
   for (const warning of warnings) log.warn({ warning }, 'configuration warning')
   startWatchdog(log, config['process.hang_seconds'])
@@ -56,7 +56,17 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   await runUntilSignal(log, clock, async (signal) => {
     const takeOver = isTakeOver(command)
     const hasDemoPage = what === 'demo'
-    const options = { config, log, clock, random: Math.random, signal, takeOver, hasTestSeed: true, hasDemoPage }
+    const options = {
+      config,
+      origins,
+      log,
+      clock,
+      random: Math.random,
+      signal,
+      takeOver,
+      hasTestSeed: true,
+      hasDemoPage,
+    }
     const service = await startService(options).finally(endProgress)
     const files = issuesTokens(config) ? await writeCredentials(service, config.data_dir) : undefined
     process.stdout.write(bannerOf(what, service, config, files))

@@ -7,6 +7,24 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { examineAddressKeys } from '../app/doctor-addresses.ts'
+import {
+  examineCertificates,
+  examineEncryptionKeyFile,
+  examineFolder,
+  examineOperatorToken,
+  examineRecordingFolder,
+} from '../app/doctor-files.ts'
+import { bad, type Finding, ok, reasonOf, warn } from '../app/doctor-finding.ts'
+import { examineLedger } from '../app/doctor-ledger.ts'
+import { readinessFindings } from '../app/doctor-readiness.ts'
+import {
+  examineEncryption,
+  examineSchema,
+  examineSigningKeys,
+  examineStoreClock,
+  readSigningKeyList,
+} from '../app/doctor-store.ts'
 import { existingEncryptionKey } from '../app/encryption-key.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
 import type { Readiness } from '../app/readiness.ts'
@@ -22,17 +40,7 @@ import type { Db } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
-import { askAddressPools, examineAddressKeys } from './doctor-addresses.ts'
-import {
-  examineCertificates,
-  examineEncryptionKeyFile,
-  examineFolder,
-  examineOperatorToken,
-  examineRecordingFolder,
-} from './doctor-files.ts'
-import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
-import { askLedger, examineLedger } from './doctor-ledger.ts'
-import { askNodes } from './doctor-nodes.ts'
+import { askAddressPools, askLedger, askNodes } from './doctor-asked.ts'
 import {
   examineFreePort,
   examineIngestPort,
@@ -41,14 +49,6 @@ import {
   operatorPort,
   publicPort,
 } from './doctor-ports.ts'
-import { readinessFindings } from './doctor-readiness.ts'
-import {
-  examineEncryption,
-  examineSchema,
-  examineSigningKeys,
-  examineStoreClock,
-  readSigningKeyList,
-} from './doctor-store.ts'
 import { callOperator, type OperatorApi, operatorApi, readReadiness } from './operator-client.ts'
 import { printable } from './styled-line.ts'
 import { tableLines } from './table.ts'
@@ -241,7 +241,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     ...readinessFindings(readiness),
     ...(config['bus.url'] === '' ? [] : await askNodes(api)),
     ...(await askAddressPools(api)),
-    ...(store === undefined ? [await askLedger(api)] : []),
+    ...(store === undefined ? await askLedger(api) : []),
     ok('operator port', `${api.url}, answered by the service`),
     await examinePublicPort(config),
     ...(await examineIngestPort(config)),

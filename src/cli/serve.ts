@@ -23,7 +23,7 @@ Examples:
     )
   addConfigFlags(addTakeOverFlag(command)).action(async () => {
     const warnings: string[] = []
-    const { config } = readConfig(command, {}, (warning) => warnings.push(warning))
+    const { config, origins } = readConfig(command, {}, (warning) => warnings.push(warning))
     const log = createLog(config['log.level'])
     for (const warning of warnings) log.warn({ warning }, 'configuration warning')
     warnOfMarkets(config.markets, log)
@@ -32,7 +32,7 @@ Examples:
     const { startService } = await import('../app/compose.ts')
     await runUntilSignal(log, clock, async (signal) => {
       const takeOver = isTakeOver(command)
-      const service = await startService({ config, log, clock, random: Math.random, signal, takeOver })
+      const service = await startService({ config, origins, log, clock, random: Math.random, signal, takeOver })
       process.stdout.write(readyLine(service.addresses))
       return withReload(service, () => readConfigResult(command))
     })

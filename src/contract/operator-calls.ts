@@ -78,6 +78,8 @@ export const OPERATOR_CALLS = {
   'POST /deliveries/:id/settle': { role: 'treasurer', summary: 'Report a delivery as paid' },
   'POST /deliveries/:id/fail': { role: 'treasurer', summary: 'Report a delivery as failed' },
   'GET /overview': { role: 'viewer', summary: 'Show the state of this node, with the last hour' },
+  'GET /settings': { role: 'viewer', summary: 'List the settings in force, with the origin of each value' },
+  'GET /doctor': { role: 'viewer', summary: 'Check this installation' },
   'GET /nodes': { role: 'viewer', summary: 'List the nodes of the service' },
   'GET /connections': { role: 'viewer', summary: 'List the connections of all nodes' },
   'DELETE /connections/:id': { role: 'admin', summary: 'Close a connection' },

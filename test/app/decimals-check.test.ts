@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { checkDecimals } from '../../src/app/decimals-check.ts'
+import { examineLedger } from '../../src/app/doctor-ledger.ts'
 import { Lifecycle } from '../../src/app/lifecycle.ts'
 import { openStore } from '../../src/app/open-store.ts'
 import { createLog } from '../../src/base/log.ts'
-import { examineLedger } from '../../src/cli/doctor-ledger.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { addAssets, addOwner, credit } from '../support/ledger.ts'

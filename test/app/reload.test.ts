@@ -5,9 +5,10 @@ import type { Log } from '../../src/base/log.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { RELATIONS } from '../../src/config/relations.ts'
 import { type Config, isLive } from '../../src/config/settings.ts'
+import type { Origins } from '../../src/config/settings-in-force.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
-let current: { config: Config }
+let current: { config: Config; origins: Origins }
 let lines: [event: string, fields: object][]
 let applied: Config[]
 let outcomes: string[]
@@ -35,13 +36,13 @@ function load(flags: Record<string, string>, file?: string): void {
 function inForce(flags: Record<string, string>, file?: string): void {
   const result = read(flags, file)
   if (!result.ok) throw new Error('this cannot be in force')
-  current.config = result.config
+  current = { config: result.config, origins: result.origins }
 }
 
 beforeEach(() => {
   const result = read({})
   if (!result.ok) throw new Error('the defaults do not serve')
-  current = { config: result.config }
+  current = { config: result.config, origins: result.origins }
   lines = []
   applied = []
   outcomes = []
@@ -60,6 +61,7 @@ it('a reload keeps the old value of a key that needs a restart, and names it eac
   for (let time = 0; time < 2; time++) {
     load({ 'http.port': '1234', 'operator.token': 'very-secret-token', 'log.level': 'warn' })
     expect(current.config).toEqual({ ...before, 'log.level': 'warn' })
+    expect(current.origins).toMatchObject({ 'log.level': '--log.level', 'http.port': 'default' })
     expect(lines.at(-1)).toEqual([
       'keys that need a restart keep their old value',
       { keys: ['http.port', 'operator.token'] },

@@ -1,6 +1,7 @@
 /** Signing keys and the pepper at rest: what the store contains, who can read it, and when it becomes encrypted. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { examineEncryption } from '../../src/app/doctor-store.ts'
 import { readAuthority, replaceKeys } from '../../src/auth/authority.ts'
 import { createSecret, ensureClient } from '../../src/auth/clients.ts'
 import { ensureCustomer } from '../../src/auth/customers.ts'
@@ -11,7 +12,6 @@ import { encryptKeys, readEncryptionKeyId } from '../../src/auth/key-encryption.
 import { matchesSecret } from '../../src/auth/secrets.ts'
 import { keepSigningKeys, revokeSigningKey, rotateSigningKeys } from '../../src/auth/signing-keys.ts'
 import type { AuthTables } from '../../src/auth/tables.ts'
-import { examineEncryption } from '../../src/cli/doctor-store.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'

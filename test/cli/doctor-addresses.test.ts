@@ -1,8 +1,8 @@
 /** What doctor reports about a store in use: its pools of addresses, and its clock. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examineStoreClock } from '../../src/app/doctor-store.ts'
 import { createSystemClock } from '../../src/base/clock.ts'
-import { askAddressPools } from '../../src/cli/doctor-addresses.ts'
-import { examineStoreClock } from '../../src/cli/doctor-store.ts'
+import { askAddressPools } from '../../src/cli/doctor-asked.ts'
 import { OPERATOR_TOKEN, type RestCustomer, RestNode } from '../support/rest.ts'
 import { newAccount } from '../support/rules.ts'
 

@@ -20,6 +20,7 @@ import type { Log } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/settings.ts'
+import { type Origins, SET_BY_PROGRAM } from '../../src/config/settings-in-force.ts'
 import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
@@ -84,7 +85,7 @@ export class RestNode {
   readonly operatorUrl: string
   readonly directory: Directory
   /** The current configuration: a test may replace it, as SIGHUP does. */
-  readonly live: { config: Config }
+  readonly live: { config: Config; origins: Origins }
   /** Every route of both listeners that has a schema; the token endpoints accept forms and have none. */
   readonly routes: readonly DeclaredRoute[]
   readonly #close: () => Promise<void>
@@ -94,7 +95,7 @@ export class RestNode {
     url: string
     operatorUrl: string
     directory: Directory
-    live: { config: Config }
+    live: { config: Config; origins: Origins }
     routes: readonly DeclaredRoute[]
     close: () => Promise<void>
   }) {
@@ -111,7 +112,8 @@ export class RestNode {
     const { ratePerSecond = 100_000, log = captureLog().log, hasTestSeed = false, flags = {} } = options
     const folder =
       hasTestSeed && flags.data_dir === undefined ? mkdtempSync(join(tmpdir(), 'tidegate-node-')) : undefined
-    const live = { config: configOf(folder === undefined ? flags : { ...flags, data_dir: folder }) }
+    const config = configOf(folder === undefined ? flags : { ...flags, data_dir: folder })
+    const live = { config, origins: SET_BY_PROGRAM }
     const time = options.clock ?? createSystemClock()
     // Only rate limits use the monotonic clock: timers and the wall clock of tokens continue to advance.
     const clock = options.ratePerSecond === undefined ? time : { ...time, monotonicMilliseconds: () => 0 }
@@ -172,6 +174,7 @@ export class RestNode {
           issuesTokens: true,
           scopes: servedScopes(true, true),
           overview: new OverviewHistory({ ...shared, otherMetrics: async () => [], readiness: () => NOT_READY }),
+          readiness: () => NOT_READY,
           hub: {} as Hub,
           cluster: testNode({ clock: shared.clock }),
           sourcesOf: () => [],

@@ -10,14 +10,18 @@ import { CustomersPage } from './pages/customers.tsx'
 import { DeliveryPage } from './pages/delivery.tsx'
 import { DepositPage } from './pages/deposit.tsx'
 import { DeskPage } from './pages/desk.tsx'
+import { DoctorPage } from './pages/doctor.tsx'
 import { MarketPage } from './pages/market.tsx'
 import { MarketsPage } from './pages/markets.tsx'
 import { DeliveriesPage, DepositsPage, OrchestrationsPage } from './pages/money.tsx'
+import { OperatorPage } from './pages/operator.tsx'
+import { OperatorsPage } from './pages/operators.tsx'
 import { OrchestrationPage } from './pages/orchestration.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { BalancesPage, ProfilePage } from './pages/profile.tsx'
 import { AccountsPage, AddressesPage, RequestsPage, RulesPage } from './pages/review.tsx'
 import { RulePage } from './pages/rule.tsx'
+import { SettingsPage } from './pages/settings.tsx'
 import { Empty } from './ui/parts.tsx'
 
 interface PageContent {
@@ -59,6 +63,13 @@ const ROUTES: readonly Route[] = [
   record('money/orchestrations', 'Orchestration', (id) => <OrchestrationPage key={id} id={id} />),
   record('money/deliveries', 'Delivery', (id) => <DeliveryPage key={id} id={id} />),
   record('money/profiles', 'Profile', (id) => <ProfilePage key={id} id={id} />),
+  [/^\/settings$/, () => ({ title: 'Settings', content: <SettingsPage /> })],
+  [/^\/doctor$/, () => ({ title: 'Doctor', content: <DoctorPage /> })],
+  [/^\/operators$/, () => ({ title: 'Operators', content: <OperatorsPage /> })],
+  [
+    /^\/operators\/([a-z0-9][a-z0-9._@-]{0,63})$/,
+    (name = '') => ({ title: name, content: <OperatorPage key={name} name={name} /> }),
+  ],
   [/^\/audit$/, () => ({ title: 'Audit', content: <AuditPage /> })],
 ]
 

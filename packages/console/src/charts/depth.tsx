@@ -1,7 +1,7 @@
 /** The sums of both sides around the spread. Pixels are numbers; the exact sums are in the ladder. */
 import { useState } from 'preact/hooks'
 import type uPlot from 'uplot'
-import type { Level } from '../live/market-feed.ts'
+import type { Level } from '../live/level.ts'
 import { useFeed } from '../live/use-feed.ts'
 import Plot from './plot.tsx'
 
@@ -11,7 +11,7 @@ export interface DepthProps {
   readonly book?: { readonly bids: readonly Level[]; readonly asks: readonly Level[] } | undefined
 }
 
-const HEIGHT = 210
+const HEIGHT = 246
 const LEVELS = 150
 const DRAW_MILLISECONDS = 500
 

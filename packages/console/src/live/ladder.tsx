@@ -5,7 +5,8 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { grouped } from '../base/format.ts'
 import { decimalsOf, difference, shareOf, unitsOf } from './decimal.ts'
-import type { Level, MarketFeed } from './market-feed.ts'
+import type { Level } from './level.ts'
+import type { MarketFeed } from './market-feed.ts'
 import { useFeed } from './use-feed.ts'
 
 const DRAW_MILLISECONDS = 100

@@ -4,11 +4,7 @@
  * present state.
  */
 import { get, Problem } from '../base/api.ts'
-
-export interface Level {
-  readonly price: string
-  readonly amount: string
-}
+import type { Level } from './level.ts'
 
 export interface Execution extends Level {
   readonly id: string

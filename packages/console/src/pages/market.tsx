@@ -8,6 +8,7 @@ import { Badge, Card, Empty, Facts, PageHead, ProblemNote, Time } from '../ui/pa
 import { Table } from '../ui/table.tsx'
 import type { MarketDocument, SourceDocument } from './documents.ts'
 import { FeedState } from './markets.tsx'
+import { PastBookCard } from './past-book.tsx'
 
 const REFRESH_MILLISECONDS = 2_000
 
@@ -43,7 +44,10 @@ export function MarketPage({ symbol }: { readonly symbol: string }) {
           <Tape symbol={symbol} rows={34} />
         </Card>
       </div>
-      {market !== undefined && <Sources market={market} />}
+      <div class="stack below">
+        {market !== undefined && <Sources market={market} />}
+        <PastBookCard key={symbol} symbol={symbol} />
+      </div>
     </>
   )
 }
@@ -62,7 +66,7 @@ function MarketLead({ market }: { readonly market: MarketDocument | undefined })
 function Sources({ market }: { readonly market: MarketDocument }) {
   const { source_states, live, reason, stale_since, version, committed_at } = market
   return (
-    <div class="stack below">
+    <>
       {!live && (
         <Card title="This market has no live source">
           <Facts
@@ -96,6 +100,6 @@ function Sources({ market }: { readonly market: MarketDocument }) {
           ]}
         />
       </Card>
-    </div>
+    </>
   )
 }

@@ -40,6 +40,16 @@ export const PLACES: readonly Place[] = [
     words: 'deposits deliveries pause',
   },
   { path: '/audit', label: 'Audit', icon: 'audit', key: 'a', needs: 'GET /audit', words: 'history who' },
+  { path: '/settings', label: 'Settings', icon: 'settings', key: 's', needs: 'GET /settings', words: 'configuration' },
+  { path: '/doctor', label: 'Doctor', icon: 'doctor', key: 'h', needs: 'GET /doctor', words: 'health checks findings' },
+  {
+    path: '/operators',
+    label: 'Operators',
+    icon: 'operators',
+    key: 'p',
+    needs: 'GET /operators',
+    words: 'people roles',
+  },
 ]
 
 export function isAt(place: Place, path: string): boolean {

@@ -104,8 +104,9 @@ const TONES: Readonly<Record<string, Tone>> = {
   bad: 'bad',
 }
 
-export function Status({ of }: { readonly of: string }) {
-  return <Badge tone={TONES[of] ?? 'quiet'}>{words(of)}</Badge>
+/** @param text absent = the status in words */
+export function Status({ of, text }: { readonly of: string; readonly text?: string }) {
+  return <Badge tone={TONES[of] ?? 'quiet'}>{text ?? words(of)}</Badge>
 }
 
 /** A time, exact in its title; how long ago it was renews itself. */

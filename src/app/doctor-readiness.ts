@@ -1,6 +1,7 @@
 /** The findings of `tidegate doctor` from `/readyz`: whether the node is ready, and the markets that are not live. Pure. */
-import type { Readiness, ReadinessCheck } from '../app/readiness.ts'
+
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
+import type { Readiness, ReadinessCheck } from './readiness.ts'
 
 const NEXT_STEP = 'see its source, and the log of the service'
 

@@ -1,8 +1,10 @@
-/** The findings of `tidegate doctor`: one line each, with the next step where something is wrong. Pure. */
+/** The findings of the doctor, on the command line and in the operator API: one line each, with the next step where something is wrong. Pure. */
+
+/** `warn` works now and should be corrected; `bad` does not work. */
+export const VERDICTS = ['ok', 'warn', 'bad'] as const
 
 export interface Finding {
-  /** `warn` works now and should be corrected; `bad` does not work. */
-  readonly verdict: 'ok' | 'warn' | 'bad'
+  readonly verdict: (typeof VERDICTS)[number]
   /** The subject, such as `store`. */
   readonly name: string
   readonly detail: string

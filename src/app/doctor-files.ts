@@ -5,16 +5,16 @@
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { dataFolderProblem, modeText, OTHERS, storeFolder } from '../app/data-folder.ts'
-import { encryptionKeyFile } from '../app/encryption-key.ts'
-import { checkRecordingFolder } from '../app/start-recording.ts'
-import { checkTlsFiles, ingestTlsFilesOf, tlsFilesOf } from '../app/tls-settings.ts'
 import { EncryptionKey } from '../auth/encryption-key.ts'
 import { hasCode } from '../base/error-code.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { HOUR_MILLISECONDS, listRecordings } from '../feed/replay/recording-folder.ts'
+import { dataFolderProblem, modeText, OTHERS, storeFolder } from './data-folder.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
+import { encryptionKeyFile } from './encryption-key.ts'
+import { checkRecordingFolder } from './start-recording.ts'
+import { checkTlsFiles, ingestTlsFilesOf, tlsFilesOf } from './tls-settings.ts'
 
 /** A new embedded store needs about 40 MB; its write-ahead log can double that. */
 const FREE_BYTES_MIN = 100_000_000

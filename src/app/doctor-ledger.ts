@@ -9,8 +9,7 @@ import { decimalsFaults } from '../ledger/assets.ts'
 import { LedgerComparison } from '../ledger/comparison.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Db } from '../store/db.ts'
-import { bad, type Finding, ok, reasonOf } from './doctor-finding.ts'
-import { callOperator, type OperatorApi } from './operator-client.ts'
+import { bad, type Finding, ok } from './doctor-finding.ts'
 
 const NAME = 'ledger'
 /** Longest duration of the comparison. */
@@ -33,18 +32,11 @@ export async function examineLedger(db: Db, { assets }: Config, clock: Clock): P
   return [ledger, ...faults.map((fault) => bad(NAME, `assets: ${fault}`, 'restore the decimals'))]
 }
 
-/** The result of the running service. */
-export async function askLedger(api: OperatorApi): Promise<Finding> {
-  try {
-    const state = (await callOperator(api, { method: 'GET', path: '/ledger' })) as LedgerState
-    if (state.differences.length > 0) {
-      return bad(NAME, differenceText(state.differences.length, state.differences[0]), NEXT)
-    }
-    if (state.compared_at === undefined) return ok(NAME, 'the first comparison of balances is not complete yet')
-    return ok(NAME, `${state.balances} balances were the sums of their postings at ${state.compared_at}`)
-  } catch (error) {
-    return bad(NAME, `cannot be read: ${reasonOf(error)}`, 'see the log of the service')
-  }
+/** The last comparison of the running service. */
+export function ledgerFinding({ differences, balances, compared_at }: LedgerState): Finding {
+  if (differences.length > 0) return bad(NAME, differenceText(differences.length, differences[0]), NEXT)
+  if (compared_at === undefined) return ok(NAME, 'the first comparison of balances is not complete yet')
+  return ok(NAME, `${balances} balances were the sums of their postings at ${compared_at}`)
 }
 
 function differenceText(

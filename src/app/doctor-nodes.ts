@@ -1,17 +1,11 @@
 /** The findings of `tidegate doctor` about the other nodes, as the running service knows them. */
 import type { NodeDocument } from '../cluster/nodes.ts'
-import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
-import { callOperator, type OperatorApi } from './operator-client.ts'
+import { type Finding, ok, warn } from './doctor-finding.ts'
 
 /** None for a service without other nodes. */
-export async function askNodes(api: OperatorApi): Promise<Finding[]> {
-  try {
-    const { items } = (await callOperator(api, { method: 'GET', path: '/nodes' })) as { items: NodeDocument[] }
-    const own = items.find(({ self }) => self)
-    return items.filter(({ self }) => !self).map((node) => nodeFinding(node, own?.version))
-  } catch (error) {
-    return [bad('nodes', `cannot be read: ${reasonOf(error)}`, 'see the log of the service')]
-  }
+export function nodeFindings(nodes: readonly NodeDocument[]): Finding[] {
+  const own = nodes.find(({ self }) => self)
+  return nodes.filter(({ self }) => !self).map((node) => nodeFinding(node, own?.version))
 }
 
 function nodeFinding(node: NodeDocument, ownVersion: string | undefined): Finding {

@@ -4,11 +4,10 @@
  */
 import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { addressOrigins, TEST_SEED_FILE } from '../app/address-keys.ts'
 import { hasCode } from '../base/error-code.ts'
 import type { Config } from '../config/settings.ts'
+import { addressOrigins, TEST_SEED_FILE } from './address-keys.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
-import { callOperator, type OperatorApi } from './operator-client.ts'
 
 const NAME = 'addresses'
 /** Permission bits of other users. */
@@ -39,19 +38,19 @@ function examineTestSeed(path: string): Finding[] {
   return [ok(NAME, `${detail}; serve does not use it`)]
 }
 
-/** The running service's pools of imported addresses; no finding when there are none. */
-export async function askAddressPools(api: OperatorApi): Promise<Finding[]> {
-  try {
-    const answer = await callOperator(api, { method: 'GET', path: '/address-pool' })
-    const { items } = answer as { items: readonly { network: string; free: number; used: number }[] }
-    return items.flatMap(({ network, free, used }) => {
-      if (free + used === 0) return []
-      const detail = `${network}: ${free} of ${free + used} imported addresses are free`
-      return [
-        free > 0 ? ok(NAME, detail) : warn(NAME, detail, `tidegate admin address-pool import ${network} --file FILE`),
-      ]
-    })
-  } catch (error) {
-    return [bad(NAME, `cannot be read: ${reasonOf(error)}`, 'see the log of the service')]
-  }
+interface PoolCount {
+  readonly network: string
+  readonly free: number
+  readonly used: number
+}
+
+/** The pools of imported addresses; no finding for a pool that nothing was imported into. */
+export function poolFindings(pools: readonly PoolCount[]): Finding[] {
+  return pools.flatMap(({ network, free, used }) => {
+    if (free + used === 0) return []
+    const detail = `${network}: ${free} of ${free + used} imported addresses are free`
+    return [
+      free > 0 ? ok(NAME, detail) : warn(NAME, detail, `tidegate admin address-pool import ${network} --file FILE`),
+    ]
+  })
 }

@@ -1,0 +1,224 @@
+/** One operator: role, access, and API tokens. */
+import { call } from '../base/api.ts'
+import { useGet } from '../base/resource.ts'
+import { can, session } from '../base/session.ts'
+import { ask } from '../ui/action-dialog.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { Card, Empty, Facts, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import { AuditCard } from './audit.tsx'
+import { showSecret } from './client-actions.tsx'
+import { OperatorState, showSetupLink } from './operators.tsx'
+
+export interface OperatorDocument {
+  readonly name: string
+  readonly role: string
+  readonly enabled: boolean
+  readonly kind: 'person' | 'built_in'
+  readonly has_password: boolean
+  readonly oidc: boolean
+  readonly created_at: string
+  readonly last_login_at?: string
+  readonly tokens: readonly OperatorToken[]
+}
+
+interface OperatorToken {
+  readonly id: string
+  readonly name: string
+  readonly role: string
+  readonly created_at: string
+  readonly last_used_at?: string
+}
+
+export interface WithSetupLink {
+  readonly setup_link: string
+}
+
+export const ROLE_OPTIONS = [
+  ['viewer', 'viewer: sees everything, changes nothing'],
+  ['reviewer', 'reviewer: decides about accounts and rules'],
+  ['treasurer', 'treasurer: deposits, deliveries, pause'],
+  ['admin', 'admin: everything, also customers and operators'],
+] as const
+
+export function OperatorPage({ name }: { readonly name: string }) {
+  const { document, problem, reload } = useGet<OperatorDocument>(`/operators/${name}`)
+  if (document === undefined)
+    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+  const { role, kind, tokens, created_at, last_login_at } = document
+  return (
+    <>
+      <PageHead title={name} back={{ path: '/operators', label: 'Operators' }} lead={role}>
+        {kind === 'person' && <OperatorActions operator={document} reload={reload} />}
+      </PageHead>
+      <div class="stack">
+        <Card>
+          <Facts
+            rows={[
+              ['State', <OperatorState key="s" operator={document} />],
+              ['Role', role],
+              ['Created', <Time key="c" at={created_at} exact />],
+              ['Last login', last_login_at === undefined ? 'never' : <Time key="l" at={last_login_at} exact />],
+            ]}
+          />
+        </Card>
+        {kind === 'person' && <TokensCard operator={document} tokens={tokens} reload={reload} />}
+        <AuditCard subject={name} />
+      </div>
+    </>
+  )
+}
+
+function OperatorActions({ operator, reload }: { readonly operator: OperatorDocument; readonly reload: () => void }) {
+  const { name, role, enabled } = operator
+  // The service refuses it: an administrator who locks himself out could not undo it.
+  if (name === session.value?.operator.name)
+    return <span class="quiet">This is you: another administrator can change it.</span>
+  const changeRole = () =>
+    ask({
+      title: `Role of ${name}`,
+      consequence: <p>It applies at once; the sessions of {name} end.</p>,
+      confirm: 'Change',
+      fields: [{ name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role }],
+      run: (values) => call('PATCH', `/operators/${name}`, { role: values.role }),
+      done: () => {
+        reload()
+        return 'The role was changed'
+      },
+    })
+  const changeEnabled = () =>
+    ask({
+      title: enabled ? `Disable ${name}?` : `Enable ${name}?`,
+      consequence: (
+        <p>
+          {enabled ? 'The sessions end at once, and the API tokens stop working.' : 'Login and API tokens work again.'}
+        </p>
+      ),
+      confirm: enabled ? 'Disable' : 'Enable',
+      isDangerous: enabled,
+      run: () => call('PATCH', `/operators/${name}`, { enabled: !enabled }),
+      done: () => {
+        reload()
+        return `${name} was ${enabled ? 'disabled' : 'enabled'}`
+      },
+    })
+  const reset = () =>
+    ask<WithSetupLink>({
+      title: `Reset the login of ${name}?`,
+      consequence: (
+        <p>Password and authenticator are removed and the sessions end. You get a new link for the person.</p>
+      ),
+      confirm: 'Reset',
+      isDangerous: true,
+      run: () => call('POST', `/operators/${name}/reset`, {}),
+      done: ({ setup_link }) => {
+        reload()
+        showSetupLink(name, setup_link)
+        return undefined
+      },
+    })
+  return (
+    <>
+      {can('POST /operators/:name/reset') && (
+        <button type="button" onClick={reset}>
+          Reset login
+        </button>
+      )}
+      {can('PATCH /operators/:name') && (
+        <>
+          <button type="button" onClick={changeRole}>
+            Change role
+          </button>
+          <button type="button" onClick={changeEnabled}>
+            {enabled ? 'Disable' : 'Enable'}
+          </button>
+        </>
+      )}
+    </>
+  )
+}
+
+function TokensCard({
+  operator: { name, role },
+  tokens,
+  reload,
+}: {
+  readonly operator: OperatorDocument
+  readonly tokens: readonly OperatorToken[]
+  readonly reload: () => void
+}) {
+  const create = () =>
+    ask<{ readonly name: string; readonly token: string }>({
+      title: `New API token of ${name}`,
+      consequence: <p>For a program of this person. It has at most the rights of the person, and is shown once.</p>,
+      confirm: 'Create',
+      fields: [
+        { name: 'name', label: 'Name', hint: 'the program that uses it' },
+        { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role },
+      ],
+      run: (values) => call('POST', `/operators/${name}/tokens`, values),
+      done: ({ name: tokenName, token }) => {
+        reload()
+        showSecret({ title: `API token ${tokenName}`, rows: [['token', token]], file: `${name}-${tokenName}.json` })
+        return undefined
+      },
+    })
+  const remove = ({ id, name: tokenName }: OperatorToken) =>
+    ask({
+      title: `Delete the token ${tokenName}?`,
+      consequence: <p>Programs that use it are refused from now on.</p>,
+      confirm: 'Delete',
+      isDangerous: true,
+      run: () => call('DELETE', `/operators/${name}/tokens/${id}`),
+      done: () => {
+        reload()
+        return 'The token was deleted'
+      },
+    })
+  return (
+    <Card
+      title="API tokens"
+      flush
+      actions={
+        can('POST /operators/:name/tokens') && (
+          <button type="button" onClick={create}>
+            <Icon name="plus" /> New token
+          </button>
+        )
+      }
+    >
+      {tokens.length === 0 ? (
+        <Empty icon="key" title="No API token">
+          Scripts authenticate with a token of a person, so that the audit names the person.
+        </Empty>
+      ) : (
+        <Table
+          caption="API tokens"
+          items={tokens}
+          keyOf={({ id }) => id}
+          columns={[
+            { name: 'Name', show: (token) => token.name },
+            { name: 'Role', show: (token) => token.role },
+            { name: 'Created', show: (token) => <Time at={token.created_at} exact /> },
+            {
+              name: 'Last used',
+              show: (token) => (token.last_used_at === undefined ? 'never' : <Time at={token.last_used_at} />),
+            },
+            ...(can('DELETE /operators/:name/tokens/:id')
+              ? [
+                  {
+                    name: 'Action',
+                    show: (token: OperatorToken) => (
+                      <button type="button" class="bare text" onClick={() => remove(token)}>
+                        Delete
+                      </button>
+                    ),
+                  },
+                ]
+              : []),
+          ]}
+        />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,110 @@
+/** The settings in force, with the origin of each value. Secrets are masked by the service. */
+import { useState } from 'preact/hooks'
+import { useGet } from '../base/resource.ts'
+import { Badge, Card, Empty, Loading, PageHead, ProblemNote } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+
+interface SettingDocument {
+  readonly key: string
+  readonly value: unknown
+  /** `default`, a flag, a variable or a file. */
+  readonly origin: string
+  /** Whether a reload applies a new value. */
+  readonly live: boolean
+  readonly meaning: string
+}
+
+export function SettingsPage() {
+  const { document, problem, reload } = useGet<{ items: readonly SettingDocument[] }>('/settings')
+  const [text, setText] = useState('')
+  const [isChangedOnly, setChangedOnly] = useState(false)
+  const items = document?.items ?? []
+  const wanted = text.trim().toLowerCase()
+  const shown = items.filter(
+    ({ key, meaning, origin }) =>
+      (wanted === '' || key.includes(wanted) || meaning.toLowerCase().includes(wanted)) &&
+      (!isChangedOnly || origin !== 'default'),
+  )
+  const set = items.filter(({ origin }) => origin !== 'default').length
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        lead={`In force on this node: ${set} set, ${items.length - set} at their defaults. They are changed in the configuration, not here.`}
+      />
+      <div class="filters">
+        <label class="filter grow">
+          <span>Find</span>
+          <input
+            type="search"
+            value={text}
+            placeholder="a key, or a word of its meaning"
+            spellcheck={false}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <label class="check filter-check">
+          <input
+            type="checkbox"
+            checked={isChangedOnly}
+            onChange={(event) => setChangedOnly(event.currentTarget.checked)}
+          />
+          <span>Only values that were set</span>
+        </label>
+      </div>
+      {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
+      {document === undefined && problem === undefined && <Loading />}
+      {document !== undefined && (
+        <Card flush>
+          {shown.length === 0 ? (
+            <Empty icon="settings" title="No setting matches" />
+          ) : (
+            <Table
+              caption="Settings"
+              items={shown}
+              keyOf={({ key }) => key}
+              columns={[
+                {
+                  name: 'Setting',
+                  isWide: true,
+                  show: ({ key, meaning }) => (
+                    <>
+                      <code class="setting-key">{key}</code>
+                      <small class="quiet setting-meaning">{meaning}</small>
+                    </>
+                  ),
+                },
+                { name: 'Value', show: ({ value }) => <Value of={value} /> },
+                {
+                  name: 'Origin',
+                  show: ({ origin }) =>
+                    origin === 'default' ? <span class="quiet">default</span> : <Badge tone="info">{origin}</Badge>,
+                },
+                {
+                  name: 'A reload applies it',
+                  show: ({ live }) => (live ? 'yes' : <span class="quiet">restart</span>),
+                },
+              ]}
+            />
+          )}
+        </Card>
+      )}
+    </>
+  )
+}
+
+const INLINE_CHARACTERS_MAX = 60
+
+function Value({ of }: { readonly of: unknown }) {
+  if (of === '' || of === undefined || of === null) return <span class="quiet">empty</span>
+  if (typeof of !== 'object') return <code class="break">{String(of)}</code>
+  const text = JSON.stringify(of)
+  if (text === '[]' || text === '{}') return <span class="quiet">none</span>
+  if (text.length <= INLINE_CHARACTERS_MAX) return <code class="break">{text}</code>
+  return (
+    <details>
+      <summary>{Array.isArray(of) ? `${of.length} entries` : `${Object.keys(of).length} members`}</summary>
+      <pre class="json">{JSON.stringify(of, null, 2)}</pre>
+    </details>
+  )
+}

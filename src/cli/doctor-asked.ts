@@ -1,0 +1,37 @@
+/** The findings of `tidegate doctor` that the running service is asked for. */
+import { poolFindings } from '../app/doctor-addresses.ts'
+import { bad, type Finding, reasonOf } from '../app/doctor-finding.ts'
+import { ledgerFinding } from '../app/doctor-ledger.ts'
+import { nodeFindings } from '../app/doctor-nodes.ts'
+import type { NodeDocument } from '../cluster/nodes.ts'
+import type { LedgerState } from '../ledger/upkeep.ts'
+import { callOperator, type OperatorApi } from './operator-client.ts'
+
+type Items<Item> = { readonly items: readonly Item[] }
+
+export function askAddressPools(api: OperatorApi): Promise<Finding[]> {
+  return asked<Items<Parameters<typeof poolFindings>[0][number]>>(api, '/address-pool', 'addresses', ({ items }) =>
+    poolFindings(items),
+  )
+}
+
+export function askLedger(api: OperatorApi): Promise<Finding[]> {
+  return asked<LedgerState>(api, '/ledger', 'ledger', (state) => [ledgerFinding(state)])
+}
+
+export function askNodes(api: OperatorApi): Promise<Finding[]> {
+  return asked<Items<NodeDocument>>(api, '/nodes', 'nodes', ({ items }) => nodeFindings(items))
+}
+
+async function asked<Answer>(
+  api: OperatorApi,
+  path: string,
+  name: string,
+  findingsOf: (answer: Answer) => Finding[],
+): Promise<Finding[]> {
+  try {
+    return findingsOf((await callOperator(api, { method: 'GET', path })) as Answer)
+  } catch (error) {
+    return [bad(name, `cannot be read: ${reasonOf(error)}`, 'see the log of the service')]
+  }
+}
