@@ -3,6 +3,7 @@
  * without a store. `npm run docs` writes them; a test verifies that the committed ones are current.
  */
 
+import openApiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { type ModuleRoutes, publicModules } from '../src/app/modules.ts'
 import { Directory } from '../src/auth/directory.ts'
 import { createSystemClock } from '../src/base/clock.ts'
@@ -29,6 +30,7 @@ export async function apiDocuments(): Promise<[path: string, text: string][]> {
   const openApi = openApiDocument({ ...about, paths: await pathsOfModules() })
   return [
     ['docs/reference/openapi.json', textOf(openApi)],
+    ['packages/client/src/rest/openapi.ts', await typesOf(openApi)],
     ['docs/reference/asyncapi.json', textOf(asyncApiDocument(about))],
     ['docs/reference/publisher-asyncapi.json', textOf(publisherAsyncApiDocument(about.version))],
     ['docs/reference/publication.schema.json', textOf(PUBLICATION_SCHEMA)],
@@ -38,6 +40,14 @@ export async function apiDocuments(): Promise<[path: string, text: string][]> {
 /** The committed format: indented, for reading and line-by-line comparison. */
 function textOf(document: unknown): string {
   return `${JSON.stringify(document, null, 2)}\n`
+}
+
+/** The types of the REST client. */
+async function typesOf(openApi: unknown): Promise<string> {
+  // The generator changes the document that it is given.
+  const nodes = await openApiTypes(structuredClone(openApi) as OpenAPI3)
+  const header = '/** The REST API as types. Generated from docs/reference/openapi.json by `npm run docs`. */\n'
+  return `${header}${astToString(nodes)}`
 }
 
 async function pathsOfModules() {

@@ -120,6 +120,13 @@ describe('after a close with', () => {
     expect(events.at(-1)).toEqual({ type: 'DISCONNECTED', code, reason, retryInMilliseconds: 500 })
   })
 
+  it('an error of the socket, which some runtimes report alone, it connects again', async () => {
+    const { platform, events } = await served()
+    platform.socketNow.onerror?.({})
+    expect(await untilNextSocket(platform, 2_000)).toBeDefined()
+    expect(events.at(-1)).toMatchObject({ type: 'DISCONNECTED', code: 1006 })
+  })
+
   it('1008 it pauses first', async () => {
     const { platform } = await served()
     platform.socketNow.end(1008)

@@ -4,6 +4,11 @@ import type { Exception } from './source-tree.ts'
 
 export const EXCEPTIONS: readonly Exception[] = [
   {
+    rule: 'file-length',
+    subject: 'packages/client/src/rest/openapi.ts',
+    reason: 'npm run docs writes it, with every operation of the API',
+  },
+  {
     rule: 'unused-file',
     subject: 'src/description/publisher-asyncapi.ts',
     reason: 'npm run docs writes the document, which no service serves',

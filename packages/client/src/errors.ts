@@ -18,8 +18,6 @@ export type ErrorCode =
   | 'SUBSCRIPTION_REFUSED'
   /** A webhook request does not have a valid signature. */
   | 'INVALID_SIGNATURE'
-  /** The REST API answered with an error: see `ApiProblem`. */
-  | 'API_PROBLEM'
   /** The service could not be reached, or did not answer. */
   | 'UNREACHABLE'
 

@@ -1,9 +1,13 @@
 /** The client of a Tidegate service. Everything is exported from here; bundlers leave out what a program does not use. */
 export { ClientCredentials, type Credentials, type TokenSource } from './credentials.ts'
 export { type ErrorCode, TidegateError } from './errors.ts'
+export type { Item, ListPath, Problem } from './rest/operations.ts'
+export { ApiProblem } from './rest/problem.ts'
+export { RestClient, type RestOptions } from './rest/rest-client.ts'
 export type { Book, BookChange, BookOptions, BookStatus } from './stream/book.ts'
 export type { ConnectionLost } from './stream/connection.ts'
 export type { ExecutionGap, ExecutionOptions, Executions } from './stream/executions.ts'
 export type { Level } from './stream/level.ts'
 export type { Execution, InstrumentState } from './stream/messages.ts'
 export { StreamClient, type StreamEvent, type StreamOptions, type StreamService } from './stream/stream-client.ts'
+export { type DeliveryRequest, verifyDelivery } from './webhooks.ts'

@@ -212,6 +212,8 @@ export class Connection {
         onText(data)
       }
       socket.onclose = ({ code, reason }) => end({ code, reason: `closed with ${code}${reason && `: ${reason}`}` })
+      // Deno reports no close after it.
+      socket.onerror = () => end({ code: 1006, reason: 'the connection failed' })
       this.#hasWorked = true
       watch()
       onOpen()

@@ -1,0 +1,261 @@
+/**
+ * The REST API, typed from the OpenAPI document of the service. A request is repeated when that is safe: every read, and a
+ * write that the service recognises by its `ref_id`. Errors are thrown, as `ApiProblem` where the service answered.
+ */
+import {
+  ClientCredentials,
+  type Credentials,
+  retryAfterSeconds,
+  type TokenSource,
+  TokenUnavailable,
+} from '../credentials.ts'
+import { reasonOf, TidegateError } from '../errors.ts'
+import { PLATFORM, type Platform, sleep } from '../platform.ts'
+import type { Answer, Item, ListPath, Method, PathOf, Problem, Request, RequestArguments } from './operations.ts'
+import { ApiProblem } from './problem.ts'
+
+/** Of the client of a credentials file, or at a base address with tokens of your own. */
+export type RestOptions =
+  | {
+      readonly credentials: Credentials
+      /** The rights that are needed; default: all that the credentials name. */
+      readonly scopes?: readonly string[]
+    }
+  | { readonly url: string; readonly authenticate: TokenSource }
+
+/** A request as it is sent. */
+interface Sent {
+  readonly method: Method
+  readonly path: string
+  readonly url: string
+  readonly body: unknown
+  readonly signal: AbortSignal | undefined
+}
+
+/** An attempt that may be made again. */
+class Retryable extends Error {
+  /** What is thrown after the last attempt. */
+  readonly failure: Error
+  /** The service may have done what was requested. */
+  readonly isUncertain: boolean
+  readonly retryAfterSeconds: number
+  readonly attemptsMax: number
+
+  constructor(failure: Error, isUncertain: boolean, seconds = 0, attemptsMax = ATTEMPTS_MAX) {
+    super()
+    this.failure = failure
+    this.isUncertain = isUncertain
+    this.retryAfterSeconds = seconds
+    this.attemptsMax = attemptsMax
+  }
+}
+
+const ATTEMPTS_MAX = 4
+const ANSWER_MILLISECONDS_MAX = 30_000
+/** A service that asks for a longer wait is reported instead. */
+const RETRY_AFTER_SECONDS_MAX = 60
+const TOO_MANY_REQUESTS = 429
+const UNAVAILABLE = [502, 503, 504]
+
+export class RestClient {
+  readonly #url: string
+  readonly #tokens: TokenSource
+  readonly #platform: Platform
+
+  constructor(options: RestOptions, platform: Platform = PLATFORM) {
+    const { url, tokens } = serviceOf(options, platform)
+    this.#url = url
+    this.#tokens = tokens
+    this.#platform = platform
+  }
+
+  get<P extends PathOf<'get'>>(path: P, ...request: RequestArguments<Request<P, 'get'>>): Promise<Answer<P, 'get'>> {
+    return this.#request('get', path, request[0])
+  }
+
+  /** With a `ref_id` in the body, the request is safe to repeat, and repeated by the client. */
+  post<P extends PathOf<'post'>>(
+    path: P,
+    ...request: RequestArguments<Request<P, 'post'>>
+  ): Promise<Answer<P, 'post'>> {
+    return this.#request('post', path, request[0])
+  }
+
+  put<P extends PathOf<'put'>>(path: P, ...request: RequestArguments<Request<P, 'put'>>): Promise<Answer<P, 'put'>> {
+    return this.#request('put', path, request[0])
+  }
+
+  delete<P extends PathOf<'delete'>>(
+    path: P,
+    ...request: RequestArguments<Request<P, 'delete'>>
+  ): Promise<Answer<P, 'delete'>> {
+    return this.#request('delete', path, request[0])
+  }
+
+  /** All records of a list, page by page as the loop proceeds. `query.limit` is the size of a page. */
+  async *list<P extends ListPath>(path: P, ...request: RequestArguments<Request<P, 'get'>>): AsyncGenerator<Item<P>> {
+    const { query, ...rest } = (request[0] ?? {}) as { query?: object }
+    let cursor: string | undefined
+    do {
+      const page = await this.#request<Page<Item<P>>>('get', path, {
+        ...rest,
+        query: { ...query, page_cursor: cursor },
+      })
+      yield* page.items
+      cursor = page.next_page_cursor
+    } while (cursor !== undefined)
+  }
+
+  async #request<A>(method: Method, path: string, request: object | undefined): Promise<A> {
+    const {
+      path: names,
+      query,
+      body,
+      signal,
+    } = (request ?? {}) as {
+      path?: Record<string, string>
+      query?: Record<string, unknown>
+      body?: unknown
+      signal?: AbortSignal
+    }
+    const sent: Sent = { method, path, url: `${this.#url}${filled(path, names)}${searchOf(query)}`, body, signal }
+    let isUncertain = false
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return (await this.#attempt(sent)) as A
+      } catch (error) {
+        const existing = isUncertain ? recordOfEarlierAttempt(error, sent) : undefined
+        if (existing !== undefined) return existing as A
+        if (!(error instanceof Retryable)) throw error
+        isUncertain ||= error.isUncertain
+        const isSafe = method !== 'post' || refIdOf(body) !== undefined || !error.isUncertain
+        const isPatient = error.retryAfterSeconds <= RETRY_AFTER_SECONDS_MAX
+        if (!isSafe || !isPatient || attempt >= error.attemptsMax) throw error.failure
+        const backoff = this.#platform.random() * 2 ** attempt
+        await sleep(this.#platform, (error.retryAfterSeconds + backoff) * 1_000, signal ?? NEVER)
+      }
+    }
+  }
+
+  /** Throws `Retryable` where another attempt may succeed. */
+  async #attempt({ method, path, url, body, signal }: Sent): Promise<unknown> {
+    signal?.throwIfAborted()
+    const operation = `${method.toUpperCase()} ${path}`
+    const token = await this.#token(signal)
+    let response: Response
+    let answer: unknown
+    try {
+      response = await this.#platform.fetch(url, {
+        method: method.toUpperCase(),
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        redirect: 'error',
+        signal: AbortSignal.any([signal ?? NEVER, AbortSignal.timeout(ANSWER_MILLISECONDS_MAX)]),
+      })
+      answer = await response.json()
+    } catch (error) {
+      signal?.throwIfAborted()
+      const text = `${operation}: ${this.#url} did not answer: ${reasonOf(error)}. Check the address and the service`
+      throw new Retryable(new TidegateError('UNREACHABLE', text, { cause: error }), true)
+    }
+    if (response.ok) return answer
+    const problem = new ApiProblem(operation, problemOf(response, answer))
+    const { status } = response
+    if (status === 401) {
+      this.#tokens.discard(token)
+      // Once more: the token may have been revoked since it was issued, but a new one is not.
+      throw new Retryable(problem, false, 0, 2)
+    }
+    if (status === TOO_MANY_REQUESTS) throw new Retryable(problem, false, retryAfterSeconds(response.headers))
+    if (UNAVAILABLE.includes(status)) throw new Retryable(problem, true, retryAfterSeconds(response.headers))
+    throw problem
+  }
+
+  async #token(signal: AbortSignal | undefined): Promise<string> {
+    try {
+      return await this.#tokens.token(signal)
+    } catch (error) {
+      if (!(error instanceof TokenUnavailable)) throw error
+      const failure = new TidegateError('UNREACHABLE', `${error.message}. Check the address and the service`)
+      throw new Retryable(failure, false, error.retryAfterSeconds)
+    }
+  }
+}
+
+interface Page<I> {
+  readonly items: readonly I[]
+  readonly next_page_cursor?: string
+}
+
+/** A signal that is never aborted. */
+const NEVER = /* @__PURE__ */ new AbortController().signal
+
+function serviceOf(options: RestOptions, platform: Platform): { url: string; tokens: TokenSource } {
+  if ('url' in options) return { url: checked(options.url), tokens: options.authenticate }
+  const { credentials, scopes = credentials.scopes ?? [] } = options
+  if (scopes.length === 0) {
+    throw new TidegateError('INVALID_ARGUMENT', 'the credentials name no scopes: pass those that you need as `scopes`')
+  }
+  return { url: checked(credentials.base_url), tokens: new ClientCredentials(credentials, scopes, platform) }
+}
+
+function checked(url: string): string {
+  if (/^https?:/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
+  throw new TidegateError(
+    'INVALID_ARGUMENT',
+    `the address of the API is '${url}': it must begin with https:// or http://`,
+  )
+}
+
+/** The path with values for its names in braces. */
+function filled(path: string, names: Record<string, string> = {}): string {
+  return path.replace(/\{(\w+)\}/g, (_match, name: string) => {
+    const value = names[name]
+    if (value === undefined || value === '') throw new TidegateError('INVALID_ARGUMENT', `${path} needs path.${name}`)
+    return encodeURIComponent(value)
+  })
+}
+
+function searchOf(query: Record<string, unknown> = {}): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    for (const each of Array.isArray(value) ? value : [value]) search.append(name, String(each))
+  }
+  return search.size === 0 ? '' : `?${search}`
+}
+
+/** The problem of an answer; made up where something between the client and the service has answered. */
+function problemOf({ status, statusText, url }: Response, answer: unknown): Problem {
+  if (typeof answer === 'object' && answer !== null && 'code' in answer) return answer as Problem
+  const detail = `the answer of ${url} is not of the service: ${statusText}`
+  return { type: 'about:blank', title: statusText, status, detail, code: 'unavailable', request_id: 'none' }
+}
+
+/** The `ref_id` of a record that is to be created: the service creates no second record with it. */
+function refIdOf(body: unknown): unknown {
+  const { ref_id, account } = (body ?? {}) as { ref_id?: unknown; account?: { ref_id?: unknown } }
+  return ref_id ?? account?.ref_id
+}
+
+/**
+ * After an attempt without an answer, `already_exists` may be about the record that this attempt has created: then it has
+ * everything that was requested, and is the answer. Undefined for any other error.
+ */
+function recordOfEarlierAttempt(error: unknown, { path, body }: Sent): unknown {
+  if (!(error instanceof ApiProblem) || error.code !== 'already_exists') return undefined
+  const { existing } = error.meta
+  const { account, create_profile: _, ...requested } = body as { account?: object; create_profile?: boolean }
+  if (existing === undefined || !contains(existing, account ?? requested)) return undefined
+  return path === '/v2/orchestration/rules' ? { rule: existing } : existing
+}
+
+function contains(record: unknown, requested: unknown): boolean {
+  if (typeof requested !== 'object' || requested === null) return record === requested
+  if (typeof record !== 'object' || record === null) return false
+  const members = record as Record<string, unknown>
+  return Object.entries(requested).every(([name, value]) => value === undefined || contains(members[name], value))
+}
