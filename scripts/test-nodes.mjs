@@ -11,7 +11,10 @@ import { ensureBuilt, fail, ROOT, VITEST } from './setup.mjs'
 import { createTestFolder } from './test-folder.mjs'
 
 const LINES = ['20', '22', '24', '26']
-/** The suites that depend on the runtime: streams, sockets, threads, the store, cryptography, and the whole program. */
+/**
+ * The suites that depend on the runtime: streams, sockets, threads, the store, cryptography, the whole program, and several
+ * processes of it, which need PostgreSQL and NATS.
+ */
 const CORE_SUITES = [
   'base',
   'market',
@@ -24,6 +27,9 @@ const CORE_SUITES = [
   'config',
   'feed',
   'cli/service.test.ts',
+  'end-to-end/cluster.test.ts',
+  'end-to-end/gateway-processes.test.ts',
+  'end-to-end/nats.test.ts',
 ]
 
 const asked = process.argv.slice(2)
@@ -57,9 +63,8 @@ function nodeOf(line) {
 
 function runSuites(program) {
   const suites = CORE_SUITES.map((name) => `test/${name}`)
-  const projects = ['embedded', 'sharing a process'].flatMap((name) => ['--project', name])
   const folder = createTestFolder()
-  const { status } = spawnSync(program, [VITEST, 'run', '--reporter=default', ...projects, ...suites], {
+  const { status } = spawnSync(program, [VITEST, 'run', '--reporter=default', ...suites], {
     cwd: ROOT,
     env: { ...process.env, TESTS_ARE_BUILT: '1', TMPDIR: folder },
     stdio: ['ignore', 2, 2],
