@@ -39,6 +39,19 @@ describe('the package of the client', () => {
     expect(imports.filter(({ target }) => target !== undefined && !tree.has(target))).toEqual([])
   })
 
+  it('is inside the package of the service, which gets nothing of @tidegate from a registry', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const { dependencies, devDependencies, files } = manifest
+    expect(
+      Object.keys({ ...dependencies, ...devDependencies }).filter((name) => name.startsWith('@tidegate/')),
+    ).toEqual([])
+    const { files: own } = JSON.parse(readFileSync(join(CLIENT, 'package.json'), 'utf8'))
+    const needed = ['package.json', ...own].map((name) => `packages/client/${name}`)
+    expect(files).toEqual(expect.arrayContaining(needed))
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+    expect(packages['node_modules/@tidegate/client']).toEqual({ resolved: 'packages/client', link: true })
+  })
+
   it('has the version of the service', () => {
     const [client, service] = [CLIENT, ROOT].map(
       (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version,
