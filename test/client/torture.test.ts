@@ -2,14 +2,12 @@
  * The program of the package's README under `tidegate torture`: every scenario in the long run, and in every run those that
  * cover most. The program is the client's sources and nothing else.
  */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
+import { readmeProgram } from '../support/client-program.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { runTorture } from '../support/torture-run.ts'
 
-const CLIENT = join(import.meta.dirname, '../../packages/client/src/index.ts')
 const isLong = process.env.TIDEGATE_LONG === '1'
 const BROADEST = ['close-4001', 'resume-cursor', 'market-changed', 'close-4003']
 /** At another pace than 1, and for a client that sends its token among the subprotocols. */
@@ -18,19 +16,14 @@ const NOT_PLAYED = ['silence', 'handshake-403']
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
 
-it('the client reacts rightly to what a service may do', async () => {
-  const program = join(folder.path, 'program.mts')
-  writeFileSync(
-    program,
-    `import { readFileSync } from 'node:fs'
-import { StreamClient } from '${CLIENT}'
-const client = new StreamClient({ credentials: JSON.parse(readFileSync(process.env.TIDEGATE_CREDENTIALS!, 'utf8')) })
-const book = await client.book('BTCUSD')
-for await (const change of book) if (change.status === 'CLOSED') console.log(change)
-`,
-  )
+const native = typeof WebSocket === 'undefined' ? ['--experimental-websocket', '--no-warnings'] : []
+
+it.each([
+  ['the WebSocket of the runtime', native],
+  ['the package ws', typeof WebSocket === 'undefined' ? [] : ['--no-experimental-websocket']],
+])('the client reacts rightly to what a service may do, with %s', async (_name, flags) => {
   const only = isLong ? [] : BROADEST.flatMap((name) => ['--only', name])
-  const command = [process.execPath, '--import', import.meta.resolve('tsx'), program]
+  const command = readmeProgram(folder.path, flags)
   const { error, results } = await runTorture(folder.path, ['--pace', '300', ...only, '--', ...command]).ended
   const outcomes = results.map(({ name, outcome }) => [name, outcome])
   const expected = (isLong ? SCENARIOS.map(({ name }) => name) : BROADEST).map((name) => [

@@ -81,7 +81,7 @@ export class OperatorApi {
   }
 
   async call<Answer = Record<string, unknown>>(
-    method: 'GET' | 'POST' | 'PATCH',
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body?: object,
   ): Promise<Answer> {

@@ -1,0 +1,17 @@
+/** The program in the README of the client's package, as a file that runs on the sources. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const CLIENT = join(import.meta.dirname, '../../packages/client')
+
+/** Writes the program to a folder, with its credentials from TIDEGATE_CREDENTIALS; returns the command that starts it. */
+export function readmeProgram(folder: string, nodeFlags: readonly string[] = []): string[] {
+  const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8')
+  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
+  const text = program
+    .replace(`'data/demo-client.json'`, 'process.env.TIDEGATE_CREDENTIALS')
+    .replace(`'@tidegate/client'`, `'${join(CLIENT, 'src/index.ts')}'`)
+  const file = join(folder, 'readme-program.mjs')
+  writeFileSync(file, text)
+  return [process.execPath, ...nodeFlags, '--import', import.meta.resolve('tsx'), file]
+}
