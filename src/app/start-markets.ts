@@ -61,7 +61,7 @@ export function createMarkets(parts: MarketParts, db: Db, leadership: FeedLeader
   const writers = new MarketWriters({
     markets: leadership === undefined ? writtenMarkets(config, config) : [],
     lead: leadership,
-    heardMillisecondsOf: (symbol) => replicas.replicaOf(symbol)?.instant.milliseconds ?? 0,
+    replicaOf: leadership === undefined ? undefined : (symbol) => replicas.replicaOf(symbol),
     withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
     bus,
     clock,

@@ -5,7 +5,7 @@
  * a connection can carry anything.
  */
 import { ASK, BID, type Execution, INSTRUMENT_STATES, type Instrument, type LevelChange } from '../market/event.ts'
-import type { Commit, KeptExecution, MarketState, MarketStatus } from './bus.ts'
+import type { Commit, Continuation, KeptExecution, MarketState, MarketStatus } from './bus.ts'
 import { BusFormatError, ByteReader as Reader, ByteWriter as Writer } from './bus-bytes.ts'
 
 /** The version of the format. A change that an earlier release cannot read increases it. */
@@ -158,9 +158,10 @@ const WITHDRAWS = 8
 const ORIGIN = 16
 const INSTRUMENT = 32
 const NO_INSTRUMENT = 64
+const CONTINUES = 128
 
 function writeCommit(writer: Writer, commit: Commit): void {
-  const { missedAt, book, beginsBook, withdraws, origin, instrument } = commit
+  const { missedAt, book, beginsBook, withdraws, origin, instrument, continues } = commit
   writer.byte(COMMIT)
   writer.byte(
     (missedAt === undefined ? 0 : MISSED) |
@@ -169,7 +170,8 @@ function writeCommit(writer: Writer, commit: Commit): void {
       (withdraws ? WITHDRAWS : 0) |
       (origin === undefined ? 0 : ORIGIN) |
       (instrument === undefined ? 0 : INSTRUMENT) |
-      (instrument === null ? NO_INSTRUMENT : 0),
+      (instrument === null ? NO_INSTRUMENT : 0) |
+      (continues === undefined ? 0 : CONTINUES),
   )
   writeHead(writer, commit)
   writer.integer(commit.executionNumber)
@@ -180,6 +182,7 @@ function writeCommit(writer: Writer, commit: Commit): void {
   if (book !== undefined) writeLevels(writer, book)
   if (origin !== undefined) writer.text(origin)
   if (instrument !== undefined && instrument !== null) writeInstrument(writer, instrument)
+  if (continues !== undefined) writeContinuation(writer, continues)
 }
 
 function readCommit(reader: Reader, market: string): Commit {
@@ -195,6 +198,7 @@ function readCommit(reader: Reader, market: string): Commit {
   let instrument: Instrument | null | undefined
   if ((bits & NO_INSTRUMENT) !== 0) instrument = null
   else if ((bits & INSTRUMENT) !== 0) instrument = readInstrument(reader)
+  const continues = (bits & CONTINUES) === 0 ? undefined : readContinuation(reader)
   return {
     type: 'commit',
     ...head,
@@ -207,7 +211,17 @@ function readCommit(reader: Reader, market: string): Commit {
     ...((bits & WITHDRAWS) === 0 ? {} : { withdraws: true }),
     ...(origin === undefined ? {} : { origin }),
     ...(instrument === undefined ? {} : { instrument }),
+    ...(continues === undefined ? {} : { continues }),
   }
+}
+
+function writeContinuation(writer: Writer, { epoch, executionNumber }: Continuation): void {
+  writer.text(epoch)
+  writer.integer(executionNumber)
+}
+
+function readContinuation(reader: Reader): Continuation {
+  return { epoch: reader.text(), executionNumber: reader.integer() }
 }
 
 function writeStatus(writer: Writer, { epoch, version, live, reason }: MarketStatus): void {
@@ -229,13 +243,14 @@ const WITHDRAWN = 2
 const LIVE = 4
 
 function writeState(writer: Writer, state: MarketState): void {
-  const { hasBook, isWithdrawn, live, origin, instrument } = state
+  const { hasBook, isWithdrawn, live, origin, instrument, continues } = state
   writer.byte(
     (hasBook ? HAS_BOOK : 0) |
       (isWithdrawn ? WITHDRAWN : 0) |
       (live ? LIVE : 0) |
       (origin === undefined ? 0 : ORIGIN) |
-      (instrument === undefined ? 0 : INSTRUMENT),
+      (instrument === undefined ? 0 : INSTRUMENT) |
+      (continues === undefined ? 0 : CONTINUES),
   )
   writeHead(writer, state)
   writer.text(state.reason)
@@ -249,6 +264,7 @@ function writeState(writer: Writer, state: MarketState): void {
   writeLevels(writer, state.levels)
   if (origin !== undefined) writer.text(origin)
   if (instrument !== undefined) writeInstrument(writer, instrument)
+  if (continues !== undefined) writeContinuation(writer, continues)
 }
 
 function readState(reader: Reader, market: string): MarketState {
@@ -267,6 +283,7 @@ function readState(reader: Reader, market: string): MarketState {
   const levels = readLevels(reader)
   const origin = (bits & ORIGIN) === 0 ? undefined : reader.text()
   const instrument = (bits & INSTRUMENT) === 0 ? undefined : readInstrument(reader)
+  const continues = (bits & CONTINUES) === 0 ? undefined : readContinuation(reader)
   return {
     type: 'state',
     ...head,
@@ -279,6 +296,7 @@ function readState(reader: Reader, market: string): MarketState {
     executions,
     ...(origin === undefined ? {} : { origin }),
     ...(instrument === undefined ? {} : { instrument }),
+    ...(continues === undefined ? {} : { continues }),
   }
 }
 

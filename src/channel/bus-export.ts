@@ -98,7 +98,7 @@ export class BusExport {
     const replica = this.#options.replicaOf(request.market)
     if (market === undefined || replica === undefined || !hasScale(replica.market, request)) return
     const { milliseconds } = replica.instant
-    const hasState = replica.followedEpoch === market.newest?.epoch
+    const hasState = market.newest !== undefined && replica.followed?.epoch === market.newest.epoch
     const isAt = market.newest?.epoch === request.epoch && market.newest.version === request.version
     if (hasState && (milliseconds > request.milliseconds || (isAt && milliseconds === request.milliseconds))) {
       this.#answer(market, replica, request, answer)

@@ -12,6 +12,13 @@
  */
 import type { Execution, Instrument, LevelChange } from '../market/event.ts'
 
+/** Where the executions of a later epoch follow those of an earlier one, without one missing between them. */
+export interface Continuation {
+  /** The earlier epoch, and the number of its last execution or miss before those of the later one. */
+  readonly epoch: string
+  readonly executionNumber: number
+}
+
 /** One commit of a market: a version, a time, the changes of the full book, and the executions. */
 export interface Commit {
   readonly type: 'commit'
@@ -40,6 +47,8 @@ export interface Commit {
   readonly missedAt?: number
   /** Number of the last execution or miss of this commit, counted within the epoch. */
   readonly executionNumber: number
+  /** In the first commit of an epoch whose sequencer continues the executions of the one before. */
+  readonly continues?: Continuation
   /** Every level of the full book, when replicas and subscribers have to start over because a wrong book was found. */
   readonly book?: readonly LevelChange[]
   /** The first commit of the epoch that has a book: its changes are all levels. */
@@ -94,6 +103,8 @@ export interface MarketState {
   readonly executionNumber: number
   /** The last executions, up to that number, without a gap. Those before the first of them are not kept. */
   readonly executions: readonly KeptExecution[]
+  /** As in the first commit of the epoch. */
+  readonly continues?: Continuation
   readonly origin?: string
   readonly instrument?: Instrument
 }

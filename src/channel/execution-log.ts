@@ -2,19 +2,24 @@
  * The last executions of a market, numbered from 1. The frame of each is made once per encoding, when it is first
  * needed; only the first frame of an extended subscription is its own. Lagging subscribers read the frames from here.
  * An execution that the log has dropped is lost to them, and so is one that the source missed: a miss takes a number,
- * and everything older than the newest miss counts as dropped. So does everything of an earlier epoch, because nothing
- * proves that the sequencers of two epochs have all executions between them. Nothing is skipped silently: the log
- * reports its first number, and a subscriber before it has to be closed.
+ * and everything older than the newest miss counts as dropped. So does everything of an earlier epoch, unless the later
+ * one continues exactly where this log ended: otherwise nothing proves that no execution was between them. Nothing is
+ * skipped silently: the log reports its first number, and a subscriber before it has to be closed.
  */
-import type { MarketDefinition } from '../market/event.ts'
-import type { Commit, KeptExecution, MarketState } from './bus.ts'
-import { Cursors, NO_EPOCH } from './cursor.ts'
+import type { Execution, MarketDefinition } from '../market/event.ts'
+import type { Commit, Continuation, KeptExecution, MarketState } from './bus.ts'
+import { Cursors, type Epoch, NO_EPOCH } from './cursor.ts'
 import { BASE, type Encoding, executionText, extendedExecutionText, extendedText, textFrame } from './frame.ts'
+
+type BegunEpoch = Pick<Commit, 'epoch' | 'continues'>
 
 /** Its version is that in this process. */
 interface Entry extends KeptExecution {
   readonly frames: [base: Buffer | undefined, extended: Buffer | undefined]
 }
+
+/** Earlier epochs whose cursors are known; leaders are replaced rarely. */
+const CONTINUED_EPOCHS_MAX = 100
 
 export class ExecutionLog {
   readonly #market: MarketDefinition
@@ -23,6 +28,8 @@ export class ExecutionLog {
   readonly #entries: (Entry | undefined)[] = []
   readonly #cursors: Cursors
   #epoch = NO_EPOCH
+  /** The epochs that the present one continues, oldest first. */
+  #continued: Epoch[] = []
   #lastNumber = 0
   #missNumber = 0
   /** Version of the newest execution or miss that is not kept; 0 = all are kept. */
@@ -58,7 +65,7 @@ export class ExecutionLog {
   append(commit: Commit, version: number): number {
     const before = this.#lastNumber
     const { executions, milliseconds, missedAt } = commit
-    if (commit.epoch !== this.#epoch.id) this.#beginEpoch(commit.epoch, 0, version)
+    if (commit.epoch !== this.#epoch.id) this.#beginEpoch(commit, 0, version)
     for (const [place, execution] of executions.entries()) {
       if (place === missedAt) this.#appendMiss(version)
       this.#append({ execution, version, commitMilliseconds: milliseconds, frames: [undefined, undefined] })
@@ -71,10 +78,11 @@ export class ExecutionLog {
    * Continues with the executions of a state. `version`: that of the state in this process. Executions between the last
    * one and the first of the state are missing, which is a miss. Returns how many numbers were added.
    */
-  continueFrom({ epoch, executions, executionNumber, ...state }: MarketState, version: number): number {
+  continueFrom(state: MarketState, version: number): number {
+    const { executions, executionNumber } = state
     const before = this.#lastNumber
     const first = executionNumber - executions.length
-    if (epoch !== this.#epoch.id) this.#beginEpoch(epoch, first, version)
+    if (state.epoch !== this.#epoch.id) this.#beginEpoch(state, first, version)
     const known = this.epochNumber - first
     if (known < 0) {
       this.#lastNumber = this.#epoch.base + first - 1
@@ -95,9 +103,19 @@ export class ExecutionLog {
     return kept
   }
 
+  /** The last executions of a venue, oldest first: those after the newest miss, `countMax` at most. */
+  lastOf(venue: string, countMax: number): Execution[] {
+    const found: Execution[] = []
+    for (let number = this.#lastNumber; number >= this.firstNumber && found.length < countMax; number--) {
+      const { execution } = this.at(number)
+      if (execution.venue === venue) found.push(execution)
+    }
+    return found.reverse()
+  }
+
   /** Identifies an execution whose source gives it no identifier. */
   idOf(number: number): string {
-    return this.#cursors.token(this.#epoch, number)
+    return this.#cursors.token(this.#epochOf(number), number)
   }
 
   /** An execution that is kept, with the version and the time of its commit. */
@@ -126,27 +144,45 @@ export class ExecutionLog {
     const entry = this.#entries[(number - 1) % this.#kept] as Entry
     if (encoding !== BASE && isFirst) return this.#encode(entry, number, encoding, undefined)
     const { frames } = entry
-    frames[encoding] ??= unpooled(this.#encode(entry, number, encoding, this.#cursors.token(this.#epoch, number - 1)))
+    frames[encoding] ??= unpooled(this.#encode(entry, number, encoding, this.idOf(number - 1)))
     return frames[encoding]
   }
 
   /** The number that a cursor names if every execution after it is kept. */
   resumable(cursor: string): number | undefined {
-    const number = this.#cursors.position(this.#epoch, cursor)
-    if (number === undefined || number > this.#lastNumber || number + 1 < this.firstNumber) return undefined
-    return number
+    let last = this.#lastNumber
+    for (const epoch of [this.#epoch, ...this.#continued.toReversed()]) {
+      const number = this.#cursors.position(epoch, cursor)
+      // What an earlier epoch had after the one that continues it is not known here.
+      if (number !== undefined) return number > last || number + 1 < this.firstNumber ? undefined : number
+      last = epoch.base
+    }
+    return undefined
   }
 
   /** `epochNumber`: that of the last execution before those that follow. */
-  #beginEpoch(id: string, epochNumber: number, version: number): void {
+  #beginEpoch({ epoch: id, continues }: BegunEpoch, epochNumber: number, version: number): void {
     // Without anything before there is no subscriber that could have missed something.
     if (this.#epoch === NO_EPOCH) {
       this.#lastNumber = epochNumber
       this.#missNumber = epochNumber
+    } else if (epochNumber === 0 && this.#isContinuedBy(continues)) {
+      this.#continued.push(this.#epoch)
+      if (this.#continued.length > CONTINUED_EPOCHS_MAX) this.#continued.shift()
     } else {
       this.#appendMiss(version)
     }
     this.#epoch = { id, base: this.#lastNumber - epochNumber }
+  }
+
+  #isContinuedBy(continues: Continuation | undefined): boolean {
+    return continues?.epoch === this.#epoch.id && continues.executionNumber === this.epochNumber
+  }
+
+  /** The epoch of a number; a position before the first of an epoch is the end of the one that it continues. */
+  #epochOf(number: number): Epoch {
+    if (number > this.#epoch.base || this.#continued.length === 0) return this.#epoch
+    return this.#continued.findLast(({ base }) => number > base) ?? (this.#continued[0] as Epoch)
   }
 
   #append(entry: Entry | undefined): void {
@@ -159,6 +195,7 @@ export class ExecutionLog {
 
   #appendMiss(version: number): void {
     this.#append(undefined)
+    this.#continued = []
     this.#missNumber = this.#lastNumber
     this.#droppedVersion = version
   }

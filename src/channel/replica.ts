@@ -17,10 +17,9 @@ import {
   type Instrument,
   type LevelChange,
   type MarketDefinition,
-  type Side,
 } from '../market/event.ts'
 import { View } from '../market/view.ts'
-import type { Bus, Commit, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
+import type { Bus, Commit, Continuation, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
 import { type Epoch, NO_EPOCH } from './cursor.ts'
 import { ExecutionLog } from './execution-log.ts'
 import type { TopOfBook } from './frame.ts'
@@ -85,6 +84,8 @@ export class Replica {
   /** That of the book. Commits of a later one that has no book yet are followed as well. */
   #epoch = NO_EPOCH
   #followedEpoch = NO_EPOCH
+  /** What the followed epoch continues. */
+  #continues: Continuation | undefined
   #instant: Instant = { milliseconds: 0, nanoseconds: 0 }
   #receivedMilliseconds = 0
   readonly #skipped = new SkippedVersions()
@@ -117,9 +118,10 @@ export class Replica {
     return this.#epoch
   }
 
-  /** Epoch of the last commit; empty before the first. */
-  get followedEpoch(): string {
-    return this.#followedEpoch.id
+  /** Epoch of the last commit, and the number of its last execution; undefined before the first commit. */
+  get followed(): Continuation | undefined {
+    const { id: epoch } = this.#followedEpoch
+    return epoch === '' ? undefined : { epoch, executionNumber: this.executions.epochNumber }
   }
 
   /** Version of the last commit in this process; 0 before the first. */
@@ -241,6 +243,7 @@ export class Replica {
     if (id === '') return undefined
     const hasBook = this.#epoch.id === id && this.#hasBook
     const origin = this.publication.relayedOriginAt(this.version)
+    const continues = this.#continues
     return {
       type: 'state',
       market: this.market.symbol,
@@ -254,14 +257,18 @@ export class Replica {
       live: this.#live,
       reason: this.#reason,
       executionNumber: this.executions.epochNumber,
-      executions: epoch === id ? this.#executionsSince(executionNumber) : [],
+      executions: this.#executionsSince(epoch, executionNumber),
+      ...(continues === undefined ? {} : { continues }),
       ...(origin === undefined ? {} : { origin }),
       ...(this.#instrument === undefined ? {} : { instrument: this.#instrument }),
     }
   }
 
-  #executionsSince(epochNumber: number): KeptExecution[] {
-    const { base } = this.#followedEpoch
+  /** Those of the followed epoch that a follower lacks; none if it could not join them to what it has. */
+  #executionsSince(epoch: string, executionNumber: number): KeptExecution[] {
+    const { id, base } = this.#followedEpoch
+    if (epoch !== id && epoch !== this.#continues?.epoch) return []
+    const epochNumber = epoch === id ? executionNumber : 0
     return this.executions
       .since(epochNumber)
       .map(({ execution, version, commitMilliseconds }) => ({ execution, version: version - base, commitMilliseconds }))
@@ -269,7 +276,7 @@ export class Replica {
 
   #follow(commit: Commit): void {
     const version = this.version + 1
-    if (commit.epoch !== this.#followedEpoch.id) this.#beginEpoch(commit.epoch, version - 1)
+    if (commit.epoch !== this.#followedEpoch.id) this.#beginEpoch(commit, version - 1)
     assert(commit.version === version - this.#followedEpoch.base, 'a commit is missing')
     const begins = commit.beginsBook === true && this.#epoch !== this.#followedEpoch
     if (begins) this.#epoch = this.#followedEpoch
@@ -286,7 +293,7 @@ export class Replica {
     const before = this.version
     const isFirst = this.#followedEpoch === NO_EPOCH
     if (state.epoch !== this.#followedEpoch.id) {
-      this.#beginEpoch(state.epoch, isFirst ? 0 : before + 1 - state.version)
+      this.#beginEpoch(state, isFirst ? 0 : before + 1 - state.version)
     }
     const version = this.#followedEpoch.base + state.version
     assert(version > before, 'a state is not later than what was followed')
@@ -320,10 +327,11 @@ export class Replica {
     this.#move(withdrawal, version, { applied, begins: true, executionCount: 0, isPublished: true })
   }
 
-  #beginEpoch(id: string, base: number): void {
+  #beginEpoch({ epoch: id, continues }: Pick<Commit, 'epoch' | 'continues'>, base: number): void {
     const isFirst = this.#followedEpoch === NO_EPOCH
     assert(id > this.#followedEpoch.id, 'an epoch is not later than the one before')
     this.#followedEpoch = { id, base }
+    this.#continues = continues
     if (isFirst) this.#epoch = this.#followedEpoch
   }
 
@@ -357,19 +365,14 @@ export class Replica {
 
   /** `isNew`: the top counts as changed, because its cursor has to be of the new epoch. */
   #moveTop(version: number, isNew: boolean): boolean {
-    const bid = this.#best(BID)
-    const ask = this.#best(ASK)
+    const bid = this.#book.best(BID)
+    const ask = this.#book.best(ASK)
     const same = sameLevel(bid, this.#top.bid) && sameLevel(ask, this.#top.ask)
     if (same && !isNew) return false
     this.#top = { bid, ask }
     this.#topNumber += 1
     this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] = version
     return true
-  }
-
-  #best(side: Side): LevelChange | undefined {
-    const levels = this.#book.side(side)
-    return levels.size === 0 ? undefined : { side, price: levels.priceAt(0), amount: levels.amountAt(0) }
   }
 
   #setStatus(live: boolean, reason: string): void {

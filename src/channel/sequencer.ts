@@ -24,7 +24,7 @@ import {
   type MarketDefinition,
   type MarketEvent,
 } from '../market/event.ts'
-import type { Bus } from './bus.ts'
+import type { Bus, Continuation } from './bus.ts'
 import { PHASES, type PhaseName } from './phases.ts'
 import type { CommitTotals, SequencerMetrics } from './sequencer-metrics.ts'
 
@@ -47,6 +47,8 @@ export interface SequencerOptions {
    * epoch.
    */
   readonly floorMilliseconds: number
+  /** Set where the source continues the executions of an earlier sequencer, or reports that it missed some. */
+  readonly continues?: Continuation | undefined
   /** How long a market may be stale before its book is withdrawn; absent = it stays. */
   readonly withdrawAfterMilliseconds?: number | undefined
   /** Whether it may commit now; `resume` is to be called when it may again. Absent = always. */
@@ -283,7 +285,7 @@ export class Sequencer {
   }
 
   #commit(): void {
-    const { bus, clock, market } = this.#options
+    const { bus, clock, market, continues } = this.#options
     const trusted = this.#isTrusted()
     const goesLive = trusted && PHASES[this.#phase].goesLive
     const withdraws = this.#phase === 'lost' && this.#withdrawal === 'due'
@@ -319,6 +321,7 @@ export class Sequencer {
       executions,
       ...(missedAt === undefined ? {} : { missedAt }),
       executionNumber: this.#executionNumber,
+      ...(this.#version === 1 && continues !== undefined ? { continues } : {}),
       ...(startsOver ? { book: levelsOf(this.#book) } : {}),
       ...(beginsBook ? { beginsBook } : {}),
       ...(withdraws ? { withdraws } : {}),

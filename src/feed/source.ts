@@ -4,7 +4,7 @@
  * sync, after which only a new `snapshot` makes it live again. It never throws into its caller after `start`, and never
  * calls a listener after `stop`. Markets are added and removed while it runs without affecting the others.
  */
-import type { Instrument, MarketDefinition, MarketEvent } from '../market/event.ts'
+import type { Execution, Instrument, MarketDefinition, MarketEvent } from '../market/event.ts'
 
 /** One market of a source. The object identifies the market in every later call. */
 export interface SourceMarket {
@@ -20,6 +20,12 @@ export interface Source {
   start(): void
   /** Adds a market. May be called only after `start`. */
   add(market: SourceMarket): void
+  /**
+   * Continues the executions of a market after those that another process published, oldest first; to be called in the
+   * tick in which the market was added. It passes on every execution after the last of them, each once, or reports that
+   * some were missed. False, and absent: it cannot.
+   */
+  resume?(market: SourceMarket, executed: readonly Execution[]): boolean
   /** Removes a market: its listener is not called any more. An unknown market is ignored. */
   remove(market: SourceMarket): void
   /** Ends the source; resolves when its connections are closed. */

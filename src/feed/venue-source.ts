@@ -11,7 +11,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
-import type { Instrument, InstrumentState } from '../market/event.ts'
+import type { Execution, Instrument, InstrumentState } from '../market/event.ts'
 import type { Source, SourceMarket } from './source.ts'
 import type { Listing, VenueMessage, VenueProtocol } from './venue.ts'
 import { VenueConnection } from './venue-connection.ts'
@@ -116,6 +116,19 @@ export class VenueSource<Data> implements Source {
   add(source: SourceMarket): void {
     this.#markets.add(source)
     this.#renewPair(source.venueSymbol)
+  }
+
+  resume(source: SourceMarket, executed: readonly Execution[]): boolean {
+    const { venueSymbol: symbol } = source
+    const isShared = [...this.#markets].some((other) => other !== source && other.venueSymbol === symbol)
+    const trades = this.#trades.get(symbol)
+    const last = executed.at(-1)
+    if (isShared || trades === undefined || last?.id === undefined) return false
+    const milliseconds = last.executedAtMilliseconds ?? 0
+    const ids = executed.map(({ id = '' }) => id)
+    const bridge = this.#tradeFill instanceof VenueTradeBridge ? this.#tradeFill : undefined
+    const id = bridge?.resume(symbol, ids, milliseconds) ?? Number(last.id)
+    return Number.isSafeInteger(id) && trades.resume({ id, milliseconds })
   }
 
   remove(source: SourceMarket): void {

@@ -58,6 +58,16 @@ export class VenueTradeBridge {
     else this.#pass(symbol, state, fresh, false)
   }
 
+  /** Continues after trades that another process passed on, oldest first. Returns the number of the last of them. */
+  resume(symbol: string, ids: readonly string[], milliseconds: number): number {
+    const state = this.#stateOf(symbol)
+    for (const id of ids.slice(-KNOWN_MAX)) state.known.add(id)
+    state.number = 1
+    state.milliseconds = milliseconds
+    state.isInterrupted = true
+    return state.number
+  }
+
   /** Trades may be missing before the next one. */
   interrupt(symbol: string): void {
     const state = this.#stateOf(symbol)

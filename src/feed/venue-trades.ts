@@ -65,6 +65,15 @@ export class VenueTrades {
     return steps
   }
 
+  /** Continues after a trade that another process passed on; false after the first trade of this one. */
+  resume({ id, milliseconds }: TradePosition): boolean {
+    if (this.#lastId !== undefined) return false
+    this.#lastId = id
+    this.#lastSeenId = id
+    this.#lastMilliseconds = milliseconds
+    return true
+  }
+
   /** The last settled number; undefined before the first trade. */
   get position(): TradePosition | undefined {
     const id = this.#lastId

@@ -48,6 +48,12 @@ export class Book {
     return applied
   }
 
+  /** The best level of a side; undefined for an empty side. */
+  best(side: Side): LevelChange | undefined {
+    const levels = this.side(side)
+    return levels.size === 0 ? undefined : { side, price: levels.priceAt(0), amount: levels.amountAt(0) }
+  }
+
   /** Whether the best bid is at or above the best ask. Such a book must not be published. */
   isCrossed(): boolean {
     return this.bids.size > 0 && this.asks.size > 0 && this.bids.priceAt(0) >= this.asks.priceAt(0)

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { Bus } from '../channel/bus.ts'
+import type { Replica } from '../channel/replica.ts'
 import { Sequencer } from '../channel/sequencer.ts'
 import { forgetMarket, type SequencerMetrics } from '../channel/sequencer-metrics.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
@@ -22,6 +23,8 @@ const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOS
 /** Digits of a time in milliseconds, hexadecimal: enough until the year 10889. */
 const EPOCH_TIME_DIGITS = 12
 const LEASE_EPOCH_DIGITS = 8
+/** Executions that a source is given to continue after: venues list the last 50 to 1,000. */
+const RESUMED_EXECUTIONS_MAX = 1_000
 const LEASE_EPOCH = new RegExp(`^[0-9a-f]{${LEASE_EPOCH_DIGITS}}-`)
 
 /** What a process that leads feed groups may write. */
@@ -42,8 +45,8 @@ export interface MarketWritersOptions {
   readonly metrics: SequencerMetrics
   /** Absent where no other process can write the markets. */
   readonly lead?: Lead | undefined
-  /** When another process last committed a market, as far as this one has heard: milliseconds since the epoch, or 0. */
-  readonly heardMillisecondsOf?: (symbol: string) => number
+  /** What has followed a market here until its sequencer starts; absent where no other process can write it. */
+  readonly replicaOf?: ((symbol: string) => Replica | undefined) | undefined
   /** The current value of `simulator.allowed`. */
   readonly allowsSimulated: () => boolean
   /** Called for each feed, the simulator and the player of recordings when a market begins to use it. */
@@ -212,7 +215,11 @@ export class MarketWriters {
         resourced.push(symbol)
       }
     }
-    for (const configured of added) for (const input of this.#write(configured)) this.#addInput(input)
+    for (const configured of added) {
+      const inputs = this.#write(configured)
+      for (const input of inputs) this.#addInput(input)
+      this.#resumeExecutions(configured.definition.symbol, inputs)
+    }
     this.#stopIdleSources()
     return resourced
   }
@@ -240,6 +247,19 @@ export class MarketWriters {
     } else {
       running.add(sourceMarket)
     }
+  }
+
+  /** Continues the executions of the process that led the market before, or reports that some may be missing. */
+  #resumeExecutions(symbol: string, inputs: readonly MarketInput[]): void {
+    const replica = this.#options.replicaOf?.(symbol)
+    if (replica?.followed === undefined) return
+    const isResumed = inputs.every(({ source: { feed }, sourceMarket }) => {
+      const executed = replica.executions.lastOf(feed, RESUMED_EXECUTIONS_MAX)
+      return this.#sources.get(feed)?.resume?.(sourceMarket, executed) === true
+    })
+    if (isResumed) return
+    const reason = 'executions between the last leader of the market and this one are not known'
+    this.#markets.get(symbol)?.sequencer.offer({ type: 'missed', reason })
   }
 
   /** The sources that stay are asked for fresh snapshots and lose no execution. */
@@ -294,7 +314,8 @@ export class MarketWriters {
     const { bus, clock, log, metrics, withdrawAfterMilliseconds, lead } = this.#options
     const { definition: market, feedGroup } = configured
     const { symbol } = market
-    const heardMilliseconds = this.#options.heardMillisecondsOf?.(symbol) ?? 0
+    const replica = this.#options.replicaOf?.(symbol)
+    const heardMilliseconds = replica?.instant.milliseconds ?? 0
     const writtenMilliseconds = Math.max(this.#removedTimes.get(symbol) ?? 0, this.#floors.get(symbol) ?? 0)
     const floorMilliseconds = Math.max(writtenMilliseconds, heardMilliseconds)
     const beganMilliseconds = Math.max(clock.wallInstant().milliseconds, floorMilliseconds)
@@ -306,6 +327,7 @@ export class MarketWriters {
       log,
       metrics,
       floorMilliseconds,
+      continues: replica?.followed,
       withdrawAfterMilliseconds,
       mayCommit: lead === undefined ? undefined : () => lead.mayPublish(feedGroup),
       onRebuildNeeded: (reason) => inputs.rebuild(reason),
@@ -322,7 +344,7 @@ export class MarketWriters {
       refusalOf: (input): string | undefined => this.#refusalOf(input, inputs.list.length),
     })
     this.#markets.set(symbol, { configured, sequencer, inputs })
-    if (heardMilliseconds > 0) sequencer.announce()
+    if (replica?.followed !== undefined) sequencer.announce()
     return inputs.list
   }
 }

@@ -65,6 +65,7 @@ const head = {
   nanoseconds: fc.nat(999_999),
   receivedMilliseconds: fc.double({ noNaN: true }),
 }
+const continues = optional(fc.record({ epoch: text, executionNumber: integer }))
 const commit = fc
   .record({
     type: fc.constant('commit' as const),
@@ -78,6 +79,7 @@ const commit = fc
     withdraws: fc.constantFrom(undefined, true),
     origin: optional(text),
     instrument: fc.oneof(fc.constant(undefined), fc.constant(null), instrument),
+    continues,
   })
   .map((made) => present(made) as Commit)
 const status = fc.record({
@@ -101,6 +103,7 @@ const state = fc
     executions: fc.array(fc.record({ execution, version: integer, commitMilliseconds: integer }), { maxLength: 5 }),
     origin: optional(text),
     instrument: optional(instrument),
+    continues,
   })
   .map((made) => present(made) as MarketState)
 

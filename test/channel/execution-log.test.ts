@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Continuation } from '../../src/channel/bus.ts'
 import { ExecutionLog } from '../../src/channel/execution-log.ts'
 import { BASE, EXTENDED, textFrame } from '../../src/channel/frame.ts'
 import { testMarket } from '../support/stream-simulation.ts'
@@ -112,3 +113,54 @@ test('a kept frame keeps only its own memory', () => {
     expect(frame.buffer.byteLength).toBe(frame.length)
   }
 })
+
+/** A log with executions of three epochs, each of which continues the one before; ids are those of the venue. */
+function continuedLog(lastContinues: Partial<Continuation> = {}): ExecutionLog {
+  const log = new ExecutionLog(testMarket('AAAUSD', 0), 100)
+  const append = (epoch: string, ids: readonly string[], continues?: Continuation) =>
+    log.append(
+      {
+        ...commitOf('AAAUSD', 1),
+        epoch,
+        executions: ids.map((id) => ({ price: 100, amount: 1, id, venue: 'kraken' })),
+        ...(continues === undefined ? {} : { continues }),
+      },
+      1,
+    )
+  append('a', ['1', '2'])
+  append('b', ['3'], { epoch: 'a', executionNumber: 2 })
+  append('c', ['4', '5'], { epoch: 'b', executionNumber: 1, ...lastContinues })
+  return log
+}
+
+const cursorsOf = (log: ExecutionLog, number: number) => {
+  const frame = log.frame(number, EXTENDED, false)
+  const { cursor, prev } = JSON.parse(frame.subarray(frame.indexOf('{')).toString())
+  return [prev, cursor]
+}
+
+test('an epoch that continues another exactly is joined: its cursors follow those of the one before', () => {
+  const log = continuedLog()
+  expect([log.firstNumber, log.lastNumber, log.missNumber]).toEqual([1, 5, 0])
+  const chain = [1, 2, 3, 4, 5].map((number) => cursorsOf(log, number))
+  for (let place = 1; place < chain.length; place++) expect(chain[place]?.[0]).toBe(chain[place - 1]?.[1])
+  expect(chain.map(([, cursor]) => log.resumable(cursor))).toEqual([1, 2, 3, 4, 5])
+  expect(log.lastOf('kraken', 3).map(({ id }) => id)).toEqual(['3', '4', '5'])
+  expect(log.lastOf('okx', 3)).toEqual([])
+})
+
+test('a cursor behind the end at which an epoch was continued is not resumed: its executions are not known here', () => {
+  const log = continuedLog()
+  const [, cursor = ''] = cursorsOf(log, 2)
+  expect(log.resumable(cursor)).toBe(2)
+  expect(log.resumable(cursor.replace(/2$/, '3'))).toBeUndefined()
+})
+
+test.each([{ executionNumber: 0 }, { executionNumber: 2 }, { epoch: 'a' }])(
+  'an epoch that continues another position (%j) begins with a miss',
+  (continues) => {
+    const log = continuedLog(continues)
+    expect([log.firstNumber, log.lastNumber, log.missNumber]).toEqual([5, 6, 4])
+    expect(log.resumable(cursorsOf(log, 5)[1])).toBe(5)
+  },
+)

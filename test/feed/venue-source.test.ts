@@ -288,6 +288,46 @@ describe('trades', () => {
   })
 })
 
+describe('trades after those of another process', () => {
+  const executed = (...ids: readonly number[]) =>
+    ids.map((id) => ({ price: 10, amount: 100, id: String(id), executedAtMilliseconds: id, venue: 'venue' }))
+
+  it('are continued: what is between is fetched, what is known is not passed on', async () => {
+    const a = new SourceListener('A/B')
+    const { answer, source, until, say, tradeFetches, requests } = await setUp([a])
+    expect(source.resume(a.sourceMarket, executed(6, 7))).toBe(true)
+    await answer(0, { value: [listed('A/B')] })
+    await until('the requests', () => requests.length === 2)
+    say(trades('A/B', 7), trades('A/B', 10))
+    await until('a request for the eighth and ninth', () => tradeFetches.length === 1)
+    expect(tradeFetches[0]).toMatchObject({
+      symbol: 'A/B',
+      gap: { after: { id: 7, milliseconds: 7 }, before: { id: 10 } },
+    })
+    tradeFetches[0]?.answer({ value: [8, 9].map(trade) })
+    await a.until('the tenth', () => a.count('update') === 2)
+    const ids = a.events.flatMap((event) => (event.type === 'update' ? event.executions.map(({ id }) => id) : []))
+    expect(ids).toEqual(['8', '9', '10'])
+    expect(a.count('missed')).toBe(0)
+  })
+
+  it('cannot be continued without a known one, behind a trade of this process, or where another market reads the pair', async () => {
+    const a = new SourceListener('A/B')
+    const second = new SourceListener('A/B', { symbol: 'SECOND' })
+    const { answer, source, until, say, requests } = await setUp([a])
+    expect(source.resume(a.sourceMarket, [])).toBe(false)
+    expect(source.resume(a.sourceMarket, [{ price: 1, amount: 1 }])).toBe(false)
+    expect(source.resume(a.sourceMarket, [{ price: 1, amount: 1, id: 'x' }])).toBe(false)
+    await answer(0, { value: [listed('A/B')] })
+    await until('the requests', () => requests.length === 2)
+    say(trades('A/B', 1))
+    await a.until('the first', () => a.count('update') === 1)
+    expect(source.resume(a.sourceMarket, executed(1))).toBe(false)
+    source.add(second.sourceMarket)
+    expect(source.resume(second.sourceMarket, executed(1))).toBe(false)
+  })
+})
+
 describe('the state of the whole venue', () => {
   it('is named while it is not open, in metrics by its pairs', async () => {
     const a = new SourceListener('A/B')

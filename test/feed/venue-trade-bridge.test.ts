@@ -44,7 +44,7 @@ function setUp() {
     fetches.at(-1)?.answer(fetched)
     await Promise.resolve()
   }
-  return { clock, reports, fetches, bridge, live, answer }
+  return { clock, reports, fetches, bridge, numbers, live, answer }
 }
 
 describe('trades without numbers', () => {
@@ -70,6 +70,19 @@ describe('trades without numbers', () => {
     live(7)
     expect(reports.at(-1)).toBe('t7')
     expect(fetches).toHaveLength(1)
+  })
+
+  it('of another process are known: the list fills in those after them, or shows that some are missing', async () => {
+    const joined = setUp()
+    expect(joined.numbers.resume({ id: joined.bridge.resume('A', ['t1', 't2'], 2), milliseconds: 2 })).toBe(true)
+    joined.live(2, 5)
+    await joined.answer(page(1, 2, 3, 4, 5))
+    expect(joined.reports).toEqual(['t3', 't4', 't5'])
+    const missed = setUp()
+    expect(missed.numbers.resume({ id: missed.bridge.resume('A', ['t1', 't2'], 2), milliseconds: 2 })).toBe(true)
+    missed.live(5)
+    await missed.answer(page(4, 5))
+    expect(missed.reports).toEqual(['missed', 't4', 't5'])
   })
 
   it('need no list when the next trade after an interruption is a known one, until a new one comes', async () => {

@@ -11,7 +11,7 @@ import { BusImport, createImportMetrics } from '../../src/channel/bus-import.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Replica } from '../../src/channel/replica.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
-import { ASK, BID, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
+import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
 import { FeedLeadership } from '../../src/markets/feed-leadership.ts'
 import { MarketWriters } from '../../src/markets/market-writers.ts'
 import { type Candidate, LeaseWorld, type Path, STEP_MILLISECONDS, settle } from '../support/feed-leases.ts'
@@ -31,6 +31,7 @@ const CONFIGURED = {
   aggregation: { policy: 'recency' },
   feedGroup: 'main',
 } as const
+const VENUE = 'simulator'
 const WITHDRAW_AFTER_MILLISECONDS = 10_000
 const WALL_DIFFERENCE_MILLISECONDS_MAX = 3_000
 const PATHS: readonly Path[] = ['open', 'open', 'refused', 'answer lost', 'held']
@@ -39,11 +40,14 @@ class Run {
   readonly random: Random
   readonly world: LeaseWorld
   readonly published = new Published()
+  /** Identifiers of all trades at the venue, in order. */
+  readonly trades: string[] = []
   readonly nodes: Node[] = []
   loss = 0
 
   constructor(seed: number) {
     this.random = new Random(seed)
+    this.published.executions.set(VENUE, this.trades)
     this.world = new LeaseWorld(() => this.random.next())
     for (let count = 0; count < FEEDS; count++) this.nodes.push(new Node(this, true))
     this.nodes.push(new Node(this, false))
@@ -80,6 +84,7 @@ class Run {
     else if (action < 10) node.isOnBus = true
     else if (action === 10) this.loss = this.random.next() / 3
     else if (action < 13) this.loss = 0
+    for (let count = this.random.integer(3); count > 0; count--) this.trades.push(`${VENUE}/${this.trades.length}`)
     for (const each of this.nodes) if (each.candidate.isRunning) each.trade(this.random)
     await this.pass(this.random.integer(30) === 0 ? 100 : 1)
   }
@@ -110,11 +115,15 @@ class Run {
     await this.world.stop()
   }
 
-  count(totals: { checked: number; read: number; startedOver: number; taken: number; abandoned: number }): void {
+  count(
+    totals: Record<'checked' | 'read' | 'startedOver' | 'taken' | 'abandoned' | 'gaps' | 'continued', number>,
+  ): void {
     for (const { watch } of this.nodes) {
       totals.checked += watch.checked
       totals.read += watch.read
       totals.startedOver += watch.startedOver
+      totals.gaps += watch.gaps
+      totals.continued += watch.continued
     }
     for (const { journal } of this.world.candidates) {
       totals.taken += journal.epochs.length
@@ -145,14 +154,15 @@ class Node {
   readonly exporter: BusExport
   readonly inbox: (() => void)[] = []
   readonly isFeed: boolean
-  readonly #name: string
-  #tradeNumber = 0
+  readonly #trades: readonly string[]
+  /** Trades that the source of this process has passed on. */
+  #passed = 0
   isOnBus = true
   #source: ManualSource | undefined
   #sending: (() => void) | undefined
 
   constructor(run: Run, isFeed: boolean) {
-    this.#name = `feed ${run.world.candidates.length}`
+    this.#trades = run.trades
     this.isFeed = isFeed
     this.candidate = run.world.add()
     // A reader takes no lease.
@@ -160,9 +170,6 @@ class Node {
     const { clock, lease, journal } = this.candidate
     clock.stepWall(run.random.integer(2 * WALL_DIFFERENCE_MILLISECONDS_MAX) - WALL_DIFFERENCE_MILLISECONDS_MAX)
     const isWriter = () => this.writers.sequencerOf(MARKET.symbol) !== undefined
-    this.bus.subscribe(MARKET.symbol, (message) => {
-      if (isWriter()) run.published.noteExecutions(message)
-    })
     this.replica = new Replica({ market: MARKET, bus: this.bus, executionsKept: 30 })
     this.bus.subscribe(MARKET.symbol, (message) => {
       if (isWriter()) run.published.noteBook(this.replica, message)
@@ -203,12 +210,17 @@ class Node {
       ...common,
       markets: [],
       lead: this.leadership,
-      heardMillisecondsOf: () => this.replica.instant.milliseconds,
+      replicaOf: () => this.replica,
       withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
       metrics: createSequencerMetrics(createMetricsRegistry()),
       allowsSimulated: () => true,
       createSource: (_name, markets) => {
-        this.#source = new ManualSource(markets)
+        const resume = (executed: readonly Execution[]) => this.#resume(executed)
+        // A source that can continue the executions of another process, as the venues can.
+        this.#source = Object.assign(new ManualSource(markets), {
+          resume: (_market: unknown, executed: readonly Execution[]) => resume(executed),
+        })
+        this.#passed = this.#trades.length
         return this.#source
       },
     })
@@ -248,12 +260,8 @@ class Node {
     else if (dice === 1) this.#send({ type: 'lost', reason: `lost ${random.integer(3)}` })
     else {
       const changes = Array.from({ length: random.integer(3) }, () => levelOf(random.integer(2) as 0 | 1, random))
-      const tag = `${this.#name} ${this.leadership.leaseEpochOf('main')}`
-      const executions = Array.from({ length: random.integer(3) }, () => ({
-        price: 100,
-        amount: 1,
-        id: `${tag}/${++this.#tradeNumber}`,
-      }))
+      const executions = this.#trades.slice(this.#passed).map((id) => ({ price: 100, amount: 1, id }))
+      this.#passed = this.#trades.length
       this.#send({ type: 'update', changes, executions })
     }
   }
@@ -262,6 +270,13 @@ class Node {
   end(): void {
     this.candidate.isRunning = false
     this.candidate.path = 'refused'
+  }
+
+  #resume(executed: readonly Execution[]): boolean {
+    const last = executed.at(-1)?.id
+    if (last === undefined) return false
+    this.#passed = this.#trades.indexOf(last) + 1
+    return true
   }
 
   /** To the sequencer, if there is one. */
@@ -278,7 +293,7 @@ function levelOf(side: 0 | 1, random: Random): LevelChange {
 
 describe('the leadership of a market over a bus and a store with faults', () => {
   test(`every process has a book of a leader at later and later times, and follows one leader in the end (${SEEDS} seeds from ${FIRST_SEED})`, async () => {
-    const totals = { checked: 0, read: 0, startedOver: 0, taken: 0, abandoned: 0 }
+    const totals = { checked: 0, read: 0, startedOver: 0, taken: 0, abandoned: 0, gaps: 0, continued: 0 }
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       try {
         const run = new Run(seed)

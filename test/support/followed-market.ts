@@ -11,7 +11,7 @@ function textOf(levels: readonly LevelChange[]): string {
 /** What any feed published, by epoch and version. */
 export class Published {
   readonly books = new Map<string, string>()
-  /** By epoch: the executions in order; undefined = a miss. */
+  /** In order, by what their identifiers begin with before a slash: an epoch, or a venue. Undefined = a miss. */
   readonly executions = new Map<string, (string | undefined)[]>()
 
   /** Notes the book that the feed of this replica has published with a message. */
@@ -20,20 +20,6 @@ export class Published {
     if (message.type === 'withdrawal' || message.epoch !== state?.epoch) return
     // The first book of an epoch is known as such by the status after its commit.
     this.books.set(`${state.epoch}:${state.version}`, textOf(state.levels))
-  }
-
-  /** Notes the executions that a feed publishes. Their identifiers begin with their epoch and a slash. */
-  noteExecutions(message: MarketMessage): void {
-    if (message.type !== 'commit') return
-    for (const { id = '' } of message.executions) this.#of(id.split('/')[0] as string).push(id)
-  }
-
-  #of(epoch: string): (string | undefined)[] {
-    const known = this.executions.get(epoch)
-    if (known !== undefined) return known
-    const executions: (string | undefined)[] = []
-    this.executions.set(epoch, executions)
-    return executions
   }
 }
 
@@ -46,10 +32,14 @@ export class FollowedMarket {
   #execution = 0
   /** The last execution read: its epoch and its place there. */
   #lastRead: { readonly epoch: string; readonly place: number } | undefined
+  /** Epoch of the feed in which the last execution was read. */
+  #readEpoch: string | undefined
   startedOver = 0
   gaps = 0
   read = 0
   checked = 0
+  /** Executions that followed those of an earlier epoch without a gap. */
+  continued = 0
 
   /** @param isWriter whether the process of the replica is the feed now: its book is noted afterwards */
   constructor(replica: Replica, published: Published, isWriter: () => boolean = () => false) {
@@ -104,6 +94,9 @@ export class FollowedMarket {
       expect(place).toBeGreaterThanOrEqual(0)
       if (this.#lastRead !== undefined)
         expect({ epoch, place }).toEqual({ ...this.#lastRead, place: this.#lastRead.place + 1 })
+      const followed = this.#replica.followed?.epoch
+      if (this.#lastRead !== undefined && followed !== this.#readEpoch) this.continued += 1
+      this.#readEpoch = followed
       this.#lastRead = { epoch, place }
       this.read += 1
     }
