@@ -135,7 +135,7 @@ function continuedLog(lastContinues: Partial<Continuation> = {}): ExecutionLog {
 
 const cursorsOf = (log: ExecutionLog, number: number) => {
   const frame = log.frame(number, EXTENDED, false)
-  const { cursor, prev } = JSON.parse(frame.subarray(frame.indexOf('{')).toString())
+  const { cursor, prev } = JSON.parse(frame.subarray(frame.indexOf('{')).toString()).stream
   return [prev, cursor]
 }
 
