@@ -95,6 +95,8 @@ export interface ObservedSource {
   readonly reason: string
   readonly sinceMilliseconds: number
   readonly notices: readonly string[]
+  /** What it contributes to the book of several sources. */
+  readonly presence?: { readonly levels: number; readonly heardMilliseconds: number } | undefined
 }
 
 interface SourceDocument {
@@ -106,6 +108,10 @@ interface SourceDocument {
   readonly since: string
   /** Notices for the operator, also about a source that is live. */
   readonly notices: readonly string[]
+  /** Of a market with several sources: its levels in the book. */
+  readonly levels?: number
+  /** Of a market with several sources: when its last book message arrived. */
+  readonly heard_at?: string
 }
 
 interface MarketDocument {
@@ -161,9 +167,19 @@ function marketDocument(stream: MarketStream, sources: readonly ObservedSource[]
   }
 }
 
-function sourceDocument({ source, state, reason, sinceMilliseconds, notices }: ObservedSource): SourceDocument {
+function sourceDocument(observed: ObservedSource): SourceDocument {
+  const { source, state, reason, sinceMilliseconds, notices, presence } = observed
   const live = state === 'live'
-  return { source, live, ...(live ? {} : { reason }), since: millisecondText(sinceMilliseconds), notices }
+  return {
+    source,
+    live,
+    ...(live ? {} : { reason }),
+    since: millisecondText(sinceMilliseconds),
+    notices,
+    ...(presence === undefined
+      ? {}
+      : { levels: presence.levels, heard_at: millisecondText(presence.heardMilliseconds) }),
+  }
 }
 
 /** @param depth at most this many levels per side, the best ones */

@@ -42,6 +42,13 @@ export interface AggregateInput {
   readonly maxAgeMilliseconds?: number
 }
 
+export interface SourcePresence {
+  /** Its levels that are shown; those of several sources at one price are one level of the book. */
+  readonly levels: number
+  /** Time of its last book message, as it was passed to `offer`; 0 before the first. */
+  readonly heardMilliseconds: number
+}
+
 interface AggregatedSource {
   readonly name: string
   readonly maxAgeMilliseconds: number
@@ -95,6 +102,15 @@ export class Aggregate {
   /** Whether a live source is excluded because it is older than its maximum age. */
   isExcluded(sourceNumber: number): boolean {
     return this.#sources[sourceNumber]!.isExcluded
+  }
+
+  /** What a source contributes to the shown book; zero levels while it is not live, or excluded. */
+  presenceOf(sourceNumber: number): SourcePresence {
+    const source = this.#sources[sourceNumber]!
+    const { book, askLimit, bidLimit, heardMilliseconds } = source
+    if (!this.#ranked.includes(source)) return { levels: 0, heardMilliseconds }
+    const hidden = hiddenCount(book, BID, askLimit) + hiddenCount(book, ASK, bidLimit)
+    return { levels: book.bids.size + book.asks.size - hidden, heardMilliseconds }
   }
 
   /**

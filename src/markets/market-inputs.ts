@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Counter } from '../base/metrics.ts'
 import type { SourceMarket } from '../feed/source.ts'
-import { Aggregate } from '../market/aggregate.ts'
+import { Aggregate, type SourcePresence } from '../market/aggregate.ts'
 import type { Execution, MarketEvent } from '../market/event.ts'
 import { type ConfiguredMarket, type MarketSource, sourceText } from './configured-market.ts'
 
@@ -141,6 +141,15 @@ export class MarketInputs {
       // Its next snapshot is served.
       else if (this.#refused.has(input.sourceMarket)) this.#options.rebuild(input, ALLOWED_AGAIN)
     }
+  }
+
+  /** What an input contributes to the book, with the time of its last message by the wall clock; only of several inputs. */
+  presenceOf(place: number): SourcePresence | undefined {
+    const presence = this.#aggregate?.presenceOf(place)
+    if (presence === undefined || presence.heardMilliseconds === 0) return undefined
+    const { clock } = this.#options
+    const age = clock.monotonicMilliseconds() - presence.heardMilliseconds
+    return { ...presence, heardMilliseconds: Math.round(clock.wallInstant().milliseconds - age) }
   }
 
   /** Notices for the operator about an input that is live. */

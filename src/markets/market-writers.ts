@@ -12,6 +12,7 @@ import type { Replica } from '../channel/replica.ts'
 import { Sequencer } from '../channel/sequencer.ts'
 import { forgetMarket, type SequencerMetrics } from '../channel/sequencer-metrics.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
+import type { SourcePresence } from '../market/aggregate.ts'
 import type { Instrument, InstrumentState } from '../market/event.ts'
 import { type ConfiguredMarket, sourceText } from './configured-market.ts'
 import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
@@ -65,6 +66,8 @@ export interface SourceState extends InputState {
   readonly source: string
   /** Notices for the operator, also about a source that is live. */
   readonly notices: readonly string[]
+  /** What it contributes to the book of several sources; absent before its first message. */
+  readonly presence?: SourcePresence | undefined
 }
 
 export class MarketWriters {
@@ -98,6 +101,7 @@ export class MarketWriters {
       source: sourceText(source),
       ...inputs.states[index]!,
       notices: [...inputs.noticesOf(index), ...(this.#sources.get(source.feed)?.notices(sourceMarket) ?? [])],
+      presence: inputs.presenceOf(index),
     }))
   }
 

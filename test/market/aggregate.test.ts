@@ -302,3 +302,16 @@ function contents(book: Book): LevelChange[] {
     }))
   })
 }
+
+test('tells apart what each source contributes: the levels that are shown, and the time of its last message', () => {
+  const aggregate = new Aggregate([{ name: 'first' }, { name: 'second' }], 'priority')
+  expect(aggregate.presenceOf(0)).toEqual({ levels: 0, heardMilliseconds: 0 })
+  aggregate.offer(0, snapshot(bid(100, 1), bid(99, 1), ask(101, 1)), 5)
+  // Its ask at 99 and 100 would cross the bids of the first source.
+  aggregate.offer(1, snapshot(bid(98, 1), ask(99, 1), ask(100, 1), ask(102, 1)), 7)
+  expect(aggregate.presenceOf(0)).toEqual({ levels: 3, heardMilliseconds: 5 })
+  expect(aggregate.presenceOf(1)).toEqual({ levels: 2, heardMilliseconds: 7 })
+  aggregate.offer(0, lost('gone'), 9)
+  expect(aggregate.presenceOf(0)).toMatchObject({ levels: 0 })
+  expect(aggregate.presenceOf(1)).toMatchObject({ levels: 4 })
+})

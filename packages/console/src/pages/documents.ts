@@ -11,6 +11,9 @@ export interface SourceDocument {
   readonly reason?: string
   readonly since: string
   readonly notices: readonly string[]
+  /** Of a market with several sources. */
+  readonly levels?: number
+  readonly heard_at?: string
 }
 
 export interface MarketDocument {

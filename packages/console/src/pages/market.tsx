@@ -91,6 +91,7 @@ function Sources({ market }: { readonly market: MarketDocument }) {
                 <Badge tone={source.live ? 'good' : 'bad'}>{source.live ? 'In the book' : 'Not in the book'}</Badge>
               ),
             },
+            ...(source_states.length < 2 ? [] : sharedColumns(source_states)),
             { name: 'Since', show: ({ since }: SourceDocument) => <Time at={since} /> },
             {
               name: 'Notes',
@@ -102,4 +103,22 @@ function Sources({ market }: { readonly market: MarketDocument }) {
       </Card>
     </>
   )
+}
+
+/** Only of several sources: what each contributes. Levels at one price of several sources count for each. */
+function sharedColumns(sources: readonly SourceDocument[]) {
+  const all = sources.reduce((sum, { levels = 0 }) => sum + levels, 0)
+  return [
+    {
+      name: 'Share of the levels',
+      show: ({ levels = 0 }: SourceDocument) => (
+        <label class="share">
+          <meter min={0} max={all || 1} value={levels} />
+          <span class="num">{all === 0 ? '0 %' : `${Math.round((levels * 100) / all)} %`}</span>
+          <span class="num quiet">{levels}</span>
+        </label>
+      ),
+    },
+    { name: 'Last message', show: ({ heard_at }: SourceDocument) => <Time at={heard_at} /> },
+  ]
 }
