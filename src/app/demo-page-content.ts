@@ -2,46 +2,49 @@
  * The page of the demo at `/`: a live ladder of one market, which reads the stream as any client does. Only the names of the
  * markets vary. It loads nothing from another origin, and its policy allows only the script and the style of this file.
  */
-import { createHash } from 'node:crypto'
+import { BRAND, DOCUMENT_CARDS, hashOf, START_STYLE } from './start-page.ts'
 
 /** Path of the endpoint that gives the page its tokens. */
 export const DEMO_TOKEN_PATH = '/demo/token'
 /** A header field that a page of another origin can send only after a CORS preflight, which is never granted. */
 export const DEMO_HEADER = 'x-tidegate-demo'
 
-const STYLE = `
-:root { color-scheme: dark; --line: #2a3340; --quiet: #8b98a9; --bid: #3fb68b; --ask: #e5646e; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 60rem; padding: 1.5rem 1rem; background: #11151c; color: #e6ebf2;
-  font: 15px/1.45 system-ui, sans-serif; }
-header { display: flex; gap: 1rem; align-items: baseline; flex-wrap: wrap; }
-h1 { font-size: 1.15rem; margin: 0; }
-h2 { font-size: .8rem; font-weight: 600; color: var(--quiet); margin: 0 0 .5rem; }
-a { color: #8ab4ff; }
-select { font: inherit; color: inherit; background: #181e27; border: 1px solid var(--line); border-radius: 6px;
-  padding: .3rem .5rem; }
-:focus-visible { outline: 2px solid #6ea0ff; outline-offset: 1px; }
-#status { margin: 1rem 0; color: var(--quiet); }
-#status::before { content: "●"; margin-right: .5rem; color: var(--ask); }
-#status.live::before { color: var(--bid); }
-main { display: grid; grid-template-columns: 3fr 2fr; gap: 1rem; }
-section { background: #181e27; border: 1px solid var(--line); border-radius: 8px; padding: .9rem; }
-table { width: 100%; border-collapse: collapse; font: 13px/1.6 ui-monospace, monospace; }
-td { text-align: right; padding: 0 .4rem; white-space: nowrap; height: 1.6em; }
-td:first-child { text-align: left; }
+const STYLE = `${START_STYLE}
+header .note { color: var(--warn); font-size: .85rem; }
+header label { margin-left: auto; color: var(--quiet); }
+select { margin-left: .3rem; padding: .35rem .6rem; border: 1px solid var(--line); border-radius: 7px; background: var(--surface);
+  color: var(--text); font: inherit; font-weight: 600; }
+#status { margin-bottom: 1rem; color: var(--quiet); }
+#status::before { content: ""; display: inline-block; width: .55rem; height: .55rem; margin-right: .5rem; border-radius: 50%;
+  background: var(--ask); }
+#status.live::before { background: var(--bid); }
+.book { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); align-items: start; }
+.book h2 { color: var(--quiet); font-weight: 600; }
+.side { display: grid; gap: 1rem; }
+table { width: 100%; border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+td { position: relative; z-index: 0; height: 1.65em; padding: 0 .4rem; text-align: right; white-space: nowrap; }
+td:first-child { text-align: left; font-weight: 560; }
+#trades td:first-child { color: var(--quiet); font-weight: 400; }
 #asks td:first-child { color: var(--ask); }
 #bids td:first-child { color: var(--bid); }
-#spread td { padding: .35rem .4rem; color: var(--quiet); border-block: 1px solid var(--line); }
-@media (max-width: 42rem) { main { grid-template-columns: 1fr; } }
+#asks tr, #bids tr { background: linear-gradient(to left, var(--bar) var(--share, 0%), transparent var(--share, 0%)); }
+#asks { --bar: var(--ask-bar); }
+#bids { --bar: var(--bid-bar); }
+#spread td { height: 2.1em; border-block: 1px solid var(--line); color: var(--quiet); font-weight: 400; }
+#depth { display: block; width: 100%; height: 150px; }
+#depth path { stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+#depth .bids { fill: var(--bid-bar); stroke: var(--bid); }
+#depth .asks { fill: var(--ask-bar); stroke: var(--ask); }
+@media (max-width: 44rem) { .book { grid-template-columns: minmax(0, 1fr); } header label { margin-left: 0; } }
 `
 
 /** Prices and amounts stay text, and are compared as integers in units of their last decimal. */
 const SCRIPT = `
-const LEVELS = 14, TRADES = 31, DELAY_MAX = 15
+const LEVELS = 16, DEPTH_LEVELS = 120, TRADES = 18, DELAY_MAX = 15, HEIGHT = 100, WIDTH = 200
 const byId = (id) => document.getElementById(id)
 const tables = { asks: byId('asks'), bids: byId('bids'), trades: byId('trades') }
 const fill = (table, rows, cells) => { for (let row = 0; row < rows; row++) { const line = table.insertRow(); for (let cell = 0; cell < cells; cell++) line.insertCell() } }
-fill(tables.asks, LEVELS, 2); fill(tables.bids, LEVELS, 2); fill(tables.trades, TRADES, 3)
+fill(tables.asks, LEVELS, 3); fill(tables.bids, LEVELS, 3); fill(tables.trades, TRADES, 3)
 let book, trades, socket, failures = 0, isDrawn = true
 const units = (text) => BigInt(text.replace('.', ''))
 const show = (text, isLive) => { byId('status').textContent = text; byId('status').className = isLive ? 'live' : '' }
@@ -105,16 +108,41 @@ function receive({ type, channel, payload, channels }, market, subscribe) {
 function draw() {
   isDrawn = true
   const best = (side, sign) => [...book[side]].map(([price, amount]) => ({ price, amount, order: units(price) }))
-    .sort((left, right) => (left.order < right.order ? -sign : sign)).slice(0, LEVELS)
-  const bids = best('bids', -1), asks = best('asks', 1)
+    .sort((left, right) => (left.order < right.order ? -sign : sign)).slice(0, DEPTH_LEVELS)
+  const bids = withSums(best('bids', -1)), asks = withSums(best('asks', 1))
+  const most = [bids, asks].reduce((sum, side) => side.slice(0, LEVELS).reduce((high, level) => level.sum > high ? level.sum : high, sum), 1n)
   for (let index = 0; index < LEVELS; index++) {
-    write(tables.bids.rows[index], [bids[index]?.price, bids[index]?.amount])
-    write(tables.asks.rows[LEVELS - 1 - index], [asks[index]?.price, asks[index]?.amount])
+    level(tables.bids.rows[index], bids[index], most)
+    level(tables.asks.rows[LEVELS - 1 - index], asks[index], most)
   }
   byId('spread').rows[0].cells[1].textContent = bids[0] && asks[0] ? difference(asks[0].price, bids[0].price) : ''
+  drawDepth(bids, asks)
   for (let index = 0; index < TRADES; index++) {
     const trade = trades[index]
     write(tables.trades.rows[index], trade ? [trade.executed_at.slice(11, 23), trade.price, trade.amount] : [])
+  }
+}
+
+function withSums(levels) {
+  let sum = 0n
+  return levels.map((each) => ({ ...each, sum: sum += units(each.amount) }))
+}
+
+function level(row, each, most) {
+  write(row, each ? [each.price, each.amount, text(each.sum, each.amount)] : [])
+  row.style.setProperty('--share', each ? Number(each.sum * 1000n / most) / 10 + '%' : '0%')
+}
+
+/** Steps from the best level outwards. Only places of pixels are numbers. */
+function drawDepth(bids, asks) {
+  const low = bids.at(-1)?.order, high = asks.at(-1)?.order
+  const most = [bids, asks].reduce((sum, side) => (side.at(-1)?.sum ?? 0n) > sum ? side.at(-1).sum : sum, 1n)
+  const isShown = low !== undefined && high !== undefined && high > low
+  for (const [name, side] of [['bids', bids], ['asks', asks]]) {
+    const x = (order) => (Number((order - low) * 10000n / (high - low)) / 10000 * WIDTH).toFixed(2)
+    const y = (sum) => (HEIGHT - Number(sum * 9500n / most) / 10000 * HEIGHT).toFixed(2)
+    const path = !isShown ? '' : 'M' + x(side[0].order) + ' ' + HEIGHT + side.map((each) => 'H' + x(each.order) + 'V' + y(each.sum)).join('') + 'V' + HEIGHT + 'Z'
+    byId('depth').querySelector('.' + name).setAttribute('d', path)
   }
 }
 
@@ -123,8 +151,13 @@ function write(row, texts) {
 }
 
 function difference(higher, lower) {
-  const decimals = (higher.split('.')[1] ?? '').length
-  const digits = String(units(higher) - units(lower)).padStart(decimals + 1, '0')
+  return text(units(higher) - units(lower), higher)
+}
+
+/** An integer in units of the last decimal of \`like\`, as text with its decimals. */
+function text(value, like) {
+  const decimals = (like.split('.')[1] ?? '').length
+  const digits = String(value).padStart(decimals + 1, '0')
   return decimals === 0 ? digits : digits.slice(0, -decimals) + '.' + digits.slice(-decimals)
 }
 
@@ -142,18 +175,24 @@ export function demoPage(symbols: readonly string[]): string {
 <title>Tidegate demo</title>
 <style>${STYLE}</style>
 <header>
-<h1>Tidegate demo</h1>
-<label>Market <select id="market">${options}</select></label>
-<a href="/docs/">the API</a>
+${BRAND}
+<span class="note">Demo</span>
+<label>Market<select id="market">${options}</select></label>
 </header>
-<p id="status" role="status">Connecting</p>
 <main>
+<p id="status" role="status">Connecting</p>
+<div class="book">
 <section><h2>Book</h2><table>
 <tbody id="asks"></tbody>
-<tbody id="spread"><tr><td>spread</td><td></td></tr></tbody>
+<tbody id="spread"><tr><td>spread</td><td></td><td></td></tr></tbody>
 <tbody id="bids"></tbody>
 </table></section>
+<div class="side">
+<section><h2>Depth</h2><svg id="depth" viewBox="0 0 200 100" preserveAspectRatio="none" role="img" aria-label="Depth of the book"><path class="bids"/><path class="asks"/></svg></section>
 <section><h2>Trades</h2><table><tbody id="trades"></tbody></table></section>
+</div>
+</div>
+${DOCUMENT_CARDS}
 </main>
 <script type="module">${SCRIPT}</script>
 </html>
@@ -172,10 +211,6 @@ export function demoPagePolicy(streamOrigin: string): string {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
-}
-
-function hashOf(text: string): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
 function escaped(text: string): string {

@@ -17,6 +17,7 @@ import { isLoopbackAddress, isLoopbackHost, isSameOrigin } from '../http/host-ch
 import { Problem } from '../http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
 import { DEMO_HEADER, DEMO_TOKEN_PATH, demoPage, demoPagePolicy } from './demo-page-content.ts'
+import type { Page } from './start-page.ts'
 import { issuesTokens } from './token-issuer.ts'
 
 export interface DemoPageOptions {
@@ -24,13 +25,6 @@ export interface DemoPageOptions {
   readonly clock: Clock
   /** Symbols of the markets that are currently served. */
   readonly symbols: () => readonly string[]
-}
-
-/** The response to a browser at `/`. */
-export interface Page {
-  readonly html: string
-  /** The `Content-Security-Policy` of the page. */
-  readonly policy: string
 }
 
 const TOKEN_SECONDS = 300

@@ -21,9 +21,10 @@ import { Problem } from '../http/problem.ts'
 import { createHttpServer } from '../http/server.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 import { UNREAD_LIMITS, type UnreadLimits } from '../http/unread-answers.ts'
-import type { DemoPage, Page } from './demo-page.ts'
+import type { DemoPage } from './demo-page.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { ModuleRoutes } from './modules.ts'
+import { START_PAGE } from './start-page.ts'
 import { tlsSettingOf } from './tls-settings.ts'
 
 export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf'> {
@@ -155,7 +156,7 @@ function registerStreamPath(
       const refusal = await gateway.check(request.raw)
       if (refusal !== undefined) throw refusal
     } else if (wantsPage(request.raw)) {
-      const { html, policy } = demoPage?.pageFor(request.raw) ?? LINKS
+      const { html, policy } = demoPage?.pageFor(request.raw) ?? START_PAGE
       return reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(html)
     }
     throw new Problem('upgrade_required', 'the stream is a WebSocket: this request must ask for an upgrade to it', {
@@ -167,24 +168,4 @@ function registerStreamPath(
 /** Browsers accept HTML by name; programs send no `Accept`, or any type. */
 function wantsPage({ headers }: IncomingMessage): boolean {
   return /(^|,)\s*text\/html\b/i.test(headers.accept ?? '')
-}
-
-const LINKS: Page = {
-  policy: "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  html: `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Tidegate</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:40em;margin:3em auto;padding:0 1em}code{font-size:.95em}</style>
-<h1>Tidegate</h1>
-<p>Live order books over one authenticated WebSocket.</p>
-<ul>
-<li>Get a token: <a href="/oauth2/token"><code>POST /oauth2/token</code></a>, OAuth 2 client credentials.</li>
-<li>Accounts, deposit addresses, rules: <a href="/docs/">the REST API</a>, <a href="/openapi.json">OpenAPI</a>.</li>
-<li>Open the stream: a WebSocket to this address, <code>/</code>, with <code>Authorization: Bearer TOKEN</code>,
-<a href="/asyncapi.json">AsyncAPI</a>.</li>
-</ul>
-</html>
-`,
 }

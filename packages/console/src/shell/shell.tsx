@@ -67,7 +67,7 @@ function Brand() {
     <a class="brand" href={href('/')} aria-label="Tidegate, overview">
       <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
         <path class="gate-mark" d="M4 21V9a8 8 0 0 1 16 0v12" />
-        <path class="tide-mark" d="M4 15c2.700-2 5.300-2 8 0s5.300 2 8 0M4 19.500c2.700-2 5.300-2 8 0s5.300 2 8 0" />
+        <path class="tide-mark" d="M4 15c2.7-2 5.3-2 8 0s5.3 2 8 0M4 19.5c2.7-2 5.3-2 8 0s5.3 2 8 0" />
       </svg>
       Tidegate
     </a>
