@@ -8,6 +8,7 @@ import type { Hub } from '../gateway/hub.ts'
 import type { LedgerUpkeep } from '../ledger/upkeep.ts'
 import type { FeedLeadership } from '../markets/feed-leadership.ts'
 import { changeMarkets, type Markets } from '../markets/market-changes.ts'
+import type { OperatorListener } from './operator-listener.ts'
 import type { PublicListener } from './public-listener.ts'
 import type { LinkedMarkets } from './start-bus.ts'
 import type { LocalGateways } from './start-gateway-processes.ts'
@@ -29,6 +30,7 @@ interface ReloadedModules {
   readonly local: LocalGateways | undefined
   readonly linked: LinkedMarkets | undefined
   readonly listener: PublicListener
+  readonly operator: OperatorListener
   readonly ingest: IngestListener | undefined
   readonly ledger: LedgerUpkeep
 }
@@ -54,6 +56,7 @@ export function applyConfig({ config: started, current, log }: ConfigParts, modu
     log.info({ added: symbols, removed, sources_changed: resourced }, 'markets changed')
   }
   modules.listener.reloadTls()
+  modules.operator.reloadTls()
   modules.ingest?.reloadTls()
   modules.ledger.registerSoon(config.assets)
 }

@@ -29,7 +29,6 @@ import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
 import type { FeedLeadership } from '../markets/feed-leadership.ts'
 import type { Markets } from '../markets/market-changes.ts'
-import { operatorWithApiToken } from '../operators/api-tokens.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
@@ -42,12 +41,9 @@ import { checkDescriptorLimit, hasDescriptor } from './descriptors.ts'
 import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
-import type { Listener } from './listener.ts'
 import { operatorModules, publicModules } from './modules.ts'
 import { openStore } from './open-store.ts'
-import { OperatorGuesses } from './operator-guesses.ts'
-import { createOperatorListener } from './operator-listener.ts'
-import { readOperatorToken } from './operator-token.ts'
+import { createOperatorListener, type OperatorListener } from './operator-listener.ts'
 import { startOverview } from './overview.ts'
 import { createPublicListener, type PublicListener } from './public-listener.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
@@ -62,9 +58,10 @@ import { createIngest, startIngestListener } from './start-ingest.ts'
 import { createLeadership, startLeadership } from './start-leadership.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
+import { type Operators, startOperators } from './start-operators.ts'
 import { startWorkers } from './start-workers.ts'
 import { readFromStore, type SchemaState, untilAborted, waitForSchema } from './store-wait.ts'
-import { tlsFilesOf } from './tls-settings.ts'
+import { operatorTlsFilesOf, tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
 
 export interface ServiceOptions {
@@ -135,6 +132,7 @@ interface Parts extends ServiceOptions {
 
 /** The modules that the operator API shows and changes. */
 interface OperatedModules {
+  readonly operators: Operators
   readonly db: Db
   readonly storeClock: StoreClockWatch
   readonly encryptionKey: EncryptionKey | undefined
@@ -201,7 +199,9 @@ async function startParts(parts: Parts): Promise<Service> {
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const converter = createConverter(parts, db, markets.replicas)
-  const operated = { db, storeClock, encryptionKey, loader, markets, leadership, hub, local, linked, ledger, converter }
+  const operators = startOperators(parts, db, encryptionKey)
+  const engines = { markets, leadership, hub, local, linked, ledger, converter }
+  const operated = { operators, db, storeClock, encryptionKey, loader, ...engines }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop().then(() => leadership?.stop()))
@@ -215,6 +215,7 @@ async function startParts(parts: Parts): Promise<Service> {
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
   await startLedger(parts, db, ledger)
   await loadDirectory(parts, loader)
+  await readFromStore(parts, 'operators', () => operators.setup.prepare())
   await readFromStore(parts, 'receipt key', () => prepareReceipts(parts, db, loader, encryptionKey))
   if (issuesTokens(config)) startUpkeep(parts, db, encryptionKey)
   await startSources(parts, markets.writers, await readFromStore(parts, 'commit times', () => readCommitFloors(db)))
@@ -236,27 +237,34 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const apply = () => applyConfig(parts, { markets, leadership, hub, local, linked, listener, ingest, ledger })
+      const reloaded = { markets, leadership, hub, local, linked, listener, operator, ingest, ledger }
+      const apply = () => applyConfig(parts, reloaded)
       reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
     },
     stop() {
       state.draining = true
       return lifecycle.stop()
     },
-    async ensureDemoClient(existing) {
-      const scopes = servedScopes(config['rest.sandbox'])
-      const ensureClient = () => ensureDemoClient(db, scopes, existing, encryptionKey)
-      const client = await readFromStore(parts, 'demo client', ensureClient)
-      const page = await readFromStore(parts, 'demo page', () => ensureDemoPageClient(db, encryptionKey))
-      parts.demoPage?.openFor(page)
-      await loader.refresh()
-      return client
-    },
+    ensureDemoClient: (existing) => startDemoClient(parts, { db, encryptionKey, loader }, existing),
   }
 }
 
-async function startOperatorListener(parts: Parts, modules: OperatedModules): Promise<Listener> {
-  const { db, storeClock, loader, markets, ledger } = modules
+async function startDemoClient(
+  parts: Parts,
+  { db, encryptionKey, loader }: Pick<OperatedModules, 'db' | 'encryptionKey' | 'loader'>,
+  existing: ClientCredentials | undefined,
+): Promise<DemoClient> {
+  const scopes = servedScopes(parts.config['rest.sandbox'])
+  const ensureClient = () => ensureDemoClient(db, scopes, existing, encryptionKey)
+  const client = await readFromStore(parts, 'demo client', ensureClient)
+  const page = await readFromStore(parts, 'demo page', () => ensureDemoPageClient(db, encryptionKey))
+  parts.demoPage?.openFor(page)
+  await loader.refresh()
+  return client
+}
+
+async function startOperatorListener(parts: Parts, modules: OperatedModules): Promise<OperatorListener> {
+  const { db, storeClock, loader, markets, ledger, operators } = modules
   const { config, current, log, metrics, clock, directory, state, lifecycle } = parts
   const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
   const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
@@ -292,15 +300,15 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
   createPoolMetrics(metrics, db)
   const otherMetrics = async () => (await modules.local?.processes.measure())?.metrics ?? []
   const overview = startOverview({ clock, metrics, otherMetrics, readiness }, lifecycle)
-  const guesses = new OperatorGuesses({ db, clock, log })
-  lifecycle.started('operator guesses', () => guesses.stop())
+  const tls = operatorTlsFilesOf(config)
   const listener = await createOperatorListener({
     host: config['operator.host'],
     port: config['operator.port'],
-    token: readOperatorToken(config.data_dir, config['operator.token']),
+    ...operators,
+    db,
+    ...(tls === undefined ? {} : { tls }),
+    trustedProxies: config['http.trusted_proxies'],
     allowedHosts: () => current.config['operator.allowed_hosts'],
-    operatorWithToken: (sent) => operatorWithApiToken(db, clock, sent),
-    onGuess: (clientAddress) => guesses.record(clientAddress),
     log,
     metrics,
     clock,
@@ -309,6 +317,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
     modules: operatorModules({
       ...parts,
       ...modules,
+      ...operators,
       overview,
       readiness,
       processes: modules.local?.processes,
@@ -320,6 +329,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       ledgerState: () => ledger.state,
     }),
   })
+  operators.listensAt(listener.url)
   lifecycle.started('operator listener', () => listener.close())
   return listener
 }

@@ -14,7 +14,7 @@ import { dataFolderProblem, modeText, OTHERS, storeFolder } from './data-folder.
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 import { encryptionKeyFile } from './encryption-key.ts'
 import { checkRecordingFolder } from './start-recording.ts'
-import { checkTlsFiles, ingestTlsFilesOf, tlsFilesOf } from './tls-settings.ts'
+import { checkTlsFiles, ingestTlsFilesOf, operatorTlsFilesOf, tlsFilesOf } from './tls-settings.ts'
 
 /** A new embedded store needs about 40 MB; its write-ahead log can double that. */
 const FREE_BYTES_MIN = 100_000_000
@@ -169,7 +169,7 @@ export function examineCertificates(
   const next = 'correct the files; a running service reads them again on SIGHUP'
   if (problems.length > 0) return problems.map((problem) => bad(name, describeProblem(problem), next))
   if (warnings.length > 0) return warnings.map((warning) => warn(name, warning, next))
-  return [tlsFilesOf(config), ingestTlsFilesOf(config)].flatMap((files) => {
+  return [tlsFilesOf(config), operatorTlsFilesOf(config), ingestTlsFilesOf(config)].flatMap((files) => {
     if (files === undefined) return []
     const { validTo } = new X509Certificate(readFileSync(files.certFile))
     const daysLeft = Math.floor((Date.parse(validTo) - nowMilliseconds) / DAY_MILLISECONDS)

@@ -39,7 +39,7 @@ import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import type { SourceState } from '../markets/market-writers.ts'
-import { registerOperatorRoutes } from '../operators/operator-routes.ts'
+import { type OperatorRoutesOptions, registerOperatorRoutes } from '../operators/operator-routes.ts'
 import type { Converter } from '../orchestrations/convert.ts'
 import { registerOrchestrationOperatorRoutes } from '../orchestrations/operator-routes.ts'
 import { registerPricingOperatorRoutes } from '../orchestrations/pricing/operator-routes.ts'
@@ -82,7 +82,9 @@ export interface PublicModulesOptions extends Configured {
   isSimulated(symbol: string): boolean
 }
 
-export interface OperatorModulesOptions extends Configured {
+export interface OperatorModulesOptions
+  extends Configured,
+    Pick<OperatorRoutesOptions, 'linkAddress' | 'renewFirstLink'> {
   readonly current: { readonly config: Config; readonly origins: Origins }
   readonly db: Db
   readonly clock: Clock

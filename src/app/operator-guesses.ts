@@ -1,5 +1,5 @@
 /**
- * Records wrong operator tokens, bounded per period of a minute from the first one: a warning for it, a warning with
+ * Records wrong operator tokens, or failed logins of operators, bounded per period of a minute from the first one: a warning for it, a warning with
  * their number when the period ends, and one row in the audit trail. Counts that cannot be written because the store is
  * unavailable are carried into the next period.
  */
@@ -12,10 +12,16 @@ export interface OperatorGuessesOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
+  readonly kind: keyof typeof KINDS
 }
 
+const KINDS = {
+  token: { name: 'wrong operator token', action: 'operator_token.reject' },
+  login: { name: 'failed operator login', action: 'operator_login.reject' },
+} as const
+
 const PERIOD_MILLISECONDS = 60_000
-/** Addresses that a row names; wrong tokens from other addresses are only counted. */
+/** Addresses that a row names; attempts from other addresses are only counted. */
 const ADDRESSES_MAX = 20
 
 export class OperatorGuesses {
@@ -29,12 +35,12 @@ export class OperatorGuesses {
     this.#options = options
   }
 
-  /** Counts a wrong token. */
+  /** Counts a failed attempt. */
   record(clientAddress: string): void {
     this.#count++
     this.#countAddress(clientAddress, 1)
     if (this.#timer !== undefined) return
-    this.#options.log.warn({ client_address: clientAddress }, 'wrong operator token')
+    this.#options.log.warn({ client_address: clientAddress }, KINDS[this.#options.kind].name)
     this.#waitForEnd()
   }
 
@@ -48,18 +54,19 @@ export class OperatorGuesses {
   async #endPeriod(): Promise<void> {
     this.#timer = undefined
     if (this.#count === 0) return
-    const { log, db } = this.#options
+    const { log, db, kind } = this.#options
+    const { name, action } = KINDS[kind]
     const detail = { count: this.#count, addresses: Object.fromEntries(this.#byAddress) }
     this.#count = 0
     this.#byAddress = new Map()
-    log.warn(detail, 'wrong operator tokens in the last period')
+    log.warn(detail, `${name}s in the last period`)
     try {
       await db.transaction((transaction) =>
-        writeAudit(transaction, { actor: 'unknown', action: 'operator_token.reject', subject: 'operator', detail }),
+        writeAudit(transaction, { actor: 'unknown', action, subject: 'operator', detail }),
       )
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      log.warn({ err: error }, 'wrong operator tokens are not in the audit trail yet')
+      log.warn({ err: error }, `${name}s are not in the audit trail yet`)
       this.#count += detail.count
       for (const [address, count] of Object.entries(detail.addresses)) this.#countAddress(address, count)
       this.#waitForEnd()

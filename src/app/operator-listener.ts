@@ -5,17 +5,29 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../base/log.ts'
-import { type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
+import { Gauge, type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
+import { createClientAddress } from '../http/client-address.ts'
 import { createHostCheck } from '../http/host-check.ts'
+import { replaceCertificate, type TlsContext } from '../http/node-server.ts'
 import { createHttpServer } from '../http/server.ts'
+import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
+import type { Access } from '../operators/access.ts'
 import { guardOperatorCalls, type OperatorGuardOptions } from '../operators/guard.ts'
+import { registerLoginRoutes, registerSessionRoutes } from '../operators/session-routes.ts'
+import { registerConsoleFiles } from './console-files.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { ModuleRoutes } from './modules.ts'
 import type { Readiness } from './readiness.ts'
+import { operatorTlsSettingOf } from './tls-settings.ts'
 
 export interface OperatorListenerOptions extends OperatorGuardOptions {
   readonly host: string
   readonly port: number
+  /** The settings `operator.tls.*`; absent = plain HTTP. */
+  readonly tls?: TlsFiles
+  /** The setting `http.trusted_proxies`. */
+  readonly trustedProxies: readonly string[]
+  readonly access: Access
   /** The current value of `operator.allowed_hosts`. */
   readonly allowedHosts: () => readonly string[]
   readonly log: Log
@@ -27,12 +39,18 @@ export interface OperatorListenerOptions extends OperatorGuardOptions {
   readonly modules: readonly ModuleRoutes[]
 }
 
+const PREFIX = '/admin/v1'
 const HEADER_BYTES_MAX = 16_384
 /** Operators, probes and scrapers are few. */
 const OPERATOR_CONNECTIONS_MAX = 256
 
-export async function createOperatorListener(options: OperatorListenerOptions): Promise<Listener> {
-  const { log, metrics, clock } = options
+export interface OperatorListener extends Listener {
+  /** Reloads the certificate and its key; invalid files change nothing and are logged. */
+  reloadTls(): void
+}
+
+export async function createOperatorListener(options: OperatorListenerOptions): Promise<OperatorListener> {
+  const { log, metrics, clock, tls, channel } = options
   const app = createHttpServer({
     listener: 'operator',
     log,
@@ -42,21 +60,70 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
     connectionsMax: OPERATOR_CONNECTIONS_MAX,
+    clientAddress: createClientAddress(options.trustedProxies),
+    ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
   })
-  const checkHost = createHostCheck(() => [options.host, ...options.allowedHosts()], 'operator.allowed_hosts')
+  const publicUrl = channel.publicUrl === '' ? undefined : new URL(channel.publicUrl)
+  const names = [options.host, ...(publicUrl === undefined ? [] : [publicUrl.hostname])]
+  const checkHost = createHostCheck(
+    () => [...names, ...options.allowedHosts()],
+    'operator.allowed_hosts',
+    publicUrl?.origin,
+  )
   app.addHook('onRequest', async ({ raw }) => {
     const problem = checkHost(raw)
     if (problem !== undefined) throw problem
   })
   registerHealth(app, options)
+  registerConsoleFiles(app)
+  app.register(async (scope) => registerLoginRoutes(scope, options), { prefix: PREFIX })
   app.register(
     async (scope) => {
       guardOperatorCalls(scope, options)
+      registerSessionRoutes(scope, options)
       for (const registerRoutes of options.modules) registerRoutes(scope)
     },
-    { prefix: '/admin/v1' },
+    { prefix: PREFIX },
   )
-  return listen(app, { ...options, scheme: 'http', settings: 'operator' }, clock)
+  const scheme = tls === undefined ? 'http' : 'https'
+  const listener = await listen(app, { ...options, scheme, settings: 'operator' }, clock)
+  return {
+    ...listener,
+    reloadTls() {
+      if (tls === undefined) return
+      try {
+        replaceCertificate(app.server, loadTls(tls, options))
+        log.info({}, 'certificate of the operator listener reloaded')
+      } catch (error) {
+        if (!(error instanceof TlsFileError)) throw error
+        log.error({ key: operatorTlsSettingOf(error), err: error }, 'the certificate stays as it was')
+      }
+    },
+  }
+}
+
+function startTls(files: TlsFiles, options: OperatorListenerOptions): TlsContext {
+  try {
+    return loadTls(files, options)
+  } catch (error) {
+    if (error instanceof TlsFileError) throw new Error(`${operatorTlsSettingOf(error)} names ${error.message}`)
+    throw error
+  }
+}
+
+function loadTls(files: TlsFiles, { clock, log, metrics }: OperatorListenerOptions): TlsContext {
+  const { context, endsMilliseconds, warnings } = readTlsFiles(files, clock.wallInstant().milliseconds)
+  for (const warning of warnings) log.warn({ warning }, 'certificate warning')
+  certificateEnd(metrics).set(endsMilliseconds / 1000)
+  return context
+}
+
+/** Registered with the first certificate; without TLS the metric is absent. */
+function certificateEnd(registry: MetricsRegistry): Gauge {
+  const name = 'tidegate_operator_certificate_end_timestamp_seconds'
+  const known = registry.getSingleMetric(name)
+  if (known instanceof Gauge) return known
+  return new Gauge({ name, help: 'When the certificate of the operator listener ends', registers: [registry] })
 }
 
 function registerHealth(app: FastifyInstance, { metrics, otherMetrics, readiness }: OperatorListenerOptions): void {

@@ -1,5 +1,5 @@
 /**
- * The settings `http.tls.*` and `ingest.tls.*`, and the files that they name: the files for a listener, and the setting to
+ * The settings `http.tls.*`, `operator.tls.*` and `ingest.tls.*`, and the files that they name: the files for a listener, and the setting to
  * report when a file cannot be used.
  */
 import type { ConfigProblem } from '../config/problem-list.ts'
@@ -36,13 +36,23 @@ export function ingestTlsSettingOf({ part }: TlsFileError): SettingKey {
   return INGEST_SETTINGS[part]
 }
 
+/** Those of the operator listener; undefined when it serves plain HTTP. */
+export function operatorTlsFilesOf(config: Config): TlsFiles | undefined {
+  const certFile = config['operator.tls.cert_file']
+  return certFile === '' ? undefined : { certFile, keyFile: config['operator.tls.key_file'] }
+}
+
+export function operatorTlsSettingOf({ part }: TlsFileError): SettingKey {
+  return part === 'certFile' ? 'operator.tls.cert_file' : 'operator.tls.key_file'
+}
+
 interface Checked {
   readonly problems: readonly ConfigProblem[]
   readonly warnings: readonly string[]
 }
 
 /**
- * Reads the files of both listeners as a start does.
+ * Reads the files of all listeners as a start does.
  * @param origins the origin of each value: flag, variable, file or default
  */
 export function checkTlsFiles(
@@ -60,9 +70,13 @@ export function checkTlsFiles(
       return { problems: [{ key, origin: origins[key], message: `names ${error.message}` }], warnings: [] }
     }
   }
-  const both = [read(tlsFilesOf(config), tlsSettingOf), read(ingestTlsFilesOf(config), ingestTlsSettingOf)]
+  const all = [
+    read(tlsFilesOf(config), tlsSettingOf),
+    read(operatorTlsFilesOf(config), operatorTlsSettingOf),
+    read(ingestTlsFilesOf(config), ingestTlsSettingOf),
+  ]
   return {
-    problems: both.flatMap(({ problems }) => problems),
-    warnings: both.flatMap(({ warnings }) => warnings),
+    problems: all.flatMap(({ problems }) => problems),
+    warnings: all.flatMap(({ warnings }) => warnings),
   }
 }

@@ -13,6 +13,9 @@ export interface CallingOperator {
   readonly name: string
   /** Of an API token, the lower one of its role and that of its operator. */
   readonly role: OperatorRole
+  readonly via: 'operator_token' | 'api_token' | 'session'
+  /** Of a caller with a session: the secret of the cookie, and the time at which it ends at the latest. */
+  readonly session?: { readonly secret: string; readonly expiresAt: string }
 }
 
 const operators = new WeakMap<FastifyRequest, CallingOperator>()

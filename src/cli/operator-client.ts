@@ -74,7 +74,9 @@ async function reach(url: string, target: string | URL, init: RequestInit, milli
 function configuredUrl(config: Config): string {
   const port = config['operator.port']
   if (port === 0) throw new Error('operator.port is 0, so --operator-url is required')
-  return `http://${addressText(reachable(config['operator.host']), port)}`
+  if (config['operator.public_url'] !== '') return config['operator.public_url']
+  const scheme = config['operator.tls.cert_file'] === '' ? 'http' : 'https'
+  return `${scheme}://${addressText(reachable(config['operator.host']), port)}`
 }
 
 function reasonOf(error: Error): string {

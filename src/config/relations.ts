@@ -164,6 +164,21 @@ export const RELATIONS: readonly Relation[] = [
     }),
   ),
   {
+    key: 'operator.tls.cert_file',
+    other: 'operator.tls.key_file',
+    rule: 'must be set together with operator.tls.key_file: TLS needs a certificate and its key, plain HTTP neither',
+    holds: (config) => (config['operator.tls.cert_file'] === '') === (config['operator.tls.key_file'] === ''),
+  },
+  {
+    key: 'operator.public_url',
+    other: 'http.trusted_proxies',
+    rule: 'must be empty or start with https://, and needs operator.tls.cert_file or the proxy in http.trusted_proxies: passwords are sent to it',
+    holds: (config) =>
+      config['operator.public_url'] === '' ||
+      (config['operator.public_url'].startsWith('https://') &&
+        (config['operator.tls.cert_file'] !== '' || config['http.trusted_proxies'].length > 0)),
+  },
+  {
     key: 'operator.port',
     other: 'http.port',
     rule: 'must differ from http.port: the operator API is never on the public listener',

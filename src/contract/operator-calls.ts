@@ -86,10 +86,16 @@ export const OPERATOR_CALLS = {
   'GET /markets': { role: 'viewer', summary: 'Show the state of all markets' },
   'GET /markets/:symbol/book': { role: 'viewer', summary: 'Show the book of a market' },
   'GET /session': { role: 'viewer', summary: 'Show who is signed in, and what the role allows' },
+  'DELETE /session': { role: 'viewer', summary: 'Sign out' },
   'GET /operators': { role: 'admin', summary: 'List operators' },
   'POST /operators': { role: 'admin', summary: 'Create an operator' },
   'GET /operators/:name': { role: 'admin', summary: 'Get an operator' },
   'PATCH /operators/:name': { role: 'admin', summary: 'Change the role of an operator, or disable one' },
+  'POST /operators/setup-link': { role: 'admin', summary: 'Create a new setup link of the first admin' },
+  'POST /operators/:name/reset': {
+    role: 'admin',
+    summary: 'Remove the password of an operator, and create a setup link',
+  },
   'POST /operators/:name/tokens': { role: 'admin', summary: 'Create an API token of an operator' },
   'DELETE /operators/:name/tokens/:id': { role: 'admin', summary: 'Revoke an API token of an operator' },
 } as const satisfies Record<string, OperatorCallRow>

@@ -28,14 +28,13 @@ export function createClientAddress(
   trusted: readonly string[],
   onUntrusted: (peer: string) => void = () => undefined,
 ): ClientAddress {
-  const isTrusted = trusted.length === 0 ? () => false : compile([...trusted])
-  const isProxy = (hop: string, index: number): boolean => isTrusted(bareAddress(hop), index)
+  const isProxy = createProxyTrust(trusted)
   return ({ socket, headers }) => {
     const peer = socket.remoteAddress
     if (peer === undefined) return UNKNOWN
     const forwarded = headers['x-forwarded-for']
     if (forwarded === undefined) return bareAddress(peer)
-    if (!isProxy(peer, 0)) {
+    if (!isProxy(peer)) {
       onUntrusted(bareAddress(peer))
       return bareAddress(peer)
     }
@@ -45,6 +44,12 @@ export function createClientAddress(
     const firstFault = named.findIndex((address) => isIP(address) === 0)
     return (firstFault < 0 ? named.at(-1) : named[firstFault - 1]) ?? peer
   }
+}
+
+/** Whether an address is one of the trusted proxies. */
+export function createProxyTrust(trusted: readonly string[]): (address: string) => boolean {
+  const isTrusted = trusted.length === 0 ? () => false : compile([...trusted])
+  return (address) => isTrusted(bareAddress(address), 0)
 }
 
 /** Whether `text` is a valid entry of the list of trusted proxies. */

@@ -15,14 +15,16 @@ export type HostCheck = (request: IncomingMessage) => Problem | undefined
  * @param allowed names that are accepted besides IP addresses and `localhost`; called for each request, as it may
  * change
  * @param setting the name of the setting that contains them, for the problem's detail
+ * @param publicOrigin the origin of pages that reach the listener through a proxy; empty: there is none
  */
-export function createHostCheck(allowed: () => readonly string[], setting: string): HostCheck {
+export function createHostCheck(allowed: () => readonly string[], setting: string, publicOrigin = ''): HostCheck {
   return (request) => {
     const { host } = request.headers
     if (host !== undefined && !isAccepted(hostNameOf(host), allowed())) {
       return new Problem('misdirected_request', `Host: must be an IP address, localhost or a name in ${setting}`)
     }
-    if (request.headers.origin === undefined || isSameOrigin(request)) return undefined
+    const { origin } = request.headers
+    if (origin === undefined || isSameOrigin(request) || origin === publicOrigin) return undefined
     return new Problem('foreign_origin', 'Origin: pages of other origins may not call this listener')
   }
 }

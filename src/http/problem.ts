@@ -24,11 +24,24 @@ export const PROBLEMS = {
     meaning: 'the bearer token is malformed, expired, revoked, or not of the issuer that the service trusts',
   },
   insufficient_scope: { status: 403, meaning: 'the token, or its client by now, lacks the scope' },
+  login_failed: {
+    status: 401,
+    meaning: 'name, password or one-time code are not right, the code was used before, or the operator is disabled',
+  },
+  setup_link_invalid: { status: 401, meaning: 'the setup link was used, has expired, or was replaced by a newer one' },
   session_ended: { status: 401, meaning: 'the operator’s session has ended: sign in again' },
   insufficient_role: {
     status: 403,
     meaning:
       'the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one',
+  },
+  login_unavailable: {
+    status: 403,
+    meaning: 'operators sign in with a password only over TLS or from the machine of the service',
+  },
+  csrf_failed: {
+    status: 403,
+    meaning: 'a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener',
   },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },

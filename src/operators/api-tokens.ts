@@ -27,5 +27,6 @@ export async function operatorWithApiToken(db: Db, clock: Clock, token: string):
     const change = tables.updateTable('operator_tokens').set({ last_used_at: millisecondText(now) })
     await change.where('id', '=', row.id).execute()
   }
-  return { name: row.name, role: includesRole(row.operator_role, row.role) ? row.role : row.operator_role }
+  const role = includesRole(row.operator_role, row.role) ? row.role : row.operator_role
+  return { name: row.name, role, via: 'api_token' }
 }

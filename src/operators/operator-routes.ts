@@ -2,22 +2,34 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
-import { includesRole, OPERATOR_CALLS, OPERATOR_ROLES, type OperatorRole } from '../contract/operator-calls.ts'
+import type { Clock } from '../base/clock.ts'
+import { OPERATOR_ROLES } from '../contract/operator-calls.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
-import { changeOperator, createApiToken, deleteApiToken, ensureOperator, getOperator, listOperators } from './store.ts'
+import { createLink, type NewLink } from './setup-links.ts'
+import {
+  changeOperator,
+  createApiToken,
+  deleteApiToken,
+  ensureOperator,
+  getOperator,
+  listOperators,
+  lockPerson,
+  resetOperator,
+} from './store.ts'
 import type { OperatorTables } from './tables.ts'
 
 const strict = { additionalProperties: false }
 const Role = textChoice(OPERATOR_ROLES)
 /** In URLs and in the audit trail. */
-const OperatorName = Type.String({
+export const OperatorName = Type.String({
   pattern: '^[a-z0-9][a-z0-9._@-]{0,63}$',
   maxLength: 64,
   description: 'Small letters, digits, and . _ @ - after the first character',
 })
+const Nothing = Type.Object({}, strict)
 const NewOperator = Type.Object({ name: OperatorName, role: Role }, strict)
 const OperatorChange = Type.Object(
   { role: Type.Optional(Role), enabled: Type.Optional(Type.Boolean()) },
@@ -25,15 +37,26 @@ const OperatorChange = Type.Object(
 )
 const NewToken = Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }), role: Type.Optional(Role) }, strict)
 
+export interface OperatorRoutesOptions {
+  readonly db: Db
+  readonly clock: Clock
+  /** The address of a setup link. */
+  linkAddress(token: string): string
+  /** Creates a new setup link of the first admin, in the file that the answer names. */
+  renewFirstLink(actor: string): Promise<NewLink & { readonly file: string }>
+}
+
 interface ByName {
   readonly Params: { readonly name: string }
 }
 
 /** Declares the routes, relative to the prefix of `app`. */
-export function registerOperatorRoutes(app: FastifyInstance, { db }: { readonly db: Db }): void {
-  app.get('/session', async (request) => {
-    const { name, role } = operatorOf(request)
-    return { operator: { name, role }, allows: callsOf(role) }
+export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
+  const { db, clock } = options
+  const now = () => clock.wallInstant().milliseconds
+  const linkMembers = ({ token, expiresAt }: NewLink) => ({
+    setup_link: options.linkAddress(token),
+    setup_expires_at: expiresAt,
   })
   app.get<{ Querystring: Static<typeof PageQuery> }>(
     '/operators',
@@ -43,7 +66,10 @@ export function registerOperatorRoutes(app: FastifyInstance, { db }: { readonly 
   app.post<{ Body: Static<typeof NewOperator> }>('/operators', { schema: { body: NewOperator } }, (request) =>
     db.transaction<OperatorTables, object>(async (transaction) => {
       const { operator, isNew } = await ensureOperator(transaction, operatorActor(request), request.body)
-      if (isNew) return operator
+      if (isNew) {
+        const { id } = await lockPerson(transaction, operator.name)
+        return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
+      }
       throw new Problem('already_exists', 'name: an operator with this name exists', { meta: { existing: operator } })
     }),
   )
@@ -63,6 +89,17 @@ export function registerOperatorRoutes(app: FastifyInstance, { db }: { readonly 
       )
     },
   )
+  app.post('/operators/setup-link', { schema: { body: Nothing } }, async (request) => {
+    const { file, ...link } = await options.renewFirstLink(operatorActor(request))
+    return { file, ...linkMembers(link) }
+  })
+  app.post<ByName>('/operators/:name/reset', { schema: { body: Nothing } }, (request) =>
+    db.transaction<OperatorTables, object>(async (transaction) => {
+      const { id } = await lockPerson(transaction, request.params.name)
+      const operator = await resetOperator(transaction, operatorActor(request), request.params.name)
+      return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
+    }),
+  )
   app.post<ByName & { Body: Static<typeof NewToken> }>(
     '/operators/:name/tokens',
     { schema: { body: NewToken } },
@@ -76,9 +113,4 @@ export function registerOperatorRoutes(app: FastifyInstance, { db }: { readonly 
       deleteApiToken(transaction, operatorActor(request), request.params.name, idOf(request.params.id)),
     ),
   )
-}
-
-/** Method and path of every call that a role may make. */
-function callsOf(role: OperatorRole): readonly string[] {
-  return Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => (includesRole(role, row.role) ? [call] : []))
 }

@@ -105,6 +105,20 @@ export async function changeOperator(
   return await getOperator(transaction, name)
 }
 
+/** Removes password and one-time codes, and ends the sessions; the operator needs a setup link from now on. */
+export async function resetOperator(
+  transaction: Transaction<OperatorTables>,
+  actor: string,
+  name: string,
+): Promise<OperatorDocument> {
+  const { id } = await lockPerson(transaction, name)
+  const nothing = { password: null, totp_secret: null, totp_step: null, issuer_subject: null }
+  await transaction.updateTable('operators').set(nothing).where('id', '=', id).execute()
+  await endSessions(transaction, id)
+  await writeAudit(transaction, { actor, action: 'operator.reset', subject: name, detail: {} })
+  return await getOperator(transaction, name)
+}
+
 /**
  * Creates an API token.
  * @param role absent: that of the operator, now; a later change of the operator's role lowers it
@@ -162,12 +176,12 @@ export async function deleteApiToken(
   return await getOperator(transaction, operatorName)
 }
 
-async function endSessions(transaction: Transaction<OperatorTables>, operatorId: string): Promise<void> {
+export async function endSessions(transaction: Transaction<OperatorTables>, operatorId: string): Promise<void> {
   await transaction.deleteFrom('operator_sessions').where('operator_id', '=', operatorId).execute()
 }
 
 /** The row of a person, locked until the transaction ends; 409 for the built-in operator. */
-async function lockPerson(transaction: Transaction<OperatorTables>, name: string): Promise<OperatorRow> {
+export async function lockPerson(transaction: Transaction<OperatorTables>, name: string): Promise<OperatorRow> {
   const row = await lockOperator(transaction, name)
   if (row.is_person) return row
   throw new Problem(

@@ -10,6 +10,7 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
 import { captureLog } from '../support/captured-log.ts'
+import { operatorAccess } from '../support/operator-access.ts'
 import { openSocket, type RawAnswer, readToEnd, sendRaw, splitAnswers } from '../support/raw-http.ts'
 import { openTestStore } from '../support/test-store.ts'
 import { itemsOf } from '../support/text-page.ts'
@@ -30,7 +31,7 @@ const start = (host: string, port: number): Promise<Listener> =>
     port,
     token: TOKEN,
     allowedHosts: () => allowedHosts,
-    operatorWithToken: async () => undefined,
+    ...operatorAccess(db, clock),
     onGuess: (address) => guesses.record(address),
     log,
     metrics: createMetricsRegistry(),
@@ -41,7 +42,7 @@ const start = (host: string, port: number): Promise<Listener> =>
 
 beforeAll(async () => {
   db = await openTestStore({ log })
-  guesses = new OperatorGuesses({ db, clock, log })
+  guesses = new OperatorGuesses({ db, clock, log, kind: 'token' })
   listener = await start('127.0.0.1', 0)
 })
 afterAll(async () => {
@@ -203,7 +204,7 @@ describe('wrong operator tokens', () => {
         written.push('row')
       },
     } as unknown as Db
-    const own = new OperatorGuesses({ db: away, clock, log: captureLog().log })
+    const own = new OperatorGuesses({ db: away, clock, log: captureLog().log, kind: 'token' })
     for (let count = 0; count < 100; count++) own.record(`192.0.2.${count}`)
     clock.advance(60_000)
     await new Promise((resolve) => setImmediate(resolve))

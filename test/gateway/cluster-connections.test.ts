@@ -55,7 +55,9 @@ class TestNode {
       requestMilliseconds: 30_000,
       translate: translateStoreError,
     })
-    this.#app.addHook('onRequest', async (request) => noteOperator(request, { name: 'ada', role: 'admin' }))
+    this.#app.addHook('onRequest', async (request) =>
+      noteOperator(request, { name: 'ada', role: 'admin', via: 'session' }),
+    )
     const transaction: Db['transaction'] = async (work, options) => {
       await this.fault?.()
       transactions += 1

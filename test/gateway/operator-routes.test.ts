@@ -45,7 +45,9 @@ function newApp(): FastifyInstance {
     requestMilliseconds: 30_000,
     translate: translateStoreError,
   })
-  server.addHook('onRequest', async (request) => noteOperator(request, { name: 'token', role: 'admin' }))
+  server.addHook('onRequest', async (request) =>
+    noteOperator(request, { name: 'token', role: 'admin', via: 'operator_token' }),
+  )
   const transaction: Db['transaction'] = async (work, options) => {
     await fault?.()
     return await db.transaction(work, options)

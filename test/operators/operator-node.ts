@@ -1,10 +1,18 @@
 /** The operator listener on a store of its own, with a handler that answers `{}` for every call of the table. */
+import { createHmac } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { ConsoleSetup } from '../../src/app/console-setup.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
+import { EncryptionKey } from '../../src/auth/encryption-key.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { OPERATOR_CALLS } from '../../src/contract/operator-calls.ts'
-import { operatorWithApiToken } from '../../src/operators/api-tokens.ts'
+import { createProxyTrust } from '../../src/http/client-address.ts'
+import { Access } from '../../src/operators/access.ts'
 import { registerOperatorRoutes } from '../../src/operators/operator-routes.ts'
+import { Passwords } from '../../src/operators/passwords.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -28,6 +36,10 @@ export interface OperatorNode {
   readonly clock: NodeClock
   readonly url: string
   readonly guesses: string[]
+  readonly failedLogins: string[]
+  readonly setup: ConsoleSetup
+  readonly setupFile: string
+  metricsText(): Promise<string>
   /** Sends a request below `/admin/v1`, with the single token unless `headers` has other credentials. */
   ask(method: string, path: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Answer>
   /** The audit rows of a subject, newest first. */
@@ -35,29 +47,64 @@ export interface OperatorNode {
   close(): Promise<void>
 }
 
-export async function openOperatorNode(): Promise<OperatorNode> {
+export interface OperatorNodeOptions {
+  readonly publicUrl?: string
+  readonly trustedProxies?: readonly string[]
+}
+
+export async function openOperatorNode({
+  publicUrl = '',
+  trustedProxies = [],
+}: OperatorNodeOptions = {}): Promise<OperatorNode> {
   const { log } = captureLog()
   const clock = new NodeClock()
   const db = await openTestStore({ log })
   const guesses: string[] = []
+  const failedLogins: string[] = []
+  const metrics = createMetricsRegistry()
+  const channel = { publicUrl, isTrustedProxy: createProxyTrust(trustedProxies) }
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-operators-'))
+  const linkAddress = (token: string) => `http://console.test/console/#setup=${token}`
+  const setup = new ConsoleSetup({ db, clock, log, folder, linkAddress })
+  const access = new Access({
+    db,
+    clock,
+    metrics,
+    encryptionKey: EncryptionKey.parse('ab'.repeat(32)),
+    channel,
+    // A fraction of the real cost, which is for attackers.
+    passwords: new Passwords({ N: 1_024, r: 8, p: 1 }),
+    onFailedLogin: (address) => failedLogins.push(address),
+    onFirstAdmin: () => setup.remove(),
+  })
   const listener = await createOperatorListener({
     host: '127.0.0.1',
     port: 0,
     token: OPERATOR_TOKEN,
-    operatorWithToken: (token) => operatorWithApiToken(db, clock, token),
+    db,
+    channel,
+    access,
+    trustedProxies,
     allowedHosts: () => [],
     onGuess: (address) => guesses.push(address),
     log,
-    metrics: createMetricsRegistry(),
+    metrics,
     clock,
     readiness: () => ({ ready: true, checks: [] }),
-    modules: [(app) => registerOperatorRoutes(app, { db }), registerOthers],
+    modules: [
+      (app) => registerOperatorRoutes(app, { db, clock, linkAddress, renewFirstLink: (actor) => setup.renew(actor) }),
+      registerOthers,
+    ],
   })
   return {
     db,
     clock,
     url: listener.url,
     guesses,
+    failedLogins,
+    setup,
+    setupFile: join(folder, 'console-setup'),
+    metricsText: () => metrics.metrics(),
     async ask(method, path, body, headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }) {
       const hasBody = body !== undefined
       const response = await fetch(`${listener.url}/admin/v1${path}`, {
@@ -77,6 +124,7 @@ export async function openOperatorNode(): Promise<OperatorNode> {
     async close() {
       await listener.close()
       await db.close()
+      rmSync(folder, { recursive: true })
     },
   }
 }
@@ -89,4 +137,81 @@ function registerOthers(app: FastifyInstance): void {
       app.route({ method, url, handler: async () => ({}) })
     }
   }
+}
+
+/** A person who has set up a password and one-time codes. */
+export class Person {
+  readonly #node: OperatorNode
+  readonly name: string
+  readonly password: string
+  readonly secret: Buffer
+
+  private constructor(node: OperatorNode, name: string, password: string, secret: Buffer) {
+    this.#node = node
+    this.name = name
+    this.password = password
+    this.secret = secret
+  }
+
+  static async create(node: OperatorNode, name: string, role: string): Promise<Person> {
+    const { body } = await node.ask('POST', '/operators', { name, role })
+    const { person } = await Person.setUp(node, body.setup_link.split('#setup=')[1])
+    return person
+  }
+
+  /** Uses a setup link up; returns the answer to its last step too. */
+  static async setUp(node: OperatorNode, token: string, name?: string): Promise<{ person: Person; answer: Answer }> {
+    const password = `correct horse ${token.slice(-8)}`
+    const named = name === undefined ? {} : { name }
+    const entered = await node.ask('POST', '/setup', { token, password, ...named }, {})
+    if (entered.status !== 200) throw new Error(JSON.stringify(entered.body))
+    const secret = fromBase32(entered.body.totp.secret)
+    const person = new Person(node, entered.body.name, password, secret)
+    const answer = await node.ask('POST', '/setup/confirm', { token, totp: person.code() }, {})
+    return { person, answer }
+  }
+
+  /** The current one-time code, or that of a later step. */
+  code(later = 0): string {
+    return codeOfStep(this.secret, Math.floor(this.#node.clock.wallInstant().milliseconds / 30_000) + later)
+  }
+
+  /** Signs in with a code that was not used before. */
+  async logIn(): Promise<Session> {
+    this.#node.clock.advance(60_000)
+    const { name, password } = this
+    const answer = await this.#node.ask('POST', '/session', { name, password, totp: this.code() }, {})
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+    return sessionOf(this.#node, answer)
+  }
+}
+
+/** A browser with a session. */
+export interface Session {
+  readonly cookie: string
+  readonly csrf: string
+  /** The header fields of a page of the listener. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export function sessionOf({ url }: Pick<OperatorNode, 'url'>, { headers, body }: Answer): Session {
+  const cookie = (headers.get('set-cookie') ?? '').split(';')[0] as string
+  return { cookie, csrf: body.csrf_token, headers: { cookie, 'x-csrf-token': body.csrf_token, origin: url } }
+}
+
+function fromBase32(text: string): Buffer {
+  const bits = [...text].map((character) =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(character).toString(2).padStart(5, '0'),
+  )
+  const bytes = bits.join('').match(/.{8}/g) ?? []
+  return Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)))
+}
+
+/** RFC 6238 once more, as an authenticator app computes it. */
+export function codeOfStep(secret: Uint8Array, step: number): string {
+  const counter = Buffer.from(step.toString(16).padStart(16, '0'), 'hex')
+  const hash = createHmac('sha1', secret).update(counter).digest()
+  const bytes = [...hash.subarray((hash[19] as number) & 15)].slice(0, 4)
+  const number = bytes.reduce((sum, byte, index) => sum * 256 + (index === 0 ? byte % 128 : byte), 0)
+  return String(number).slice(-6).padStart(6, '0')
 }

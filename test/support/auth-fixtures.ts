@@ -13,9 +13,9 @@ import { registerAuthOperatorRoutes } from '../../src/auth/operator-routes.ts'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { servedScopes } from '../../src/contract/scopes.ts'
-import { operatorWithApiToken } from '../../src/operators/api-tokens.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './captured-log.ts'
+import { operatorAccess } from './operator-access.ts'
 import { openTestStore } from './test-store.ts'
 
 export function newSigningKey(keyId: string): SigningKey {
@@ -65,7 +65,7 @@ export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promis
     metrics: createMetricsRegistry(),
     clock,
     allowedHosts: () => [],
-    operatorWithToken: (sent) => operatorWithApiToken(db, clock, sent),
+    ...operatorAccess(db, clock),
     onGuess: () => undefined,
     readiness: () => ({ ready: directory.loaded, checks: [] }),
     modules: [

@@ -24,11 +24,11 @@ import { type Origins, SET_BY_PROGRAM } from '../../src/config/settings-in-force
 import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
-import { operatorWithApiToken } from '../../src/operators/api-tokens.ts'
 import type { Converter } from '../../src/orchestrations/convert.ts'
 import type { Db } from '../../src/store/db.ts'
 import { captureLog } from './captured-log.ts'
 import { testNode } from './node-exchange.ts'
+import { NO_LINKS, operatorAccess } from './operator-access.ts'
 import { SIMULATED_FLAGS } from './simulated-markets.ts'
 import { openTestStore } from './test-store.ts'
 
@@ -160,7 +160,7 @@ export class RestNode {
     const operatorListener = await createOperatorListener({
       ...shared,
       token: OPERATOR_TOKEN,
-      operatorWithToken: (sent) => operatorWithApiToken(db, clock, sent),
+      ...operatorAccess(db, clock),
       allowedHosts: () => [],
       onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),
@@ -169,6 +169,7 @@ export class RestNode {
         noteRoutes('operator', routes),
         ...operatorModules({
           ...shared,
+          ...NO_LINKS,
           current: live,
           hasTestSeed,
           issuesTokens: true,

@@ -1,8 +1,9 @@
 /** The settings of the operator listener. */
-import { integer, list, text } from '../setting-kinds.ts'
+import { integer, list, text, url } from '../setting-kinds.ts'
 
 const HOST = /^[A-Za-z0-9._:-]{1,253}$/
 const NAME = /^[A-Za-z0-9._-]{1,253}$/
+const PATH = /^[^\0]{0,4096}$/
 const PORT_MAX = 65_535
 
 export const OPERATOR_SETTINGS = {
@@ -24,6 +25,25 @@ export const OPERATOR_SETTINGS = {
       'host names accepted in `Host` by the operator listener, besides IP addresses, `localhost` and operator.host; others are answered with 421',
     accepts: 'host names without a port',
     fits: (name) => NAME.test(name),
+  }),
+  'operator.public_url': url({
+    initial: '',
+    schemes: ['http', 'https'],
+    optional: true,
+    meaning:
+      'address at which browsers reach the operator listener, when a proxy of http.trusted_proxies forwards to it; empty = that of the listener',
+  }),
+  'operator.tls.cert_file': text({
+    initial: '',
+    meaning: 'PEM file with the certificate of the operator listener and its chain; empty = no TLS',
+    accepts: 'a path',
+    pattern: PATH,
+  }),
+  'operator.tls.key_file': text({
+    initial: '',
+    meaning: 'PEM file with the private key of that certificate, without a passphrase',
+    accepts: 'a path',
+    pattern: PATH,
   }),
   'operator.token': text({
     initial: '',

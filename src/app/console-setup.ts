@@ -1,0 +1,91 @@
+/**
+ * The setup link of the first admin, in the file `console-setup` of the data folder, which only the user of the process can
+ * read. The start creates it while no admin can sign in, and names only the file; the file is removed when its link has been
+ * used, and at a start when it is no longer valid. Of several nodes, only the first to start has a link.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Problem } from '../http/problem.ts'
+import { createLink, hasAdmin, hasFirstLink, type NewLink } from '../operators/setup-links.ts'
+import type { OperatorTables } from '../operators/tables.ts'
+import { writeAudit } from '../store/audit.ts'
+import type { Db } from '../store/db.ts'
+import { readOrCreatePrivateFile } from './private-file.ts'
+
+export interface ConsoleSetupOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  /** The data folder. */
+  readonly folder: string
+  /** The address of the link with a token. */
+  linkAddress(token: string): string
+}
+
+/** The actor in the audit trail of a link that no operator requested. */
+const SERVICE = 'service'
+
+export class ConsoleSetup {
+  readonly #options: ConsoleSetupOptions
+  readonly #file: string
+
+  constructor(options: ConsoleSetupOptions) {
+    this.#options = options
+    this.#file = join(options.folder, 'console-setup')
+  }
+
+  /** To be called at the start, when the store has its schema. */
+  async prepare(): Promise<void> {
+    const { db, log } = this.#options
+    const token = this.#present()
+    if (await hasAdmin(db.tables<OperatorTables>())) {
+      this.remove()
+      return
+    }
+    const now = this.#now()
+    const isValid = token !== undefined && (await hasFirstLink(db, now, token))
+    // The link may be in the data folder of another node.
+    if (!isValid && (await hasFirstLink(db, now))) return
+    if (!isValid) await this.#create(SERVICE)
+    log.info({ file: this.#file }, 'no admin has been set up: the link in this file does it, once')
+  }
+
+  /** Replaces the link, in the file and everywhere. */
+  async renew(actor: string): Promise<NewLink & { readonly file: string }> {
+    if (await hasAdmin(this.#options.db.tables<OperatorTables>())) {
+      throw new Problem('invalid_state', 'an admin has been set up: create and reset operators instead', {
+        meta: { current: 'has_admin' },
+      })
+    }
+    return { ...(await this.#create(actor)), file: this.#file }
+  }
+
+  /** Removes the file: its link has been used. */
+  remove(): void {
+    rmSync(this.#file, { force: true })
+  }
+
+  async #create(actor: string): Promise<NewLink> {
+    const { db, linkAddress } = this.#options
+    const link = await db.transaction<OperatorTables, NewLink>(async (transaction) => {
+      const entry = { actor, action: 'operator.setup_link', subject: 'first admin', detail: {} }
+      await writeAudit(transaction, entry)
+      return await createLink(transaction, null, this.#now())
+    })
+    this.remove()
+    readOrCreatePrivateFile(this.#file, () => `${linkAddress(link.token)}\n`)
+    return link
+  }
+
+  /** The token in the file. */
+  #present(): string | undefined {
+    if (!existsSync(this.#file)) return undefined
+    return /#setup=(\S+)/.exec(readFileSync(this.#file, 'utf8'))?.[1]
+  }
+
+  #now(): number {
+    return this.#options.clock.wallInstant().milliseconds
+  }
+}

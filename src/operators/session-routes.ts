@@ -1,0 +1,119 @@
+/**
+ * The calls with which people sign in and out: login, setup links, session. Those before the login need no credentials, and
+ * are registered outside the guard. A page of another origin cannot call them: the listener rejects its `Origin`.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { operatorOf } from '../auth/operator-calls.ts'
+import { includesRole, OPERATOR_CALLS, type OperatorRole } from '../contract/operator-calls.ts'
+import type { Db } from '../store/db.ts'
+import { type Access, type NewSession, unavailableReason } from './access.ts'
+import { type ChannelOptions, channelOf } from './channel.ts'
+import { removedCookie, sessionCookie } from './cookies.ts'
+import { OperatorName } from './operator-routes.ts'
+import { csrfTokenOf, endSession, IDLE_MILLISECONDS } from './sessions.ts'
+import { hasAdmin } from './setup-links.ts'
+import { base32, totpAddress } from './totp.ts'
+
+export interface SessionRoutesOptions {
+  readonly db: Db
+  readonly access: Access
+  readonly channel: ChannelOptions
+}
+
+const PASSWORD_CHARACTERS_MIN = 12
+const PASSWORD_CHARACTERS_MAX = 200
+
+const strict = { additionalProperties: false }
+const Code = Type.String({ pattern: '^[0-9]{6}$', maxLength: 6, description: 'The code of the authenticator app' })
+const LinkToken = Type.String({ minLength: 1, maxLength: 200 })
+const Login = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 64 }),
+    password: Type.String({ minLength: 1, maxLength: PASSWORD_CHARACTERS_MAX }),
+    totp: Code,
+  },
+  strict,
+)
+const Setup = Type.Object(
+  {
+    token: LinkToken,
+    name: Type.Optional(OperatorName),
+    password: Type.Optional(Type.String({ minLength: PASSWORD_CHARACTERS_MIN, maxLength: PASSWORD_CHARACTERS_MAX })),
+  },
+  strict,
+)
+const SetupConfirmation = Type.Object({ token: LinkToken, totp: Code }, strict)
+
+/** Declares the calls that need no credentials, relative to `/admin/v1`. */
+export function registerLoginRoutes(app: FastifyInstance, { db, access, channel }: SessionRoutesOptions): void {
+  app.get('/login', async ({ raw }) => {
+    const password_reason = unavailableReason(raw, channel)
+    return {
+      password: password_reason === undefined,
+      ...(password_reason === undefined ? {} : { password_reason }),
+      needs_setup: !(await hasAdmin(db.tables())),
+    }
+  })
+  const answer = (request: FastifyRequest, reply: FastifyReply, session: NewSession) => {
+    reply.header('set-cookie', sessionCookie(cookieChannel(request, channel), session.secret))
+    return { ...documentOf(session.operator), ...sessionMembers(session.secret, session.expiresAt) }
+  }
+  app.post<{ Body: Static<typeof Login> }>('/session', { schema: { body: Login } }, async (request, reply) =>
+    answer(request, reply, await access.logIn(request, request.body)),
+  )
+  app.post<{ Body: Static<typeof Setup> }>('/setup', { schema: { body: Setup } }, async (request) => {
+    const { token, password } = request.body
+    if (password === undefined) {
+      const { name, role, expiresAt } = await access.readLink(request, token)
+      return { ...(name === undefined ? {} : { name }), role, expires_at: expiresAt }
+    }
+    const { name, role, secret } = await access.enterPassword(request, { ...request.body, password })
+    return { name, role, totp: { secret: base32(secret), uri: totpAddress(secret, name) } }
+  })
+  app.post<{ Body: Static<typeof SetupConfirmation> }>(
+    '/setup/confirm',
+    { schema: { body: SetupConfirmation } },
+    async (request, reply) =>
+      answer(request, reply, await access.confirmLink(request, request.body.token, request.body.totp)),
+  )
+}
+
+/** Declares the calls about the caller's own session, which the guard precedes. */
+export function registerSessionRoutes(
+  app: FastifyInstance,
+  { db, channel }: Pick<SessionRoutesOptions, 'db' | 'channel'>,
+): void {
+  app.get('/session', async (request) => {
+    const { name, role, via, session } = operatorOf(request)
+    return {
+      ...documentOf({ name, role }, via),
+      ...(session === undefined ? {} : sessionMembers(session.secret, session.expiresAt)),
+    }
+  })
+  app.delete('/session', async (request, reply) => {
+    const { session } = operatorOf(request)
+    if (session === undefined) return {}
+    await endSession(db, session.secret)
+    reply.header('set-cookie', removedCookie(cookieChannel(request, channel)))
+    return {}
+  })
+}
+
+function documentOf(operator: { readonly name: string; readonly role: OperatorRole }, via = 'session') {
+  return { operator, via, allows: callsOf(operator.role) }
+}
+
+function sessionMembers(secret: string, expiresAt: string) {
+  return { csrf_token: csrfTokenOf(secret), expires_at: expiresAt, idle_seconds: IDLE_MILLISECONDS / 1000 }
+}
+
+/** Method and path of every call that a role may make. */
+function callsOf(role: OperatorRole): readonly string[] {
+  return Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => (includesRole(role, row.role) ? [call] : []))
+}
+
+/** A session exists only over one of the two. */
+function cookieChannel({ raw }: FastifyRequest, options: ChannelOptions): 'encrypted' | 'local' {
+  return channelOf(raw, options) === 'encrypted' ? 'encrypted' : 'local'
+}

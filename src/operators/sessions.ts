@@ -1,0 +1,92 @@
+/**
+ * Sessions of operators in the store: found by the hash of a random secret, which only the cookie has. A session ends
+ * `SESSION_MILLISECONDS` after the login, `IDLE_MILLISECONDS` after the last request, and when its operator signs out, is
+ * disabled, gets another role or another password. The number of sessions of an operator is bounded.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { millisecondText } from '../base/clock.ts'
+import type { OperatorRole } from '../contract/operator-calls.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
+import type { OperatorTables } from './tables.ts'
+
+const SESSION_MILLISECONDS = 12 * 3_600_000
+export const IDLE_MILLISECONDS = 30 * 60_000
+/** The time of the last request is written at most this often. */
+const USE_NOTED_MILLISECONDS = 60_000
+/** Of one operator; a further login ends the one that was used longest ago. */
+const SESSIONS_MAX = 10
+
+export interface OperatorSession {
+  readonly name: string
+  readonly role: OperatorRole
+  readonly expiresAt: string
+}
+
+/** Creates a session, and deletes those that have ended; returns its secret. */
+export async function createSession(
+  transaction: Transaction<OperatorTables>,
+  operatorId: string,
+  nowMilliseconds: number,
+): Promise<{ readonly secret: string; readonly expiresAt: string }> {
+  const now = millisecondText(nowMilliseconds)
+  const idleSince = millisecondText(nowMilliseconds - IDLE_MILLISECONDS)
+  await sql`
+    delete from operator_sessions where expires_at <= ${now}::timestamptz or used_at <= ${idleSince}::timestamptz
+      or hash in (
+        select hash from operator_sessions where operator_id = ${operatorId}
+        order by used_at desc offset ${SESSIONS_MAX - 1}
+      )
+  `.execute(transaction)
+  const secret = newRandomSecret('tgs_')
+  const expiresAt = millisecondText(nowMilliseconds + SESSION_MILLISECONDS)
+  const row = { hash: hashRandomSecret(secret), operator_id: operatorId, used_at: now, expires_at: expiresAt }
+  await transaction.insertInto('operator_sessions').values(row).execute()
+  return { secret, expiresAt }
+}
+
+/**
+ * The session with this secret; undefined when it has ended.
+ * @param countsAsUse whether the session is idle from now on, at the earliest
+ */
+export async function findSession(
+  db: Db,
+  secret: string,
+  nowMilliseconds: number,
+  countsAsUse: boolean,
+): Promise<OperatorSession | undefined> {
+  const tables = db.tables<OperatorTables>()
+  const hash = hashRandomSecret(secret)
+  const row = await tables
+    .selectFrom('operator_sessions')
+    .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
+    .select(['operators.name', 'operators.role', 'operators.enabled'])
+    .select(['operator_sessions.used_at', 'operator_sessions.expires_at'])
+    .where('operator_sessions.hash', '=', hash)
+    .executeTakeFirst()
+  if (row === undefined || !row.enabled) return undefined
+  const usedAt = Date.parse(row.used_at)
+  if (Date.parse(row.expires_at) <= nowMilliseconds || usedAt + IDLE_MILLISECONDS <= nowMilliseconds) return undefined
+  if (countsAsUse && usedAt + USE_NOTED_MILLISECONDS <= nowMilliseconds) {
+    const change = tables.updateTable('operator_sessions').set({ used_at: millisecondText(nowMilliseconds) })
+    await change.where('hash', '=', hash).execute()
+  }
+  return { name: row.name, role: row.role, expiresAt: row.expires_at }
+}
+
+export async function endSession(db: Db, secret: string): Promise<void> {
+  const tables = db.tables<OperatorTables>()
+  await tables.deleteFrom('operator_sessions').where('hash', '=', hashRandomSecret(secret)).execute()
+}
+
+/** Proves that a request was sent by a page that could read an answer: derived from the secret, so nothing is stored. */
+export function csrfTokenOf(secret: string): string {
+  return createHmac('sha256', secret).update('csrf').digest('base64url')
+}
+
+export function isCsrfToken(secret: string, sent: unknown): boolean {
+  const expected = Buffer.from(csrfTokenOf(secret))
+  const given = Buffer.from(typeof sent === 'string' ? sent : '')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

@@ -1,0 +1,188 @@
+/**
+ * One-time links with which people set up their password and one-time codes: the first admin's, and those of operators that an
+ * admin created or reset. A link is valid for 24 hours and until it is used; an operator has one at most, and a new one
+ * replaces it. What is entered with a link is kept beside it until a code has been confirmed.
+ */
+import { randomBytes } from 'node:crypto'
+import type { EncryptionKey } from '../auth/encryption-key.ts'
+import { millisecondText } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { OperatorRole } from '../contract/operator-calls.ts'
+import { Problem } from '../http/problem.ts'
+import { writeAudit } from '../store/audit.ts'
+import type { Db, Kysely, Transaction } from '../store/db.ts'
+import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
+import { endSessions } from './store.ts'
+import type { OperatorTables } from './tables.ts'
+import { matchingStep, TOTP_SECRET_BYTES } from './totp.ts'
+import { readTotpSecret, storedTotpSecret } from './totp-secrets.ts'
+
+const LINK_MILLISECONDS = 24 * 3_600_000
+
+export interface NewLink {
+  readonly token: string
+  readonly expiresAt: string
+}
+
+/** What a link is for. */
+export interface LinkPurpose {
+  /** Undefined for the first admin, who chooses it. */
+  readonly name: string | undefined
+  readonly role: OperatorRole
+  readonly expiresAt: string
+}
+
+/** @param operatorId null: the link of the first admin */
+export async function createLink(
+  transaction: Transaction<OperatorTables>,
+  operatorId: string | null,
+  nowMilliseconds: number,
+): Promise<NewLink> {
+  const token = newRandomSecret('tgl_')
+  const expiresAt = millisecondText(nowMilliseconds + LINK_MILLISECONDS)
+  await deleteLink(transaction, operatorId)
+  const nothing = { name: null, password: null, totp_secret: null }
+  const row = { hash: hashRandomSecret(token), operator_id: operatorId, expires_at: expiresAt, ...nothing }
+  await transaction.insertInto('operator_setup_links').values(row).execute()
+  return { token, expiresAt }
+}
+
+async function deleteLink(transaction: Transaction<OperatorTables>, operatorId: string | null): Promise<void> {
+  const links = transaction.deleteFrom('operator_setup_links')
+  await (operatorId === null
+    ? links.where('operator_id', 'is', null)
+    : links.where('operator_id', '=', operatorId)
+  ).execute()
+}
+
+/** Whether there is an admin who can sign in. */
+export async function hasAdmin(queries: Kysely<OperatorTables>): Promise<boolean> {
+  const row = await queries
+    .selectFrom('operators')
+    .select('id')
+    .where('role', '=', 'admin')
+    .where('is_person', '=', true)
+    .where('enabled', '=', true)
+    .where((where) => where.or([where('password', 'is not', null), where('issuer_subject', 'is not', null)]))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Whether there is a valid link of the first admin; with a token, whether it is that one's. */
+export async function hasFirstLink(db: Db, nowMilliseconds: number, token?: string): Promise<boolean> {
+  const tables = db.tables<OperatorTables>()
+  let query = tables.selectFrom('operator_setup_links').select('expires_at').where('operator_id', 'is', null)
+  if (token !== undefined) query = query.where('hash', '=', hashRandomSecret(token))
+  const row = await query.executeTakeFirst()
+  return row !== undefined && Date.parse(row.expires_at) > nowMilliseconds
+}
+
+/** What the link is for; throws 401 when it is not valid. */
+export async function purposeOf(
+  queries: Kysely<OperatorTables>,
+  token: string,
+  nowMilliseconds: number,
+): Promise<LinkPurpose> {
+  const link = await findLink(queries, token, nowMilliseconds)
+  return { name: link.operator?.name, role: link.operator?.role ?? 'admin', expiresAt: link.expires_at }
+}
+
+/** Keeps what was entered, and returns the secret of the one-time codes. */
+export async function enterPassword(
+  transaction: Transaction<OperatorTables>,
+  token: string,
+  entered: { readonly name: string | undefined; readonly password: string },
+  key: EncryptionKey | undefined,
+  nowMilliseconds: number,
+): Promise<{ readonly name: string; readonly role: OperatorRole; readonly secret: Buffer }> {
+  const link = await findLink(transaction, token, nowMilliseconds)
+  const name = await nameFor(transaction, link, entered.name)
+  const secret = randomBytes(TOTP_SECRET_BYTES)
+  await transaction
+    .updateTable('operator_setup_links')
+    .set({ name, password: entered.password, totp_secret: storedTotpSecret(secret, key) })
+    .where('hash', '=', hashRandomSecret(token))
+    .execute()
+  return { name, role: link.operator?.role ?? 'admin', secret }
+}
+
+/**
+ * Uses the link up, once the code fits the secret: the operator can sign in with the password from now on.
+ * Undefined when the code is wrong.
+ */
+export async function confirmLink(
+  transaction: Transaction<OperatorTables>,
+  token: string,
+  code: string,
+  key: EncryptionKey | undefined,
+  nowMilliseconds: number,
+): Promise<
+  { readonly id: string; readonly name: string; readonly role: OperatorRole; readonly isFirst: boolean } | undefined
+> {
+  const link = await findLink(transaction, token, nowMilliseconds)
+  const { name, password, totp_secret } = link
+  if (name === null || password === null || totp_secret === null) {
+    throw new Problem('invalid_state', 'choose a password first', { meta: { current: 'no_password' } })
+  }
+  const step = matchingStep(readTotpSecret(totp_secret, key), code, nowMilliseconds)
+  if (step === undefined) return undefined
+  await nameFor(transaction, link, name)
+  const used = transaction.deleteFrom('operator_setup_links').where('hash', '=', hashRandomSecret(token))
+  if ((await used.returning('hash').executeTakeFirst()) === undefined) throw invalidLink()
+  const now = millisecondText(nowMilliseconds)
+  const ready = { password, totp_secret, totp_step: String(step), last_login_at: now }
+  const id = link.operator_id ?? newId()
+  const role = link.operator?.role ?? 'admin'
+  if (link.operator_id === null) {
+    await transaction
+      .insertInto('operators')
+      .values({ id, name, role, issuer_subject: null, ...ready })
+      .execute()
+  } else {
+    await transaction.updateTable('operators').set(ready).where('id', '=', id).execute()
+    await endSessions(transaction, id)
+  }
+  const detail = link.operator_id === null ? { role, first: true } : {}
+  await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.setup', subject: name, detail })
+  return { id, name, role, isFirst: link.operator_id === null }
+}
+
+async function findLink(queries: Kysely<OperatorTables>, token: string, nowMilliseconds: number) {
+  const link = await queries
+    .selectFrom('operator_setup_links')
+    .selectAll()
+    .where('hash', '=', hashRandomSecret(token))
+    .executeTakeFirst()
+  if (link === undefined || Date.parse(link.expires_at) <= nowMilliseconds) throw invalidLink()
+  if (link.operator_id === null) return { ...link, operator: undefined }
+  const query = queries.selectFrom('operators').select(['name', 'role', 'enabled']).where('id', '=', link.operator_id)
+  const operator = await query.executeTakeFirstOrThrow()
+  if (!operator.enabled) throw invalidLink()
+  return { ...link, operator }
+}
+
+/** The operator's name; for the first admin the chosen one, which must be free. */
+async function nameFor(
+  queries: Kysely<OperatorTables>,
+  { operator }: Awaited<ReturnType<typeof findLink>>,
+  chosen: string | undefined,
+): Promise<string> {
+  if (operator !== undefined) return operator.name
+  if (chosen === undefined) throw nameNeeded()
+  const taken = await queries
+    .selectFrom('operators')
+    .select(['name', 'role'])
+    .where('name', '=', chosen)
+    .executeTakeFirst()
+  if (taken === undefined) return chosen
+  throw new Problem('already_exists', 'name: an operator with this name exists', { meta: { existing: taken } })
+}
+
+function nameNeeded(): Problem {
+  const errors = [{ pointer: '/name', detail: 'is required for the first admin' }]
+  return new Problem('invalid_request', '/name: is required for the first admin', { errors })
+}
+
+function invalidLink(): Problem {
+  return new Problem('setup_link_invalid', 'this link was used, has expired, or was replaced by a newer one')
+}

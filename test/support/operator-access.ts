@@ -1,0 +1,33 @@
+/** The parts of an operator listener that concern people, for tests whose operator is the holder of the single token. */
+
+import type { Clock } from '../../src/base/clock.ts'
+import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { Access } from '../../src/operators/access.ts'
+import { Passwords } from '../../src/operators/passwords.ts'
+import type { Db } from '../../src/store/db.ts'
+
+/** Setup links that no test opens. */
+export const NO_LINKS = {
+  linkAddress: (token: string) => `http://127.0.0.1/console/#setup=${token}`,
+  renewFirstLink: async () => ({ token: 'none', expiresAt: new Date(0).toISOString(), file: 'none' }),
+}
+
+export function operatorAccess(db: Db, clock: Clock) {
+  const channel = { publicUrl: '', isTrustedProxy: () => false }
+  const nothing = () => undefined
+  return {
+    db,
+    channel,
+    trustedProxies: [],
+    access: new Access({
+      db,
+      clock,
+      channel,
+      passwords: new Passwords(),
+      metrics: createMetricsRegistry(),
+      encryptionKey: undefined,
+      onFailedLogin: nothing,
+      onFirstAdmin: nothing,
+    }),
+  }
+}
