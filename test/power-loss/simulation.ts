@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FAST_STORE_STARTS } from '../support/command-line.ts'
 import { Random } from '../support/random.ts'
+import { scriptArguments } from '../support/test-scripts.ts'
 import { type CountsSync, Disk } from './disk.ts'
 import { makeStore, problemsOf } from './inspection.ts'
 import { type Change, readRecording } from './recording.ts'
@@ -70,7 +71,7 @@ function record(folder: string, root: string, workload: readonly string[]): Chan
   })
   if (compiled.status !== 0) throw new Error(`the recorder does not compile: ${compiled.stderr}`)
   const log = join(folder, 'recording')
-  const program = [...FAST_STORE_STARTS, '--import', 'tsx', join(import.meta.dirname, 'workload.ts'), ...workload]
+  const program = [...FAST_STORE_STARTS, ...scriptArguments(join(import.meta.dirname, 'workload.ts')), ...workload]
   const ran = spawnSync(process.execPath, program, {
     encoding: 'utf8',
     env: { ...process.env, LD_PRELOAD: library, RECORD_ROOT: root, RECORD_LOG: log },

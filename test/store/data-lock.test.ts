@@ -11,6 +11,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { acquireDataLock, DataFolderHeld, dataFolderHolder } from '../../src/store/data-lock.ts'
 import { captureLog } from '../support/captured-log.ts'
+import { scriptArguments } from '../support/test-scripts.ts'
+
+const HOLDER = join(import.meta.dirname, '../support/lock-holder.ts')
 
 const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 1_000 : 8
 const SEED = 7
@@ -94,7 +97,7 @@ const bootId = () => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').tri
 
 /** A process that is ready to acquire the lock. */
 async function contender(wrapper: readonly string[] = []): Promise<Contender> {
-  const [program, ...words] = [...wrapper, process.execPath, '--import', 'tsx', 'test/support/lock-holder.ts', folder]
+  const [program, ...words] = [...wrapper, process.execPath, ...scriptArguments(HOLDER), folder]
   const process_ = spawn(program as string, words, { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]()
   const made = { process: process_, lines }

@@ -8,6 +8,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DurableFiles, openDurably, requireDurability } from '../../src/store/durable-files.ts'
 import { TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
 import { FAST_STORE_STARTS } from '../support/command-line.ts'
+import { scriptArguments } from '../support/test-scripts.ts'
+
+const BROKEN_SYNC = join(import.meta.dirname, '../support/store-broken-sync.ts')
 
 const { syncs } = vi.hoisted(() => ({ syncs: [] as string[] }))
 
@@ -104,7 +107,7 @@ describe('the files of the embedded store', () => {
   })
 
   it('end the thread with the first failed sync, before the statement is answered', async () => {
-    const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-broken-sync.ts', folder]
+    const program = [...FAST_STORE_STARTS, ...scriptArguments(BROKEN_SYNC), folder]
     const { status, stdout } = spawnSync(process.execPath, program, { encoding: 'utf8', timeout: 60_000 })
     expect(stdout).toBe('Error: EIO: i/o error, fsync\n')
     expect(status).toBe(70)

@@ -4,9 +4,13 @@
  * process.
  */
 import { spawn, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { FAST_STORE_STARTS } from '../support/command-line.ts'
+import { scriptArguments } from '../support/test-scripts.ts'
+
+const PROGRAM = join(import.meta.dirname, '../support/store-without-space.ts')
 
 /** Runs a process with its own mounts, so that it can have a file system of its own. */
 const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt'], { stdio: 'ignore' }).status === 0
@@ -19,7 +23,7 @@ interface Report {
 
 /** Runs the program in test/support that exhausts a resource and releases it. @returns what it reports */
 async function outage(command: string, ...prefix: readonly string[]): Promise<Report> {
-  const program = [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-without-space.ts']
+  const program = [...FAST_STORE_STARTS, ...scriptArguments(PROGRAM)]
   const child = spawn(command, [...prefix, process.execPath, ...program], { stdio: ['ignore', 'pipe', 'inherit'] })
   let report: Report | undefined
   for await (const line of createInterface({ input: child.stdout })) report = JSON.parse(line)

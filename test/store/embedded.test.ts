@@ -23,8 +23,11 @@ import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
 import { FAST_STORE_STARTS } from '../support/command-line.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
+import { scriptArguments } from '../support/test-scripts.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { describeStore } from './conformance.ts'
+
+const WRITER = join(import.meta.dirname, '../support/store-writer.ts')
 
 const log = createLog('silent')
 let root = ''
@@ -340,13 +343,9 @@ describe('the embedded store', () => {
     await opened()
     await db.close()
     const other = await mkdtemp(join(tmpdir(), 'tidegate-store-new-'))
-    const writer = spawn(
-      process.execPath,
-      [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-writer.ts', join(other, 'store')],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    )
+    const writer = spawn(process.execPath, [...FAST_STORE_STARTS, ...scriptArguments(WRITER), join(other, 'store')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const ended = once(writer, 'exit')
     while (readdirSync(other).length === 0 && writer.exitCode === null) {
       await new Promise((resolve) => setTimeout(resolve, 2))
@@ -364,13 +363,9 @@ describe('the embedded store', () => {
     await opened()
     await sql`drop table if exists survivor`.execute(db.tables())
     await db.close()
-    const writer = spawn(
-      process.execPath,
-      [...FAST_STORE_STARTS, '--import', 'tsx', 'test/support/store-writer.ts', folder],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    )
+    const writer = spawn(process.execPath, [...FAST_STORE_STARTS, ...scriptArguments(WRITER), folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const acknowledged = await acknowledgements(writer, 100)
     db = await openEmbedded({ folder, log, clock })
     const { rows } = await sql<{ n: number; half: number }>`select n, half from survivor order by n`.execute(

@@ -2,6 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { scriptArguments } from './test-scripts.ts'
 
 const children: ChildProcessWithoutNullStreams[] = []
 
@@ -21,7 +22,7 @@ interface ChildOptions {
 
 /** A started process: `tell` writes a line, `heard` resolves when it has written one, `exit` when it has ended. */
 export function startLifecycleChild({ script = 'lifecycle-child.ts', args = [], environment = {} }: ChildOptions = {}) {
-  const program = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, script), ...args]
+  const program = [...scriptArguments(join(import.meta.dirname, script)), ...args]
   const child = spawn(process.execPath, program, { env: { ...process.env, ...environment } })
   children.push(child)
   const lines: string[] = []
