@@ -194,7 +194,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const leadership = createLeadership(parts, db)
   const markets = createMarkets(parts, db, leadership)
   const linked = startBus(parts, markets.replicas, (symbol, epoch) => leadership?.heard(symbol, epoch))
-  const local = startGatewayProcesses(parts, markets.replicas)
+  const local = startGatewayProcesses(parts, markets.replicas, linked)
   const { hub, gateway } = startGateway(parts, markets.replicas, local?.processes)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })

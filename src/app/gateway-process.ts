@@ -9,7 +9,7 @@ import { PIPE_DESCRIPTOR } from '../base/child-process.ts'
 import { type Clock, createSystemClock } from '../base/clock.ts'
 import { createLog, type Log, setLogLevel } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry, observeProcess } from '../base/metrics.ts'
-import { encodeStateRequest } from '../channel/bus-codec.ts'
+import { encodeCommitRequest, encodeStateRequest } from '../channel/bus-codec.ts'
 import { BusImport, createImportMetrics } from '../channel/bus-import.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
 import { PipeLink } from '../channel/link-pipe.ts'
@@ -143,7 +143,7 @@ class GatewayProcess {
       random: Math.random,
       transport: {
         requestState: (request) => this.#link.send('stateRequest', encodeStateRequest(request)),
-        requestCommit: (market) => this.#link.send('commitRequest', Buffer.from(market)),
+        requestCommit: (request) => this.#link.send('commitRequest', encodeCommitRequest(request)),
       },
       withdrawAfterMilliseconds,
       metrics: createImportMetrics(this.#metrics),

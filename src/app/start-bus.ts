@@ -42,6 +42,8 @@ export interface LinkedMarkets extends LedMarkets {
   readonly starting: ReadonlySet<string>
   /** Carries what nodes send each other beside the markets. */
   readonly nodeTransport: NodeTransport
+  /** Whether the book of a market is written here, or its sequencer is heard of. */
+  readonly isHeard: (symbol: string) => boolean
   /** To be called when the replicas have changed. */
   change(changes: { readonly removed: readonly string[]; readonly added: readonly MarketDefinition[] }): void
 }
@@ -95,11 +97,12 @@ export function startBus(
       return unheard
     },
     nodeTransport: link.nodeTransport,
+    isHeard: (symbol) => importer.isHeard(symbol),
     change,
     lead(symbols) {
       for (const symbol of symbols) {
         importer.lead(symbol)
-        const onCommitRequest = () => void bus.requestCommit(symbol)
+        const onCommitRequest = (laterThan?: number) => void bus.requestCommit(symbol, laterThan)
         sendingEnds.set(symbol, both(exporter.add(symbol, true), link.serve(symbol, exporter, onCommitRequest)))
       }
     },

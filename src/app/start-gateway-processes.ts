@@ -15,6 +15,7 @@ import { GatewayProcesses } from '../gateway/gateway-processes.ts'
 import type { GatewayProcessSettings, MarketsControl, ReceiptKey } from '../gateway/process-messages.ts'
 import type { MarketReplicas } from '../markets/market-replicas.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import type { LinkedMarkets } from './start-bus.ts'
 import { hubSettings } from './start-gateway.ts'
 import { withdrawAfterMilliseconds } from './start-markets.ts'
 
@@ -35,7 +36,12 @@ export interface LocalGateways {
   reload(changes: MarketsControl): void
 }
 
-export function startGatewayProcesses(parts: ProcessParts, replicas: MarketReplicas): LocalGateways | undefined {
+/** @param linked how this process follows the markets of others; undefined when all are its own */
+export function startGatewayProcesses(
+  parts: ProcessParts,
+  replicas: MarketReplicas,
+  linked: Pick<LinkedMarkets, 'isHeard'> | undefined,
+): LocalGateways | undefined {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const setting = config['gateway.processes']
   const count = setting === 'auto' ? Math.max(1, availableParallelism() - 1) : setting
@@ -49,6 +55,7 @@ export function startGatewayProcesses(parts: ProcessParts, replicas: MarketRepli
       sendHeartbeats: (bytes) => processes.sendHeartbeats(bytes),
     },
     replicaOf: (market) => replicas.replicaOf(market),
+    ...(linked === undefined ? {} : { isHeard: linked.isHeard }),
   })
   const processes = new GatewayProcesses({
     ...parts,
@@ -58,7 +65,7 @@ export function startGatewayProcesses(parts: ProcessParts, replicas: MarketRepli
     markets: () => replicas.all.map(({ market }) => market),
     receiptKey: () => receiptKeyOf(directory),
     exporter,
-    onCommitRequest: (market) => void bus.requestCommit(market),
+    onCommitRequest: ({ market, laterThanMilliseconds }) => void bus.requestCommit(market, laterThanMilliseconds),
   })
   const follow = (market: string) => ends.set(market, exporter.add(market))
   for (const { market } of replicas.all) follow(market.symbol)

@@ -38,6 +38,12 @@ export interface StateRequest extends MarketScale {
   readonly milliseconds: number
 }
 
+/** Requests a commit, later than a time in milliseconds, or at any time (0). */
+export interface CommitRequest {
+  readonly market: string
+  readonly laterThanMilliseconds: number
+}
+
 const COMMIT = 1
 const STATUS = 2
 
@@ -120,6 +126,19 @@ export function decodeStateRequest(bytes: Buffer): StateRequest {
     executionNumber: reader.integer(),
     milliseconds: reader.integer(),
   }))
+}
+
+export function encodeCommitRequest({ market, laterThanMilliseconds }: CommitRequest): Buffer {
+  const writer = new Writer()
+  writer.byte(BUS_FORMAT)
+  writer.text(market)
+  writer.integer(laterThanMilliseconds)
+  return writer.finish()
+}
+
+/** @throws {BusFormatError} */
+export function decodeCommitRequest(bytes: Buffer): CommitRequest {
+  return decode(bytes, (reader) => ({ market: reader.text(), laterThanMilliseconds: reader.integer() }))
 }
 
 function startMessage(scale: MarketScale): Writer {

@@ -37,12 +37,19 @@ export interface BusExportOptions {
   readonly clock: Clock
   readonly transport: ExportTransport
   readonly replicaOf: (market: string) => Replica | undefined
+  /**
+   * Whether this process hears of a market's sequencer; absent where it has the sequencers itself. Of a market that is not
+   * heard of, followers get no heartbeat and no state: like this process, they withdraw its book in time.
+   */
+  readonly isHeard?: (market: string) => boolean
 }
 
 interface ExportedMarket {
   readonly symbol: string
   /** Of this tick. */
   messages: SentMessage[]
+  /** Whether a state replaced everything in this tick. */
+  isReplaced: boolean
   /** Undefined before the first message. */
   newest: Pick<Heartbeat, 'epoch' | 'version'> | undefined
   /** The answers of one version, by the number of the last execution that the asker has. */
@@ -60,7 +67,7 @@ interface WaitingRequest {
 export class BusExport {
   readonly #options: BusExportOptions
   readonly #markets = new Map<string, ExportedMarket>()
-  #dirty: ExportedMarket[] = []
+  readonly #dirty = new Set<ExportedMarket>()
   #timer: Timer
 
   constructor(options: BusExportOptions) {
@@ -79,6 +86,7 @@ export class BusExport {
     const market: ExportedMarket = {
       symbol,
       messages: [],
+      isReplaced: false,
       newest: state,
       encoded: new Map(),
       encodedVersion: 0,
@@ -92,11 +100,15 @@ export class BusExport {
     }
   }
 
-  /** Answers a request, now or with the next commit; not at all when the market is not known here. */
+  /** Answers a request, now or with a later message of the market; not at all when the market is not known here. */
   onStateRequest(request: StateRequest, answer: (bytes: Buffer) => void): void {
     const market = this.#markets.get(request.market)
     const replica = this.#options.replicaOf(request.market)
     if (market === undefined || replica === undefined || !hasScale(replica.market, request)) return
+    if (!this.#isHeard(request.market)) {
+      waitFor(market, request, answer)
+      return
+    }
     const { milliseconds } = replica.instant
     const hasState = market.newest !== undefined && replica.followed?.epoch === market.newest.epoch
     const isAt = market.newest?.epoch === request.epoch && market.newest.version === request.version
@@ -105,7 +117,7 @@ export class BusExport {
       return
     }
     // Nothing was committed yet, or somewhere a later time was sent: that of an earlier feed, or of a withdrawn book.
-    if (market.waiting.length < WAITING_REQUESTS_MAX) market.waiting.push({ request, answer })
+    waitFor(market, request, answer)
     this.#options.bus.requestCommit(request.market, request.milliseconds)
   }
 
@@ -122,14 +134,16 @@ export class BusExport {
     })
   }
 
+  #isHeard(market: string): boolean {
+    return this.#options.isHeard?.(market) ?? true
+  }
+
   #sendHeartbeats(): void {
     // A heartbeat names no version that its market was not sent.
     this.#endTick()
     let heartbeats: Heartbeat[] = []
-    for (const { symbol, newest } of this.#markets.values()) {
-      const replica = this.#options.replicaOf(symbol)
-      if (newest === undefined || replica === undefined) continue
-      heartbeats.push({ ...scaleOf(replica.market), ...newest, live: replica.live, reason: replica.reason })
+    for (const market of this.#markets.values()) {
+      heartbeats.push(...this.#heartbeatOf(market))
       if (heartbeats.length < HEARTBEAT_MARKETS_MAX) continue
       this.#options.transport.sendHeartbeats(encodeHeartbeats(heartbeats))
       heartbeats = []
@@ -137,25 +151,38 @@ export class BusExport {
     if (heartbeats.length > 0) this.#options.transport.sendHeartbeats(encodeHeartbeats(heartbeats))
   }
 
+  /** None of a market of which nothing was sent, or nothing is heard. */
+  #heartbeatOf({ symbol, newest }: ExportedMarket): Heartbeat[] {
+    const replica = this.#options.replicaOf(symbol)
+    if (newest === undefined || replica === undefined || !this.#isHeard(symbol)) return []
+    return [{ ...scaleOf(replica.market), ...newest, live: replica.live, reason: replica.reason }]
+  }
+
   #onMessage(market: ExportedMarket, message: MarketMessage): void {
+    // Followers withdraw their books themselves.
     if (message.type === 'withdrawal') return
     market.newest = { epoch: message.epoch, version: message.version }
-    // A follower of this process asks for a state itself when it finds a gap before the next commit.
-    if (message.type === 'state') return
-    market.messages.push(message)
-    if (this.#dirty.length === 0) this.#options.clock.endOfTick(() => this.#endTick())
-    if (market.messages.length === 1) this.#dirty.push(market)
+    if (message.type === 'state') market.isReplaced = true
+    else market.messages.push(message)
+    // An encoded state has the status of its time.
+    if (message.type === 'status') market.encoded.clear()
+    if (this.#dirty.size === 0) this.#options.clock.endOfTick(() => this.#endTick())
+    this.#dirty.add(market)
   }
 
   #endTick(): void {
-    const dirty = this.#dirty
-    this.#dirty = []
+    const dirty = [...this.#dirty]
+    this.#dirty.clear()
     for (const market of dirty) {
-      const { symbol, messages, waiting } = market
+      const { symbol, messages, isReplaced, waiting } = market
       market.messages = []
+      market.isReplaced = false
       const replica = this.#options.replicaOf(symbol)
       if (replica === undefined || this.#markets.get(symbol) !== market) continue
-      this.#options.transport.sendMessages(symbol, encodeMessages(scaleOf(replica.market), messages))
+      const { transport } = this.#options
+      if (messages.length > 0) transport.sendMessages(symbol, encodeMessages(scaleOf(replica.market), messages))
+      // A state is not sent to all: who has an earlier version asks for it.
+      if (isReplaced) transport.sendHeartbeats(encodeHeartbeats(this.#heartbeatOf(market)))
       market.waiting = []
       for (const { request, answer } of waiting) this.onStateRequest(request, answer)
     }
@@ -179,6 +206,10 @@ export class BusExport {
     }
     answer(bytes)
   }
+}
+
+function waitFor(market: ExportedMarket, request: StateRequest, answer: WaitingRequest['answer']): void {
+  if (market.waiting.length < WAITING_REQUESTS_MAX) market.waiting.push({ request, answer })
 }
 
 export function scaleOf({ symbol, priceDecimals, amountDecimals }: MarketDefinition): MarketScale {

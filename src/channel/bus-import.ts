@@ -10,7 +10,14 @@ import { Throttle } from '../base/throttle.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { Bus } from './bus.ts'
 import { BusFormatError } from './bus-bytes.ts'
-import { decodeHeartbeats, decodeMessages, decodeState, type MarketScale, type StateRequest } from './bus-codec.ts'
+import {
+  type CommitRequest,
+  decodeHeartbeats,
+  decodeMessages,
+  decodeState,
+  type MarketScale,
+  type StateRequest,
+} from './bus-codec.ts'
 import { hasScale, scaleOf } from './bus-export.ts'
 import { Follower } from './follower.ts'
 
@@ -50,7 +57,7 @@ export function createImportMetrics(registry: MetricsRegistry): ImportMetrics {
 
 export interface ImportTransport {
   requestState(request: StateRequest): void
-  requestCommit(market: string): void
+  requestCommit(request: CommitRequest): void
 }
 
 export interface BusImportOptions {
@@ -89,7 +96,7 @@ export class BusImport {
       ...this.#options,
       market,
       requestState: (position) => transport.requestState({ ...scale, ...position }),
-      requestCommit: () => transport.requestCommit(market),
+      requestCommit: (laterThanMilliseconds) => transport.requestCommit({ market, laterThanMilliseconds }),
       onLaterEpoch: (epoch) => onLaterEpoch?.(market, epoch),
       metrics: { gap: () => metrics.gaps.inc({ market }), repaired: () => metrics.repairs.inc({ market }) },
     })
@@ -120,6 +127,11 @@ export class BusImport {
   /** Markets that are not followed without a gap at the moment. */
   get notCurrent(): string[] {
     return [...this.#followers].filter(([, { follower }]) => !follower.isCurrent).map(([market]) => market)
+  }
+
+  /** Whether the sequencer of a market is heard of, or in this process, and the book of the market is shown. */
+  isHeard(market: string): boolean {
+    return this.#followers.get(market)?.follower.isHeard === true
   }
 
   /** Repeats the requests that are under way, because there was no link that could carry them. */

@@ -41,8 +41,8 @@ export interface FollowerOptions {
   readonly random: () => number
   /** Sends a request for the state; the answer comes to `onState`, or never. */
   readonly requestState: (position: Readonly<Position>) => void
-  /** Sends a request for a commit. */
-  readonly requestCommit: () => void
+  /** Sends a request for a commit that is later than this; 0 = at any time. */
+  readonly requestCommit: (laterThanMilliseconds: number) => void
   /** Called with each epoch on the link that is later than all before. It may call `follow`. */
   readonly onLaterEpoch?: (epoch: string) => void
   /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
@@ -74,7 +74,8 @@ export class Follower {
   #status: Pick<MarketStatus, 'live' | 'reason'> = { live: false, reason: '' }
   /** Only while a state is awaited. */
   #repair: Repair | undefined
-  #isCommitWanted = false
+  /** The time that a requested commit has to be later than, or 0; undefined when none is requested. */
+  #wantedLaterThan: number | undefined
   #isWithdrawn = false
   /** Whether the sequencer of the market is in this process. */
   #isLeading = false
@@ -100,6 +101,11 @@ export class Follower {
   /** Whether the market is followed without a gap, or written here. */
   get isCurrent(): boolean {
     return (this.#hasContact || this.#isLeading) && this.#repair === undefined && this.#position.version > 0
+  }
+
+  /** Whether its sequencer is heard of, or in this process, and its book is not withdrawn here. */
+  get isHeard(): boolean {
+    return this.#isLeading || (this.#hasContact && !this.#isWithdrawn)
   }
 
   /** The market is written by this process from now on; to be called before its sequencer starts. */
@@ -138,7 +144,7 @@ export class Follower {
       this.#beginRepair([])
       return
     }
-    if (this.#isCommitWanted) this.#options.requestCommit()
+    if (this.#wantedLaterThan !== undefined) this.#options.requestCommit(this.#wantedLaterThan)
     // A status alone was lost.
     if (version === this.#position.version) this.#publishStatus(live, reason)
   }
@@ -192,9 +198,9 @@ export class Follower {
 
   #serve(): () => void {
     const { bus, market, requestCommit } = this.#options
-    return bus.serve(market, () => {
-      this.#isCommitWanted = true
-      requestCommit()
+    return bus.serve(market, (laterThanMilliseconds = 0) => {
+      this.#wantedLaterThan = Math.max(this.#wantedLaterThan ?? 0, laterThanMilliseconds)
+      requestCommit(this.#wantedLaterThan)
     })
   }
 
@@ -213,7 +219,7 @@ export class Follower {
     }
     if (message.epoch > this.#latestEpoch) this.#latestEpoch = message.epoch
     if (message.type === 'status') return
-    this.#isCommitWanted = false
+    this.#wantedLaterThan = undefined
     this.#isWithdrawn = false
     const { epoch, version, executionNumber, milliseconds } = message
     if (message.type === 'state' ? message.hasBook : message.beginsBook === true) this.#bookEpoch = epoch

@@ -16,8 +16,16 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { Throttle } from '../base/throttle.ts'
+import type { OnRequestCommit } from './bus.ts'
 import { BusFormatError } from './bus-bytes.ts'
-import { decodeStateRequest, encodeStateRequest, type StateRequest } from './bus-codec.ts'
+import {
+  type CommitRequest,
+  decodeCommitRequest,
+  decodeStateRequest,
+  encodeCommitRequest,
+  encodeStateRequest,
+  type StateRequest,
+} from './bus-codec.ts'
 import type { BusExport } from './bus-export.ts'
 import type { BusImport } from './bus-import.ts'
 import { type NatsAccess, NatsConnection } from './nats-connection.ts'
@@ -83,7 +91,7 @@ export class NatsLink {
     this.#connection = new NatsConnection({ ...options, name: `tidegate ${node}` })
     this.#malformedRequests = new Counter({
       name: 'tidegate_bus_malformed_requests_total',
-      help: 'Requests for the state of a market that could not be read, as those of another release',
+      help: 'Requests for the state or a commit of a market that could not be read, as those of another release',
       registers: [metrics],
     })
     this.#tooLargeLog = new Throttle(clock, TOO_LARGE_LOG_MILLISECONDS)
@@ -114,7 +122,9 @@ export class NatsLink {
       requestState: (request: StateRequest) => {
         this.#connection.publish(`${PREFIX}.state.${request.market}`, encodeStateRequest(request), this.#inbox)
       },
-      requestCommit: (market: string) => this.#connection.publish(`${PREFIX}.commit.${market}`, Buffer.alloc(0)),
+      requestCommit: (request: CommitRequest) => {
+        this.#connection.publish(`${PREFIX}.commit.${request.market}`, encodeCommitRequest(request))
+      },
     }
   }
 
@@ -154,12 +164,17 @@ export class NatsLink {
   }
 
   /** Answers requests about a market until the returned function is called. */
-  serve(market: string, exporter: Pick<BusExport, 'onStateRequest'>, onCommitRequest: () => void): () => void {
+  serve(market: string, exporter: Pick<BusExport, 'onStateRequest'>, onCommitRequest: OnRequestCommit): () => void {
     const ends = [
       this.#connection.subscribe(`${PREFIX}.state.${market}`, (data, reply) =>
         this.#onStateRequest(data, reply, exporter),
       ),
-      this.#connection.subscribe(`${PREFIX}.commit.${market}`, onCommitRequest),
+      this.#connection.subscribe(`${PREFIX}.commit.${market}`, (data) => {
+        // An empty one is from a release that names no time.
+        const laterThanMilliseconds =
+          data.length === 0 ? 0 : this.#readRequest(data, decodeCommitRequest)?.laterThanMilliseconds
+        if (laterThanMilliseconds !== undefined) onCommitRequest(laterThanMilliseconds)
+      }),
     ]
     return () => {
       for (const end of ends) end()
@@ -171,17 +186,20 @@ export class NatsLink {
   }
 
   #onStateRequest(data: Buffer, reply: string, exporter: Pick<BusExport, 'onStateRequest'>): void {
-    if (reply === '') return
-    let request: StateRequest
+    const request = reply === '' ? undefined : this.#readRequest(data, decodeStateRequest)
+    if (request === undefined) return
+    exporter.onStateRequest(request, (bytes) => void this.#answer(request.market, reply, bytes))
+  }
+
+  #readRequest<Request>(data: Buffer, decode: (bytes: Buffer) => Request): Request | undefined {
     try {
-      request = decodeStateRequest(data)
+      return decode(data)
     } catch (error) {
       if (!(error instanceof BusFormatError)) throw error
       this.#malformedRequests.inc()
-      this.#log.debug({ reason: error.message }, 'a request for a state cannot be read')
-      return
+      this.#log.debug({ reason: error.message }, 'a request of another process cannot be read')
+      return undefined
     }
-    exporter.onStateRequest(request, (bytes) => void this.#answer(request.market, reply, bytes))
   }
 
   async #answer(market: string, reply: string, bytes: Buffer): Promise<void> {

@@ -15,7 +15,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../base/metrics.ts'
-import { decodeStateRequest } from '../channel/bus-codec.ts'
+import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../channel/bus-codec.ts'
 import type { BusExport } from '../channel/bus-export.ts'
 import { PipeLink } from '../channel/link-pipe.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
@@ -63,7 +63,7 @@ export interface GatewayProcessesOptions {
   readonly markets: () => MarketsControl['added']
   readonly receiptKey: () => ReceiptKey | undefined
   readonly exporter: Pick<BusExport, 'onStateRequest'>
-  readonly onCommitRequest: (market: string) => void
+  readonly onCommitRequest: (request: CommitRequest) => void
 }
 
 interface Place {
@@ -271,7 +271,7 @@ export class GatewayProcesses {
       if (name === 'stateRequest') {
         this.#options.exporter.onStateRequest(decodeStateRequest(bytes), (answer) => link.send('state', answer))
       } else if (name === 'commitRequest') {
-        this.#options.onCommitRequest(bytes.toString())
+        this.#options.onCommitRequest(decodeCommitRequest(bytes))
       }
     })
     place.link = link

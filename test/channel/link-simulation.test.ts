@@ -1,13 +1,14 @@
 /**
- * A market followed over a link that loses, delays and repeats messages, with feeds that are replaced by others of a
- * later epoch, also while the earlier one still sends, and cuts that are long enough to withdraw the book. By seed; a
- * failing seed is in the message of the failure.
+ * A market followed over links that lose, delay and repeat messages, with feeds that are replaced by others of a later
+ * epoch, also while the earlier one still sends, and cuts that are long enough to withdraw the book. Over two links, the
+ * process between them follows the market itself, and the last one is sometimes started again. By seed; a failing seed is
+ * in the message of the failure.
  */
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { BusExport } from '../../src/channel/bus-export.ts'
-import { BusImport, createImportMetrics } from '../../src/channel/bus-import.ts'
+import { BusImport, createImportMetrics, type ImportTransport } from '../../src/channel/bus-import.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Replica } from '../../src/channel/replica.ts'
 import { Sequencer } from '../../src/channel/sequencer.ts'
@@ -24,6 +25,8 @@ const FIRST_SEED = process.env.TIDEGATE_LONG === '1' ? Math.floor(Math.random() 
 const STEPS = 250
 const MARKET = testMarket('AAAUSD', 3)
 const WITHDRAW_AFTER_MILLISECONDS = 10_000
+/** The longest after which a book is withdrawn: noticing the silence takes 4.5 s, that of a process in between as long again. */
+const SILENCE_MILLISECONDS = WITHDRAW_AFTER_MILLISECONDS + 2 * 4_500 + 1_000
 
 /** One process with the sequencer of the market. */
 class Feed {
@@ -111,6 +114,73 @@ class Feed {
   }
 }
 
+/** One process that follows the market over a link. */
+class Follower {
+  readonly bus = createMemoryBus()
+  readonly replica = new Replica({ market: MARKET, bus: this.bus, executionsKept: 30 })
+  readonly watch: FollowedMarket
+  readonly importer: BusImport
+  /** Sends what it follows to another process, as the main process of gateway processes does. */
+  exporter: BusExport | undefined
+
+  constructor(
+    clock: VirtualClock,
+    random: Random,
+    published: Published,
+    totals: Totals,
+    transport: (importer: () => BusImport) => ImportTransport,
+  ) {
+    this.watch = new FollowedMarket(this.replica, published)
+    this.bus.subscribe(MARKET.symbol, (message) => {
+      if (message.type === 'withdrawal') totals.withdrawals += 1
+      if (message.type === 'state') totals.repairs += 1
+    })
+    this.importer = new BusImport({
+      bus: this.bus,
+      clock,
+      log: createLog('silent'),
+      random: () => random.next(),
+      transport: transport(() => this.importer),
+      withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
+      metrics: createImportMetrics(createMetricsRegistry()),
+    })
+    this.importer.add(MARKET)
+  }
+
+  exportTo(clock: VirtualClock, link: LossyLink, importer: () => BusImport): BusExport {
+    this.exporter = new BusExport({
+      bus: this.bus,
+      clock,
+      transport: link.exportTransport(importer),
+      replicaOf: () => this.replica,
+      isHeard: (market) => this.importer.isHeard(market),
+    })
+    this.exporter.add(MARKET.symbol)
+    return this.exporter
+  }
+
+  /** Checks that it has what the feed has, after a time without faults. */
+  expectAt(feed: Feed): void {
+    const expected = feed.replica.state('', 0)
+    if (expected === undefined) {
+      // The last feed has committed nothing yet.
+      expect([this.replica.live, this.replica.view.levels()]).toEqual([false, []])
+      return
+    }
+    expect(this.replica.state('', 0)).toEqual(expected)
+    expect(this.replica.top).toEqual(feed.replica.top)
+    expect(this.importer.notCurrent).toEqual([])
+  }
+
+  stop(totals: Totals): void {
+    this.importer.stop()
+    totals.checked += this.watch.checked
+    totals.read += this.watch.read
+    totals.gaps += this.watch.gaps
+    totals.startedOver += this.watch.startedOver
+  }
+}
+
 interface Totals {
   checked: number
   read: number
@@ -119,91 +189,114 @@ interface Totals {
   startedOver: number
   lost: number
   repairs: number
+  /** Cuts that lasted until the book was withdrawn. */
+  silences: number
 }
 
-function simulate(seed: number, totals: Totals): void {
+/** Faults of a link, by chance. */
+function disturb(link: LossyLink, random: Random): void {
+  const dice = random.integer(60)
+  if (dice === 0) Object.assign(link.faults, { loss: 1 })
+  else if (dice < 6) Object.assign(link.faults, { loss: random.next() / 2, repetition: 0.1, delayMillisecondsMax: 40 })
+  else if (dice < 12) Object.assign(link.faults, { loss: 0, repetition: 0, delayMillisecondsMax: 0 })
+}
+
+/** @param hops links between the feed and the last process that follows the market: 1 or 2 */
+function simulate(seed: number, hops: number, totals: Totals): void {
   const random = new Random(seed)
   const clock = new VirtualClock()
-  const link = new LossyLink(clock, () => random.next())
+  const links = Array.from({ length: hops }, () => new LossyLink(clock, () => random.next()))
+  const [link, local] = links as [LossyLink, LossyLink?]
   const published = new Published()
-  const bus = createMemoryBus()
-  const replica = new Replica({ market: MARKET, bus, executionsKept: 30 })
-  const watch = new FollowedMarket(replica, published)
-  bus.subscribe(MARKET.symbol, (message) => {
-    if (message.type === 'withdrawal') totals.withdrawals += 1
-    if (message.type === 'state') totals.repairs += 1
-  })
-  let importer: BusImport
   const feeds: Feed[] = []
-  const start = () => {
-    const epoch = `epoch-${String(published.executions.size).padStart(4, '0')}`
-    feeds.push(new Feed(epoch, clock, random, link, () => importer, published))
-  }
-  importer = new BusImport({
-    bus,
-    clock,
-    log: createLog('silent'),
-    random: () => random.next(),
-    transport: link.importTransport(
+  const first = new Follower(clock, random, published, totals, (importer) =>
+    link.importTransport(
       () => feeds.map(({ exporter }) => exporter),
-      () => importer,
-      (market) => {
-        for (const feed of feeds) feed.bus.requestCommit(market)
+      importer,
+      ({ market, laterThanMilliseconds }) => {
+        for (const feed of feeds) feed.bus.requestCommit(market, laterThanMilliseconds)
       },
     ),
-    withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
-    metrics: createImportMetrics(createMetricsRegistry()),
-  })
-  importer.add(MARKET)
+  )
+  let last = first
+  const startLast = (to: LossyLink): Follower =>
+    new Follower(clock, random, published, totals, (importer) =>
+      to.importTransport(
+        () => (first.exporter === undefined ? [] : [first.exporter]),
+        importer,
+        ({ market, laterThanMilliseconds }) => first.bus.requestCommit(market, laterThanMilliseconds),
+      ),
+    )
+  if (local !== undefined) {
+    first.exportTo(clock, local, () => last.importer)
+    last = startLast(local)
+  }
+  const start = () => {
+    const epoch = `epoch-${String(published.executions.size).padStart(4, '0')}`
+    feeds.push(new Feed(epoch, clock, random, link, () => first.importer, published))
+  }
   start()
   for (let step = 0; step < STEPS; step++) {
+    for (const each of links) disturb(each, random)
     const dice = random.integer(60)
-    if (dice === 0) Object.assign(link.faults, { loss: 1 })
-    else if (dice < 6)
-      Object.assign(link.faults, { loss: random.next() / 2, repetition: 0.1, delayMillisecondsMax: 40 })
-    else if (dice < 12) Object.assign(link.faults, { loss: 0, repetition: 0, delayMillisecondsMax: 0 })
-    else if (dice === 12) {
+    if (dice === 0) {
       // The earlier feed goes, or sends on for a while without knowing of its successor.
       if (random.integer(2) === 0) for (const feed of feeds.splice(0)) feed.stop()
       clock.stepWall(random.integer(4_000) - 3_000)
       start()
-    } else if (dice === 13 && feeds.length > 1) (feeds.shift() as Feed).stop()
-    else if (dice === 14) bus.requestCommit(MARKET.symbol)
+    } else if (dice === 1 && feeds.length > 1) (feeds.shift() as Feed).stop()
+    else if (dice === 2) last.bus.requestCommit(MARKET.symbol)
+    else if (dice === 3 && local !== undefined) {
+      // The last process ended, and was started again.
+      last.stop(totals)
+      last = startLast(local)
+    }
     for (const feed of feeds) feed.step()
     const wait = random.integer(30)
-    clock.advance(wait === 0 ? 15_000 : wait < 3 ? 1_500 : random.integer(20))
+    clock.advance(wait === 0 ? SILENCE_MILLISECONDS : wait < 3 ? 1_500 : random.integer(20))
+    if (wait === 0 && links.some(({ faults }) => faults.loss === 1)) {
+      // A process behind a link that was cut all the time shows no book.
+      const behind = link.faults.loss === 1 ? [first, last] : [last]
+      expect(behind.flatMap(({ replica }) => replica.view.levels())).toEqual([])
+      totals.silences += 1
+    }
   }
-  Object.assign(link.faults, { loss: 0, repetition: 0, delayMillisecondsMax: 5 })
+  for (const each of links) Object.assign(each.faults, { loss: 0, repetition: 0, delayMillisecondsMax: 5 })
   for (const feed of feeds.splice(0, feeds.length - 1)) feed.stop()
   clock.advance(30_000)
-  const feed = feeds[0] as Feed
-  const expected = feed.replica.state('', 0)
-  if (expected === undefined) {
-    // The last feed has committed nothing yet.
-    expect([replica.live, replica.view.levels()]).toEqual([false, []])
-  } else {
-    expect(replica.state('', 0)).toEqual(expected)
-    expect(replica.top).toEqual(feed.replica.top)
-    expect(importer.notCurrent).toEqual([])
+  for (const follower of new Set([first, last])) {
+    follower.expectAt(feeds[0] as Feed)
+    follower.stop(totals)
   }
-  totals.checked += watch.checked
-  totals.read += watch.read
-  totals.gaps += watch.gaps
-  totals.startedOver += watch.startedOver
-  totals.lost += link.lost
+  for (const { lost } of links) totals.lost += lost
 }
 
-describe('a market followed over a link with faults', () => {
-  test(`has the feed's book at every version, later times only, and no execution twice or silently lost (${SEEDS} seeds from ${FIRST_SEED})`, () => {
-    const totals: Totals = { checked: 0, read: 0, gaps: 0, withdrawals: 0, startedOver: 0, lost: 0, repairs: 0 }
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
-      try {
-        simulate(seed, totals)
-      } catch (error) {
-        throw new Error(`seed ${seed}`, { cause: error })
+describe('a market followed over links with faults', () => {
+  test.each([
+    ['one link', 1],
+    ['two links, through a process that follows it itself', 2],
+  ])(
+    `has the feed's book at every version, later times only, and no execution twice or silently lost, over %s (${SEEDS} seeds from ${FIRST_SEED})`,
+    (_title, hops) => {
+      const totals: Totals = {
+        checked: 0,
+        read: 0,
+        gaps: 0,
+        withdrawals: 0,
+        startedOver: 0,
+        lost: 0,
+        repairs: 0,
+        silences: 0,
       }
-    }
-    // The faults happened: otherwise nothing was shown.
-    for (const [name, count] of Object.entries(totals)) expect(count, name).toBeGreaterThan(SEEDS / 2)
-  })
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+        try {
+          simulate(seed, hops, totals)
+        } catch (error) {
+          throw new Error(`seed ${seed}`, { cause: error })
+        }
+      }
+      // The faults happened: otherwise nothing was shown.
+      for (const [name, count] of Object.entries(totals)) expect(count, name).toBeGreaterThan(SEEDS / 4)
+    },
+  )
 })

@@ -5,7 +5,12 @@ import { createConnection, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { decodeStateRequest, encodeStateRequest } from '../../src/channel/bus-codec.ts'
+import {
+  decodeCommitRequest,
+  decodeStateRequest,
+  encodeCommitRequest,
+  encodeStateRequest,
+} from '../../src/channel/bus-codec.ts'
 import { PipeLink } from '../../src/channel/link-pipe.ts'
 import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
@@ -39,12 +44,12 @@ const pipe: Link = {
       sendHeartbeats: (bytes) => sending.send('heartbeats', bytes),
     })
     const sending = new PipeLink(near, (name, bytes) => {
-      if (name === 'commitRequest') feed.bus.requestCommit(bytes.toString())
+      if (name === 'commitRequest') feed.bus.requestCommit(decodeCommitRequest(bytes).market)
       else exporter.onStateRequest(decodeStateRequest(bytes), (answer) => sending.send('state', answer))
     })
     const follower = createFollower({
       requestState: (request) => receiving.send('stateRequest', encodeStateRequest(request)),
-      requestCommit: (market) => receiving.send('commitRequest', Buffer.from(market)),
+      requestCommit: (request) => receiving.send('commitRequest', encodeCommitRequest(request)),
     })
     const receiving = new PipeLink(far, (name, bytes) => {
       if (name === 'messages') follower.importer.onMessages(bytes)

@@ -192,7 +192,8 @@ class Node {
           run.broadcast(this, (node) =>
             node.exporter.onStateRequest(request, (bytes) => run.send(node, this, () => this.importer.onState(bytes))),
           ),
-        requestCommit: (market) => run.broadcast(this, (node) => node.bus.requestCommit(market)),
+        requestCommit: ({ market, laterThanMilliseconds }) =>
+          run.broadcast(this, (node) => node.bus.requestCommit(market, laterThanMilliseconds)),
       },
       onLaterEpoch: (market, epoch) => this.leadership.heard(market, epoch),
       withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,

@@ -3,7 +3,7 @@
  * `bus-export` and `bus-import` for tests. Messages of one direction keep their order, as they do on a connection.
  */
 import type { Clock } from '../../src/base/clock.ts'
-import type { StateRequest } from '../../src/channel/bus-codec.ts'
+import type { CommitRequest, StateRequest } from '../../src/channel/bus-codec.ts'
 import type { BusExport } from '../../src/channel/bus-export.ts'
 import type { BusImport } from '../../src/channel/bus-import.ts'
 
@@ -37,7 +37,11 @@ export class LossyLink {
   }
 
   /** The transport of the receiving end. `feeds`: those that hear it; each answers for itself. */
-  importTransport(feeds: () => readonly BusExport[], importer: () => BusImport, onCommit: (market: string) => void) {
+  importTransport(
+    feeds: () => readonly BusExport[],
+    importer: () => BusImport,
+    onCommit: (request: CommitRequest) => void,
+  ) {
     return {
       requestState: (request: StateRequest) =>
         this.#send('toFeed', () => {
@@ -45,7 +49,7 @@ export class LossyLink {
             feed.onStateRequest(request, (bytes) => this.#send('toFollower', () => importer().onState(bytes)))
           }
         }),
-      requestCommit: (market: string) => this.#send('toFeed', () => onCommit(market)),
+      requestCommit: (request: CommitRequest) => this.#send('toFeed', () => onCommit(request)),
     }
   }
 
