@@ -6,10 +6,12 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Commit, MarketState, MarketStatus } from '../../src/channel/bus.ts'
 import {
+  decodeCommitRequest,
   decodeHeartbeats,
   decodeMessages,
   decodeState,
   decodeStateRequest,
+  encodeCommitRequest,
   encodeHeartbeats,
   encodeMessages,
   encodeState,
@@ -97,6 +99,7 @@ const emptyState: MarketState = {
 }
 const request = { ...SCALE, epoch: EPOCH, version: 299, executionNumber: 38, milliseconds: 1_764_000_000_122 }
 const firstRequest = { ...SCALE, epoch: '', version: 0, executionNumber: 0, milliseconds: 0 }
+const commitRequest = { market: 'BTCUSD', laterThanMilliseconds: 1_764_000_000_122 }
 const heartbeats = [
   { ...SCALE, epoch: EPOCH, version: 300, live: true, reason: '' },
   { ...SCALE, market: 'ETHUSD', epoch: EPOCH, version: 0, live: false, reason: 'waiting for the first snapshot' },
@@ -112,6 +115,11 @@ const MESSAGES: Readonly<Record<string, { value: unknown; encode: () => Buffer; 
     'the state of a withdrawn book': stateOf(emptyState),
     'a request for a state': requestOf(request),
     'a first request for a state': requestOf(firstRequest),
+    'a request for a commit': {
+      value: commitRequest,
+      encode: () => encodeCommitRequest(commitRequest),
+      decode: decodeCommitRequest,
+    },
     heartbeats: { value: heartbeats, encode: () => encodeHeartbeats(heartbeats), decode: decodeHeartbeats },
   }
 

@@ -84,8 +84,8 @@ const BOOKS = MARKETS.flatMap((market) =>
 )
 
 /** A reader of both markets that has had more than 20 updates. */
-async function connect(hasExecutions = true): Promise<SampleClient> {
-  const reader = await SampleClient.connect({ wsUrl: gateway.ws, token: await newToken(feed) })
+async function connect(hasExecutions = true, { ws } = gateway): Promise<SampleClient> {
+  const reader = await SampleClient.connect({ wsUrl: ws, token: await newToken(feed) })
   if (hasExecutions) await reader.subscribeAll(...MARKETS)
   else await reader.subscribe(...BOOKS)
   await moreUpdates(reader)
@@ -232,42 +232,45 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
     })
 
     test('a feed that is killed and started again: books become stale, and are repaired', async () => {
-      const [reader, executionReader] = await Promise.all([connect(false), connect()])
+      const [reader, executionReader, third] = await Promise.all([connect(false), connect(), connect(false, other)])
       feed.command.child.kill('SIGKILL')
       await feed.command.result
       await expect.poll(() => failing(gateway)).toEqual(MARKETS.map((symbol) => `market ${symbol}`))
       const late = (await checks(gateway)).find(({ name }) => name === 'market BTCUSD')
       expect(late?.detail).toBe('no contact with the feed of the market')
       feed = await startFeed()
-      await moreUpdates(reader)
+      await Promise.all([reader, third].map((each) => moreUpdates(each)))
       expect(await failing(gateway)).toEqual([])
-      expect([...reader.problems, ...executionReader.problems]).toEqual([])
+      expect([reader, executionReader, third].flatMap(({ problems }) => problems)).toEqual([])
       // What was executed between the two feeds is not known.
       await executionReader.untilClosed()
       expect(executionReader.closed?.code).toBe(4000)
-      expect(reader.closed).toBeUndefined()
+      expect([reader.closed, third.closed]).toEqual([undefined, undefined])
       reader.terminate()
+      third.terminate()
     })
 
     test('NATS that is killed and started again: connections stay, heartbeats continue, books are repaired', async () => {
-      const reader = await connect()
+      const [reader, third] = await Promise.all([connect(), connect(true, other)])
       await nats.kill()
       await expect.poll(() => failing(gateway)).toEqual(['bus', ...MARKETS.map((symbol) => `market ${symbol}`)])
       const { heartbeats } = reader.counts
       await reader.until('heartbeats', () => reader.counts.heartbeats > heartbeats + 1)
       expect(await failing(feed)).toEqual(['bus'])
       await nats.restart()
-      await moreUpdates(reader)
+      for (const each of [reader, third]) {
+        await moreUpdates(each)
+        expect(each.problems).toEqual([])
+        expect(each.closed).toBeUndefined()
+        each.terminate()
+      }
       expect(await failing(gateway)).toEqual([])
-      expect(reader.problems).toEqual([])
-      expect(reader.closed).toBeUndefined()
-      reader.terminate()
       expect(gateway.command.stderr()).toContain('no connection to NATS')
       expect(gateway.command.stderr() + feed.command.stderr()).not.toContain(SECRET)
     })
 
-    test('a reload adds, changes and removes markets of both', async () => {
-      const reader = await connect(false)
+    test('a reload adds, changes and removes markets of all', async () => {
+      const [reader, third] = await Promise.all([connect(false), connect(false, other)])
       configure(market('ETH', 3, 50), market('SOL', 2, 50))
       const reload = async ({ command }: Process) => {
         command.child.kill('SIGHUP')
@@ -280,17 +283,19 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       for (const node of [gateway, other]) await reload(node)
       await expect.poll(nodesCheck).toMatchObject({ ok: true })
       const isEnd = ({ type }: { type: string }) => type === 'unsubscribe'
-      await reader.until('notices', () => reader.replies.filter(isEnd).length >= 2)
-      await reader.subscribe(...['ETHUSD', 'SOLUSD'].map((symbol) => bookOf(symbol)))
-      const isWhole = (symbol: string) => reader.books.get(symbol)?.isComplete === true
-      await reader.until('both books', () => isWhole('ETHUSD') && isWhole('SOLUSD'))
-      await moreUpdates(reader)
-      expect(reader.problems).toEqual([])
-      const prices = [...reader.book('ETHUSD').bids.keys()]
-      expect(prices.every((price) => /^[0-9]+[.][0-9]{3}$/.test(price))).toBe(true)
+      for (const each of [reader, third]) {
+        await each.until('notices', () => each.replies.filter(isEnd).length >= 2)
+        await each.subscribe(...['ETHUSD', 'SOLUSD'].map((symbol) => bookOf(symbol)))
+        const isWhole = (symbol: string) => each.books.get(symbol)?.isComplete === true
+        await each.until('both books', () => isWhole('ETHUSD') && isWhole('SOLUSD'))
+        await moreUpdates(each)
+        expect(each.problems).toEqual([])
+        const prices = [...each.book('ETHUSD').bids.keys()]
+        expect(prices.every((price) => /^[0-9]+[.][0-9]{3}$/.test(price))).toBe(true)
+        each.terminate()
+      }
       const names = (await checks(gateway)).map(({ name }) => name).filter((name) => name.startsWith('market '))
       expect(names).toEqual(['market ETHUSD', 'market SOLUSD'])
-      reader.terminate()
     })
   },
 )
