@@ -9,9 +9,9 @@ import { PIPE_DESCRIPTOR } from '../base/child-process.ts'
 import { type Clock, createSystemClock } from '../base/clock.ts'
 import { createLog, type Log, setLogLevel } from '../base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry, observeProcess } from '../base/metrics.ts'
-import { encodeCommitRequest, encodeStateRequest } from '../channel/bus-codec.ts'
 import { BusImport, createImportMetrics } from '../channel/bus-import.ts'
 import { createMemoryBus } from '../channel/bus-memory.ts'
+import { encodeCommitRequest, encodeStateRequest } from '../channel/bus-requests.ts'
 import { PipeLink } from '../channel/link-pipe.ts'
 import { createReceiptCounter, ReceiptSigner } from '../channel/receipt-signer.ts'
 import { Replica } from '../channel/replica.ts'
@@ -67,6 +67,7 @@ class GatewayProcess {
     this.#link = new PipeLink(pipe, (name, bytes) => {
       if (name === 'messages') this.#importer.onMessages(bytes)
       else if (name === 'heartbeats') this.#importer.onHeartbeats(bytes)
+      else if (name === 'digest') this.#importer.onDigest(bytes)
       else if (name === 'state') this.#importer.onState(bytes)
       else if (name === 'control') this.#changeMarkets(JSON.parse(bytes.toString()) as MarketsControl)
     })
@@ -145,6 +146,7 @@ class GatewayProcess {
         requestState: (request) => this.#link.send('stateRequest', encodeStateRequest(request)),
         requestCommit: (request) => this.#link.send('commitRequest', encodeCommitRequest(request)),
       },
+      replicaOf: (market) => this.#hub.market(market)?.replica,
       withdrawAfterMilliseconds,
       metrics: createImportMetrics(this.#metrics),
     })

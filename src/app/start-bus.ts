@@ -69,7 +69,7 @@ export function startBus(
   const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
   lifecycle.started('bus', () => link.stop())
   const exporter = startExport(parts, link, replicas)
-  const importer = startImport(parts, link, onLaterEpoch)
+  const importer = startImport(parts, link, replicas, onLaterEpoch)
   /** By symbol: what ends sending the market, and following it. */
   const sendingEnds = new Map<string, () => void>()
   const followingEnds = new Map<string, () => void>()
@@ -137,11 +137,13 @@ function startExport({ bus, clock, lifecycle }: BusParts, link: NatsLink, replic
 function startImport(
   parts: BusParts,
   link: NatsLink,
+  replicas: MarketReplicas,
   onLaterEpoch: (symbol: string, epoch: string) => void,
 ): BusImport {
   const importer = new BusImport({
     ...parts,
     transport: link.importTransport,
+    replicaOf: (market) => replicas.replicaOf(market),
     onLaterEpoch,
     withdrawAfterMilliseconds: withdrawAfterMilliseconds(parts.config),
     metrics: createImportMetrics(parts.metrics),

@@ -53,6 +53,7 @@ export function startGatewayProcesses(
     transport: {
       sendMessages: (_market, bytes) => processes.sendMessages(bytes),
       sendHeartbeats: (bytes) => processes.sendHeartbeats(bytes),
+      sendDigest: (bytes) => processes.sendDigest(bytes),
     },
     replicaOf: (market) => replicas.replicaOf(market),
     ...(linked === undefined ? {} : { isHeard: linked.isHeard }),

@@ -1,15 +1,14 @@
 /**
  * The messages of a bus as bytes, for links between processes. Integers are LEB128 (seven bits a byte, the least
  * significant first), so that most levels take 8 to 10 bytes; amounts may be beyond safe integers. Every message begins
- * with the version of this format: a reader of another one refuses it by name. Decoding validates what it reads, because
- * a connection can carry anything.
+ * with the version of this format: a reader of another one refuses it by name. Decoding validates what it reads.
  */
 import { ASK, BID, type Execution, INSTRUMENT_STATES, type Instrument, type LevelChange } from '../market/event.ts'
 import type { Commit, Continuation, KeptExecution, MarketState, MarketStatus } from './bus.ts'
 import { BusFormatError, ByteReader as Reader, ByteWriter as Writer } from './bus-bytes.ts'
 
-/** The version of the format. A change that an earlier release cannot read increases it. */
-const BUS_FORMAT = 1
+/** A change that an earlier release cannot read increases it. */
+export const BUS_FORMAT = 1
 
 /** What one process sends to another about one market in one tick, in the order of publishing. */
 export type SentMessage = Commit | MarketStatus
@@ -27,21 +26,6 @@ export interface Heartbeat extends MarketScale {
   readonly version: number
   readonly live: boolean
   readonly reason: string
-}
-
-/** What a follower has of a market when it asks for its state; zeros and empty texts where it has nothing. */
-export interface StateRequest extends MarketScale {
-  readonly epoch: string
-  readonly version: number
-  readonly executionNumber: number
-  /** Time of its last commit: that of the answer is later. */
-  readonly milliseconds: number
-}
-
-/** Requests a commit, later than a time in milliseconds, or at any time (0). */
-export interface CommitRequest {
-  readonly market: string
-  readonly laterThanMilliseconds: number
 }
 
 const COMMIT = 1
@@ -107,41 +91,7 @@ export function decodeHeartbeats(bytes: Buffer): Heartbeat[] {
   )
 }
 
-export function encodeStateRequest(request: StateRequest): Buffer {
-  const { epoch, version, executionNumber, milliseconds } = request
-  const writer = startMessage(request)
-  writer.text(epoch)
-  writer.integer(version)
-  writer.integer(executionNumber)
-  writer.integer(milliseconds)
-  return writer.finish()
-}
-
-/** @throws {BusFormatError} */
-export function decodeStateRequest(bytes: Buffer): StateRequest {
-  return decode(bytes, (reader) => ({
-    ...readScale(reader),
-    epoch: reader.text(),
-    version: reader.integer(),
-    executionNumber: reader.integer(),
-    milliseconds: reader.integer(),
-  }))
-}
-
-export function encodeCommitRequest({ market, laterThanMilliseconds }: CommitRequest): Buffer {
-  const writer = new Writer()
-  writer.byte(BUS_FORMAT)
-  writer.text(market)
-  writer.integer(laterThanMilliseconds)
-  return writer.finish()
-}
-
-/** @throws {BusFormatError} */
-export function decodeCommitRequest(bytes: Buffer): CommitRequest {
-  return decode(bytes, (reader) => ({ market: reader.text(), laterThanMilliseconds: reader.integer() }))
-}
-
-function startMessage(scale: MarketScale): Writer {
+export function startMessage(scale: MarketScale): Writer {
   const writer = new Writer()
   writer.byte(BUS_FORMAT)
   writeScale(writer, scale)
@@ -154,11 +104,12 @@ function writeScale(writer: Writer, { market, priceDecimals, amountDecimals }: M
   writer.byte(amountDecimals)
 }
 
-function readScale(reader: Reader): MarketScale {
+export function readScale(reader: Reader): MarketScale {
   return { market: reader.text(), priceDecimals: reader.byte(), amountDecimals: reader.byte() }
 }
 
-function decode<Value>(bytes: Buffer, read: (reader: Reader) => Value): Value {
+/** @throws {BusFormatError} */
+export function decode<Value>(bytes: Buffer, read: (reader: Reader) => Value): Value {
   const reader = new Reader(bytes)
   const format = reader.byte()
   if (format !== BUS_FORMAT) {

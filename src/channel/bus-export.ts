@@ -7,6 +7,7 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { Bus, MarketMessage } from './bus.ts'
+import { type AuditableMarket, DigestSender, encodeDigest } from './bus-audit.ts'
 import {
   encodeHeartbeats,
   encodeMessages,
@@ -14,14 +15,17 @@ import {
   type Heartbeat,
   type MarketScale,
   type SentMessage,
-  type StateRequest,
 } from './bus-codec.ts'
+import type { StateRequest } from './bus-requests.ts'
 import type { Replica } from './replica.ts'
 
 const HEARTBEAT_MILLISECONDS = 1_000
 
 /** Markets in one heartbeat: with 60 bytes each, a message of 30 KiB. */
 const HEARTBEAT_MARKETS_MAX = 500
+
+/** Why a market is not live whose sequencer has no book yet. */
+const NO_BOOK = 'waiting for the first snapshot'
 
 /** Requests that wait for a later commit, per market; more are not answered, and repeated by those who ask. */
 const WAITING_REQUESTS_MAX = 1_000
@@ -30,6 +34,7 @@ export interface ExportTransport {
   /** Sends encoded messages of one market to all followers. */
   sendMessages(market: string, bytes: Buffer): void
   sendHeartbeats(bytes: Buffer): void
+  sendDigest(bytes: Buffer): void
 }
 
 export interface BusExportOptions {
@@ -69,10 +74,16 @@ export class BusExport {
   readonly #markets = new Map<string, ExportedMarket>()
   readonly #dirty = new Set<ExportedMarket>()
   #timer: Timer
+  readonly #digests: DigestSender
 
   constructor(options: BusExportOptions) {
     this.#options = options
     this.#timer = this.#schedule()
+    this.#digests = new DigestSender({
+      clock: options.clock,
+      markets: () => this.#auditable(),
+      send: (digest) => options.transport.sendDigest(encodeDigest(digest)),
+    })
   }
 
   /**
@@ -123,6 +134,7 @@ export class BusExport {
 
   stop(): void {
     this.#timer.cancel()
+    this.#digests.stop()
     for (const { end } of this.#markets.values()) end()
     this.#markets.clear()
   }
@@ -136,6 +148,15 @@ export class BusExport {
 
   #isHeard(market: string): boolean {
     return this.#options.isHeard?.(market) ?? true
+  }
+
+  #auditable(): AuditableMarket[] {
+    // A digest is of a version that its market was sent.
+    this.#endTick()
+    return [...this.#markets.values()].flatMap(({ symbol, newest }) => {
+      const replica = this.#options.replicaOf(symbol)
+      return newest === undefined || replica === undefined || !this.#isHeard(symbol) ? [] : [{ replica, ...newest }]
+    })
   }
 
   #sendHeartbeats(): void {
@@ -155,7 +176,7 @@ export class BusExport {
   #heartbeatOf({ symbol, newest }: ExportedMarket): Heartbeat[] {
     const replica = this.#options.replicaOf(symbol)
     if (newest === undefined || replica === undefined || !this.#isHeard(symbol)) return []
-    return [{ ...scaleOf(replica.market), ...newest, live: replica.live, reason: replica.reason }]
+    return [{ ...scaleOf(replica.market), ...newest, ...statusOf(replica) }]
   }
 
   #onMessage(market: ExportedMarket, message: MarketMessage): void {
@@ -201,11 +222,16 @@ export class BusExport {
     if (bytes === undefined) {
       const state = replica.state(epoch, executionNumber)
       if (state === undefined) return
-      bytes = encodeState(scaleOf(replica.market), state)
+      bytes = encodeState(scaleOf(replica.market), { ...state, ...statusOf(replica) })
       market.encoded.set(key, bytes)
     }
     answer(bytes)
   }
+}
+
+/** A market can be live with the book of an earlier epoch, whose followers must not take the empty book of a later one for it. */
+function statusOf({ epoch, followed, live, reason }: Replica): Pick<Heartbeat, 'live' | 'reason'> {
+  return live && epoch.id !== followed?.epoch ? { live: false, reason: NO_BOOK } : { live, reason }
 }
 
 function waitFor(market: ExportedMarket, request: StateRequest, answer: WaitingRequest['answer']): void {

@@ -9,17 +9,13 @@ import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { Throttle } from '../base/throttle.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { Bus } from './bus.ts'
+import { auditBook, decodeDigest } from './bus-audit.ts'
 import { BusFormatError } from './bus-bytes.ts'
-import {
-  type CommitRequest,
-  decodeHeartbeats,
-  decodeMessages,
-  decodeState,
-  type MarketScale,
-  type StateRequest,
-} from './bus-codec.ts'
+import { decodeHeartbeats, decodeMessages, decodeState, type MarketScale } from './bus-codec.ts'
 import { hasScale, scaleOf } from './bus-export.ts'
+import type { CommitRequest, StateRequest } from './bus-requests.ts'
 import { Follower } from './follower.ts'
+import type { Replica } from './replica.ts'
 
 const CHECK_MILLISECONDS = 1_000
 
@@ -30,6 +26,8 @@ export interface ImportMetrics {
   readonly gaps: Counter<'market'>
   readonly repairs: Counter<'market'>
   readonly malformed: Counter
+  readonly audits: Counter<'market'>
+  readonly mismatches: Counter<'market'>
 }
 
 export function createImportMetrics(registry: MetricsRegistry): ImportMetrics {
@@ -44,6 +42,18 @@ export function createImportMetrics(registry: MetricsRegistry): ImportMetrics {
     repairs: new Counter({
       name: 'tidegate_bus_repairs_total',
       help: 'States of a market that were applied, after a loss or where a market began to be followed',
+      labelNames: ['market'],
+      registers,
+    }),
+    audits: new Counter({
+      name: 'tidegate_bus_audits_total',
+      help: 'Comparisons of a followed book with the digest of its feed',
+      labelNames: ['market'],
+      registers,
+    }),
+    mismatches: new Counter({
+      name: 'tidegate_bus_audit_mismatches_total',
+      help: 'Followed books that were not that of their feed; they were withdrawn, and requested again',
       labelNames: ['market'],
       registers,
     }),
@@ -66,6 +76,8 @@ export interface BusImportOptions {
   readonly log: Log
   readonly random: () => number
   readonly transport: ImportTransport
+  /** The replica that follows a market on this bus. */
+  readonly replicaOf: (market: string) => Replica | undefined
   /** Called with each epoch of a market that is later than all that were heard of before. It may call `follow`. */
   readonly onLaterEpoch?: (market: string, epoch: string) => void
   /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
@@ -103,6 +115,7 @@ export class BusImport {
     // Alerts need the series to exist before the first loss.
     metrics.gaps.inc({ market }, 0)
     metrics.repairs.inc({ market }, 0)
+    metrics.mismatches.inc({ market }, 0)
     this.#followers.set(market, { definition, follower })
     this.#differing.delete(market)
     return () => {
@@ -111,6 +124,8 @@ export class BusImport {
       this.#followers.delete(market)
       metrics.gaps.remove({ market })
       metrics.repairs.remove({ market })
+      metrics.audits.remove({ market })
+      metrics.mismatches.remove({ market })
     }
   }
 
@@ -151,6 +166,24 @@ export class BusImport {
 
   onState(bytes: Buffer): void {
     this.#read(bytes, decodeState, ({ scale, state }) => this.#followerOf(scale)?.onState(state))
+  }
+
+  onDigest(bytes: Buffer): void {
+    this.#read(bytes, decodeDigest, (digest) => {
+      const { market, epoch, version } = digest
+      const follower = this.#followerOf(digest)
+      const replica = this.#options.replicaOf(market)
+      if (follower === undefined || replica === undefined) return
+      const { clock, metrics, log } = this.#options
+      auditBook(clock, replica, digest, (outcome) => {
+        if (outcome === 'unknown' || this.#followers.get(market)?.follower !== follower) return
+        metrics.audits.inc({ market })
+        if (outcome === 'equal') return
+        metrics.mismatches.inc({ market })
+        log.error({ market, epoch, version }, 'a followed book is not that of its feed: it is withdrawn')
+        follower.startOver()
+      })
+    })
   }
 
   stop(): void {

@@ -25,6 +25,7 @@ const REPEAT_MILLISECONDS_MAX = 8_000
 
 /** Why the market is stale, when its sequencer is not heard of. */
 const NO_CONTACT = 'no contact with the feed of the market'
+const WRONG_BOOK = 'its book was not that of the feed'
 
 export interface FollowerMetrics {
   /** A loss was noticed; it is repaired by a state. */
@@ -181,6 +182,15 @@ export class Follower {
     if (now - (this.#staleMilliseconds ?? now) >= withdrawAfterMilliseconds) this.#withdrawUnlessHeard()
   }
 
+  /** Withdraws the book, which is wrong, and requests the state of the market. */
+  startOver(): void {
+    if (this.#isLeading) return
+    this.#publishStatus(false, WRONG_BOOK)
+    this.#withdraw()
+    this.#endRepair()
+    this.#beginRepair([])
+  }
+
   /** Repeats a request that is under way now, because it cannot have arrived. */
   requestAgain(): void {
     const repair = this.#repair
@@ -325,6 +335,10 @@ export class Follower {
   #withdrawUnlessHeard(): void {
     const isWithdrawnByFeed = (this.#hasContact || this.#isLeading) && this.#bookEpoch === this.#latestEpoch
     if (isWithdrawnByFeed || this.#bookEpoch === '') return
+    this.#withdraw()
+  }
+
+  #withdraw(): void {
     const { clock, bus, market } = this.#options
     const wall = clock.wallInstant()
     const milliseconds = Math.max(wall.milliseconds, this.#position.milliseconds + 1)

@@ -5,6 +5,7 @@
  * Subjects, below the prefix `tidegate`:
  * - `market.SYMBOL`: the messages of one market, per tick, from its feed;
  * - `heartbeat.NODE`: the newest versions of all markets of a feed, once a second;
+ * - `digest.NODE`: the digest of the book of a market at a version, every ten seconds for each market of a feed;
  * - `state.SYMBOL`: requests for the state of a market; the answer goes to the inbox of the request
  *   (`_INBOX.tidegate.…`), in chunks;
  * - `commit.SYMBOL`: requests for a commit;
@@ -18,6 +19,8 @@ import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { Throttle } from '../base/throttle.ts'
 import type { OnRequestCommit } from './bus.ts'
 import { BusFormatError } from './bus-bytes.ts'
+import type { BusExport } from './bus-export.ts'
+import type { BusImport } from './bus-import.ts'
 import {
   type CommitRequest,
   decodeCommitRequest,
@@ -25,9 +28,7 @@ import {
   encodeCommitRequest,
   encodeStateRequest,
   type StateRequest,
-} from './bus-codec.ts'
-import type { BusExport } from './bus-export.ts'
-import type { BusImport } from './bus-import.ts'
+} from './bus-requests.ts'
 import { type NatsAccess, NatsConnection } from './nats-connection.ts'
 
 const PREFIX = 'tidegate'
@@ -59,7 +60,7 @@ interface NatsLinkOptions extends NatsAccess {
   readonly random: () => number
 }
 
-type ImportEnd = Pick<BusImport, 'onMessages' | 'onHeartbeats' | 'onState' | 'requestAgain'>
+type ImportEnd = Pick<BusImport, 'onMessages' | 'onHeartbeats' | 'onDigest' | 'onState' | 'requestAgain'>
 
 interface PartialAnswer {
   readonly chunks: (Buffer | undefined)[]
@@ -113,6 +114,7 @@ export class NatsLink {
     return {
       sendMessages: (market: string, bytes: Buffer) => this.#connection.publish(`${PREFIX}.market.${market}`, bytes),
       sendHeartbeats: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.heartbeat.${this.#node}`, bytes),
+      sendDigest: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.digest.${this.#node}`, bytes),
     }
   }
 
@@ -153,6 +155,7 @@ export class NatsLink {
   startImport(importer: ImportEnd): void {
     this.#importer = importer
     this.#connection.subscribe(`${PREFIX}.heartbeat.*`, (data) => importer.onHeartbeats(data))
+    this.#connection.subscribe(`${PREFIX}.digest.*`, (data) => importer.onDigest(data))
     this.#connection.subscribe(this.#inbox, (data) => this.#onChunk(data))
     // What was requested before there was a connection was lost.
     this.#connection.onOpened(() => importer.requestAgain())

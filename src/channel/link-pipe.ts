@@ -12,6 +12,7 @@ const PIPE_FRAMES = {
   state: 3,
   stateRequest: 4,
   commitRequest: 5,
+  digest: 7,
   /** A JSON document, not of the bus. */
   control: 6,
 } as const

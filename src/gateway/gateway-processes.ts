@@ -15,8 +15,8 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../base/metrics.ts'
-import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../channel/bus-codec.ts'
 import type { BusExport } from '../channel/bus-export.ts'
+import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../channel/bus-requests.ts'
 import { PipeLink } from '../channel/link-pipe.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
 import type { SessionDocument } from './connection-document.ts'
@@ -229,6 +229,10 @@ export class GatewayProcesses {
 
   sendHeartbeats(bytes: Buffer): void {
     for (const { link } of this.#places) link?.send('heartbeats', bytes)
+  }
+
+  sendDigest(bytes: Buffer): void {
+    for (const { link } of this.#places) link?.send('digest', bytes)
   }
 
   /** Applies another list of markets, in the order of the bus. */

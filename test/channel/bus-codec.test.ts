@@ -6,12 +6,11 @@ import {
   decodeHeartbeats,
   decodeMessages,
   decodeState,
-  decodeStateRequest,
   encodeHeartbeats,
   encodeMessages,
   encodeState,
-  encodeStateRequest,
 } from '../../src/channel/bus-codec.ts'
+import { decodeStateRequest, encodeStateRequest } from '../../src/channel/bus-requests.ts'
 import {
   ASK,
   BID,

@@ -5,18 +5,21 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Commit, MarketState, MarketStatus } from '../../src/channel/bus.ts'
+import { decodeDigest, encodeDigest } from '../../src/channel/bus-audit.ts'
 import {
-  decodeCommitRequest,
   decodeHeartbeats,
   decodeMessages,
   decodeState,
-  decodeStateRequest,
-  encodeCommitRequest,
   encodeHeartbeats,
   encodeMessages,
   encodeState,
-  encodeStateRequest,
 } from '../../src/channel/bus-codec.ts'
+import {
+  decodeCommitRequest,
+  decodeStateRequest,
+  encodeCommitRequest,
+  encodeStateRequest,
+} from '../../src/channel/bus-requests.ts'
 import { ASK, BID, type Execution } from '../../src/market/event.ts'
 
 /** Written by the first release with a bus; it is never changed. A new format gets a file of its own. */
@@ -100,6 +103,7 @@ const emptyState: MarketState = {
 const request = { ...SCALE, epoch: EPOCH, version: 299, executionNumber: 38, milliseconds: 1_764_000_000_122 }
 const firstRequest = { ...SCALE, epoch: '', version: 0, executionNumber: 0, milliseconds: 0 }
 const commitRequest = { market: 'BTCUSD', laterThanMilliseconds: 1_764_000_000_122 }
+const digest = { ...SCALE, depth: 50, epoch: EPOCH, version: 300, digest: '0123456789abcdef' }
 const heartbeats = [
   { ...SCALE, epoch: EPOCH, version: 300, live: true, reason: '' },
   { ...SCALE, market: 'ETHUSD', epoch: EPOCH, version: 0, live: false, reason: 'waiting for the first snapshot' },
@@ -120,6 +124,7 @@ const MESSAGES: Readonly<Record<string, { value: unknown; encode: () => Buffer; 
       encode: () => encodeCommitRequest(commitRequest),
       decode: decodeCommitRequest,
     },
+    'the digest of a book': { value: digest, encode: () => encodeDigest(digest), decode: decodeDigest },
     heartbeats: { value: heartbeats, encode: () => encodeHeartbeats(heartbeats), decode: decodeHeartbeats },
   }
 

@@ -129,6 +129,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
         messages += 1
       },
       onHeartbeats: () => undefined,
+      onDigest: () => undefined,
       onState: (bytes) => received.push(bytes),
       requestAgain: () => undefined,
     })

@@ -120,6 +120,7 @@ class Follower {
   readonly replica = new Replica({ market: MARKET, bus: this.bus, executionsKept: 30 })
   readonly watch: FollowedMarket
   readonly importer: BusImport
+  readonly #metrics = createImportMetrics(createMetricsRegistry())
   /** Sends what it follows to another process, as the main process of gateway processes does. */
   exporter: BusExport | undefined
 
@@ -141,8 +142,9 @@ class Follower {
       log: createLog('silent'),
       random: () => random.next(),
       transport: transport(() => this.importer),
+      replicaOf: () => this.replica,
       withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
-      metrics: createImportMetrics(createMetricsRegistry()),
+      metrics: this.#metrics,
     })
     this.importer.add(MARKET)
   }
@@ -172,8 +174,11 @@ class Follower {
     expect(this.importer.notCurrent).toEqual([])
   }
 
-  stop(totals: Totals): void {
+  async stop(totals: Totals): Promise<void> {
     this.importer.stop()
+    const [audits, mismatches] = [await this.#metrics.audits.get(), await this.#metrics.mismatches.get()]
+    totals.audits += audits.values[0]?.value ?? 0
+    expect(mismatches.values).toMatchObject([{ value: 0 }])
     totals.checked += this.watch.checked
     totals.read += this.watch.read
     totals.gaps += this.watch.gaps
@@ -191,6 +196,8 @@ interface Totals {
   repairs: number
   /** Cuts that lasted until the book was withdrawn. */
   silences: number
+  /** Books that were compared with the digest of their feed. */
+  audits: number
 }
 
 /** Faults of a link, by chance. */
@@ -202,7 +209,7 @@ function disturb(link: LossyLink, random: Random): void {
 }
 
 /** @param hops links between the feed and the last process that follows the market: 1 or 2 */
-function simulate(seed: number, hops: number, totals: Totals): void {
+async function simulate(seed: number, hops: number, totals: Totals): Promise<void> {
   const random = new Random(seed)
   const clock = new VirtualClock()
   const links = Array.from({ length: hops }, () => new LossyLink(clock, () => random.next()))
@@ -248,7 +255,7 @@ function simulate(seed: number, hops: number, totals: Totals): void {
     else if (dice === 2) last.bus.requestCommit(MARKET.symbol)
     else if (dice === 3 && local !== undefined) {
       // The last process ended, and was started again.
-      last.stop(totals)
+      await last.stop(totals)
       last = startLast(local)
     }
     for (const feed of feeds) feed.step()
@@ -266,7 +273,7 @@ function simulate(seed: number, hops: number, totals: Totals): void {
   clock.advance(30_000)
   for (const follower of new Set([first, last])) {
     follower.expectAt(feeds[0] as Feed)
-    follower.stop(totals)
+    await follower.stop(totals)
   }
   for (const { lost } of links) totals.lost += lost
 }
@@ -277,7 +284,7 @@ describe('a market followed over links with faults', () => {
     ['two links, through a process that follows it itself', 2],
   ])(
     `has the feed's book at every version, later times only, and no execution twice or silently lost, over %s (${SEEDS} seeds from ${FIRST_SEED})`,
-    (_title, hops) => {
+    async (_title, hops) => {
       const totals: Totals = {
         checked: 0,
         read: 0,
@@ -287,10 +294,11 @@ describe('a market followed over links with faults', () => {
         lost: 0,
         repairs: 0,
         silences: 0,
+        audits: 0,
       }
       for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
         try {
-          simulate(seed, hops, totals)
+          await simulate(seed, hops, totals)
         } catch (error) {
           throw new Error(`seed ${seed}`, { cause: error })
         }

@@ -10,7 +10,7 @@ import {
   decodeStateRequest,
   encodeCommitRequest,
   encodeStateRequest,
-} from '../../src/channel/bus-codec.ts'
+} from '../../src/channel/bus-requests.ts'
 import { PipeLink } from '../../src/channel/link-pipe.ts'
 import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
@@ -42,6 +42,7 @@ const pipe: Link = {
     const exporter = exportFeed(feed, {
       sendMessages: (_market, bytes) => sending.send('messages', bytes),
       sendHeartbeats: (bytes) => sending.send('heartbeats', bytes),
+      sendDigest: (bytes) => sending.send('digest', bytes),
     })
     const sending = new PipeLink(near, (name, bytes) => {
       if (name === 'commitRequest') feed.bus.requestCommit(decodeCommitRequest(bytes).market)
@@ -54,6 +55,7 @@ const pipe: Link = {
     const receiving = new PipeLink(far, (name, bytes) => {
       if (name === 'messages') follower.importer.onMessages(bytes)
       else if (name === 'heartbeats') follower.importer.onHeartbeats(bytes)
+      else if (name === 'digest') follower.importer.onDigest(bytes)
       else follower.importer.onState(bytes)
     })
     return follower

@@ -181,6 +181,7 @@ class Node {
       transport: {
         sendMessages: (_market, bytes) => run.broadcast(this, ({ importer }) => importer.onMessages(bytes)),
         sendHeartbeats: (bytes) => run.broadcast(this, ({ importer }) => importer.onHeartbeats(bytes)),
+        sendDigest: (bytes) => run.broadcast(this, ({ importer }) => importer.onDigest(bytes)),
       },
       replicaOf: () => this.replica,
     })
@@ -195,6 +196,7 @@ class Node {
         requestCommit: ({ market, laterThanMilliseconds }) =>
           run.broadcast(this, (node) => node.bus.requestCommit(market, laterThanMilliseconds)),
       },
+      replicaOf: () => this.replica,
       onLaterEpoch: (market, epoch) => this.leadership.heard(market, epoch),
       withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
       metrics: createImportMetrics(createMetricsRegistry()),

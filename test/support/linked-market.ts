@@ -57,6 +57,7 @@ export function createFollower(transport: ImportTransport, log: Log = createLog(
     log,
     random: Math.random,
     transport,
+    replicaOf: () => replica,
     withdrawAfterMilliseconds: undefined,
     metrics: createImportMetrics(metrics),
   })

@@ -3,9 +3,9 @@
  * `bus-export` and `bus-import` for tests. Messages of one direction keep their order, as they do on a connection.
  */
 import type { Clock } from '../../src/base/clock.ts'
-import type { CommitRequest, StateRequest } from '../../src/channel/bus-codec.ts'
 import type { BusExport } from '../../src/channel/bus-export.ts'
 import type { BusImport } from '../../src/channel/bus-import.ts'
+import type { CommitRequest, StateRequest } from '../../src/channel/bus-requests.ts'
 
 export interface LinkFaults {
   /** Probability that a message is lost; 1 = the link is cut. */
@@ -33,6 +33,7 @@ export class LossyLink {
     return {
       sendMessages: (_market: string, bytes: Buffer) => this.#send('toFollower', () => importer().onMessages(bytes)),
       sendHeartbeats: (bytes: Buffer) => this.#send('toFollower', () => importer().onHeartbeats(bytes)),
+      sendDigest: (bytes: Buffer) => this.#send('toFollower', () => importer().onDigest(bytes)),
     }
   }
 
