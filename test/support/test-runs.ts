@@ -10,6 +10,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * state of the process (test/structure checks that).
  */
 export const ISOLATED_FILES = [
+  'test/console/*.test.ts',
   'test/examples/*.test.ts',
   'test/gateway/frame-path.test.ts',
   'test/hostile/*.test.ts',

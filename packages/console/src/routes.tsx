@@ -22,7 +22,7 @@ import { BalancesPage, ProfilePage } from './pages/profile.tsx'
 import { AccountsPage, AddressesPage, RequestsPage, RulesPage } from './pages/review.tsx'
 import { RulePage } from './pages/rule.tsx'
 import { SettingsPage } from './pages/settings.tsx'
-import { Empty } from './ui/parts.tsx'
+import { PageHead } from './ui/parts.tsx'
 
 interface PageContent {
   readonly title: string
@@ -81,9 +81,7 @@ export function pageOf(path: string): PageContent {
   return {
     title: 'Not found',
     content: (
-      <Empty icon="search" title="There is no page at this address">
-        Choose one on the left, or press Ctrl K.
-      </Empty>
+      <PageHead title="There is no page at this address" lead="Choose one in the navigation, or press Ctrl K." />
     ),
   }
 }

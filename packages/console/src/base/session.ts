@@ -13,7 +13,8 @@ export interface Session {
   readonly csrf_token?: string
   readonly expires_at?: string
   readonly idle_seconds?: number
-  readonly four_eyes: readonly string[]
+  /** The kinds of changes that need a second person; absent = none. */
+  readonly four_eyes?: readonly string[]
   readonly allows: readonly string[]
 }
 
@@ -38,7 +39,7 @@ export function can(operation: string): boolean {
 
 /** Whether writes of this kind need a second person. */
 export function needsFourEyes(kind: 'approvals' | 'settlements' | 'controls'): boolean {
-  return session.value?.four_eyes.includes(kind) === true
+  return session.value?.four_eyes?.includes(kind) === true
 }
 
 export function openSession(document: Session): void {

@@ -17,7 +17,7 @@ export function Tape({ symbol, rows = 26 }: { readonly symbol: string; readonly 
         <span>Price</span>
         <span>Amount</span>
       </div>
-      {isEmpty && <p class="tape-none">No execution since this page was opened</p>}
+      {isEmpty && <p class="tape-none">No execution yet</p>}
       <div ref={body}>
         {Array.from({ length: rows }, (_, index) => (
           <div class="tape-row" key={index}>

@@ -38,6 +38,12 @@ export function DeliveryPage({ id }: { readonly id: string }) {
             It is never paid back automatically.
           </p>
         )}
+        {status === 'WAITING' && can('POST /deliveries/claim') && (
+          <p class="notice">
+            It waits for an executor. To pay it by hand, claim it in the list of deliveries first: then no other
+            executor pays it as well.
+          </p>
+        )}
         <Card>
           <Facts
             rows={[
@@ -187,7 +193,7 @@ function DeliveryActions({ delivery, reload }: { readonly delivery: DeliveryDocu
           Fail
         </button>
       )}
-      {status !== 'SETTLED' && can('POST /deliveries/:id/settle') && (
+      {status !== 'SETTLED' && status !== 'WAITING' && can('POST /deliveries/:id/settle') && (
         <button type="button" class={isFailed ? '' : 'primary'} onClick={settle}>
           {isFailed ? 'Settle late' : 'Settle'}
         </button>

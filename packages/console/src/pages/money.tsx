@@ -1,9 +1,11 @@
 /** Money: deposits, orchestrations and deliveries in lists, each as CSV. */
 import type { ComponentChildren } from 'preact'
-import { words } from '../base/format.ts'
+import { call } from '../base/api.ts'
+import { plural, words } from '../base/format.ts'
 import { useList } from '../base/resource.ts'
 import { location } from '../base/router.ts'
-import { can } from '../base/session.ts'
+import { can, session } from '../base/session.ts'
+import { ask } from '../ui/action-dialog.tsx'
 import { CsvButton } from '../ui/csv-button.tsx'
 import { Customer, customerOptions } from '../ui/customer.tsx'
 import { filterOf, SelectFilter, TextFilter } from '../ui/filters.tsx'
@@ -179,7 +181,18 @@ export function DeliveriesPage() {
   }
   const list = useList<DeliveryDocument>('/deliveries', query)
   return (
-    <MoneyFrame actions={<CsvButton path="/deliveries" query={query} name="deliveries" columns={DELIVERY_CSV} />}>
+    <MoneyFrame
+      actions={
+        <>
+          <CsvButton path="/deliveries" query={query} name="deliveries" columns={DELIVERY_CSV} />
+          {can('POST /deliveries/claim') && (
+            <button type="button" onClick={() => askClaim(list.reload)}>
+              Claim
+            </button>
+          )}
+        </>
+      }
+    >
       <div class="filters">
         <SelectFilter
           name="status"
@@ -212,4 +225,32 @@ export function DeliveriesPage() {
       </Card>
     </MoneyFrame>
   )
+}
+
+const CLAIM_MAX = 100
+const LEASE_SECONDS = 3_600
+
+/** Hands deliveries that are due to the person, who pays them by hand. */
+function askClaim(done: () => void): void {
+  ask<{ readonly items: readonly DeliveryDocument[] }>({
+    title: 'Claim deliveries to pay them by hand',
+    consequence: (
+      <p>
+        The oldest deliveries that are due are yours for one hour: no executor pays them meanwhile. Pay each, then
+        settle it with the reference of the payment, or fail it. After the hour others may claim them: look up before
+        you pay late.
+      </p>
+    ),
+    confirm: 'Claim',
+    fields: [
+      { name: 'limit', label: 'How many at most', kind: 'number', initial: '1', hint: `1 to ${CLAIM_MAX}` },
+      { name: 'executor', label: 'Executor', initial: session.value?.operator.name ?? '', hint: 'who pays them' },
+    ],
+    run: ({ limit, executor }) =>
+      call('POST', '/deliveries/claim', { executor, limit: Number(limit), lease_seconds: LEASE_SECONDS }),
+    done: ({ items }) => {
+      done()
+      return items.length === 0 ? 'No delivery is due' : `${plural(items.length, 'delivery', 'deliveries')} claimed`
+    },
+  })
 }

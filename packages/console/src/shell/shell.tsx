@@ -23,7 +23,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <a class="skip" href="#content">
         Skip to the content
       </a>
-      <div class="top">
+      <header class="top">
         <button
           type="button"
           class="bare menu"
@@ -37,7 +37,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <button type="button" class="bare" aria-label="Search" onClick={() => setOverlay('palette')}>
           <Icon name="search" size={20} />
         </button>
-      </div>
+      </header>
       <aside class="side">
         <Brand />
         <button type="button" class="find" onClick={() => setOverlay('palette')}>

@@ -14,7 +14,7 @@ import { report } from './toast.tsx'
 export interface Field {
   readonly name: string
   readonly label: string
-  readonly kind?: 'text' | 'long' | 'select' | 'check' | 'checks'
+  readonly kind?: 'text' | 'number' | 'long' | 'select' | 'check' | 'checks'
   readonly hint?: string
   readonly initial?: string | boolean | readonly string[]
   readonly isOptional?: boolean
@@ -193,6 +193,7 @@ function FieldInput({
       ) : (
         <input
           {...shared}
+          inputMode={kind === 'number' ? 'numeric' : 'text'}
           value={text}
           spellcheck={false}
           autocomplete="off"

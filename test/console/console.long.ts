@@ -1,0 +1,162 @@
+/**
+ * All pages of the console in light and dark, on a wide screen and at 390 pixels, with the flows that the short test leaves
+ * out, and the budgets: the size of the scripts and the time of the first paint.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { type Browser, chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { CHROMIUM } from '../support/foreign-programs.ts'
+import { accessibilityFaults } from './accessibility.ts'
+import { type ConsoleStage, openConsoleStage, type Person, watchedPage } from './console-stage.ts'
+
+const SCRIPT_BYTES_MAX = 250_000
+const FIRST_PAINT_MILLISECONDS_MAX = 1_000
+
+const LOOKS = [
+  ['light', 1360],
+  ['dark', 1360],
+  ['light', 390],
+  ['dark', 390],
+] as const
+
+let stage: ConsoleStage
+let browser: Browser
+let admin: Person
+let paths: readonly string[]
+beforeAll(async () => {
+  stage = await openConsoleStage()
+  browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox'] })
+  admin = await stage.person(browser, 'alex', 'admin')
+  const deposit = await stage.deposit('98000.25')
+  const delivery = await vi.waitFor(async () => {
+    const [found] = (await stage.call('GET', '/deliveries')).items
+    return found ?? Promise.reject(new Error('there is no delivery yet'))
+  }, 30_000)
+  const { id, clientId, pendingAccountId, pendingRuleId, profileId } = stage.customer
+  paths = [
+    ...['/', '/markets', '/markets/BTCUSD', '/customers', `/customers/${id}`, `/clients/${clientId}`],
+    ...['/review', '/review/rules', '/review/addresses', `/review/accounts/${pendingAccountId}`],
+    ...[`/review/rules/${pendingRuleId}`, '/money/deposits', `/money/deposits/${deposit.id}`],
+    ...['/money/orchestrations', `/money/orchestrations/${delivery.orchestration_id}`, '/money/deliveries'],
+    ...[`/money/deliveries/${delivery.id}`, '/money/balances', `/money/profiles/${profileId}`, '/money/desk'],
+    ...['/money/controls', '/audit', '/settings', '/doctor', '/operators', '/operators/alex', '/nothing-here'],
+  ]
+})
+afterAll(async () => {
+  await browser?.close()
+  await stage?.stop()
+})
+
+describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
+  it('every page is accessible, fits the screen, and requests nothing elsewhere', async () => {
+    const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } })
+    await context.addCookies(await admin.context.cookies())
+    const { page, faults } = await watchedPage(context, stage.service.operator.url)
+    for (const path of paths) {
+      await page.goto(stage.url + path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.getByRole('status', { name: 'Loading' }).waitFor({ state: 'detached' })
+      expect([path, await accessibilityFaults(page)]).toEqual([path, []])
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
+      expect([path, overflow <= 0]).toEqual([path, true])
+    }
+    expect(faults).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the flows', () => {
+  it('create a customer and a client, whose secret is shown once, and disable the client', async () => {
+    const { page } = admin
+    await page.goto(`${stage.url}/customers`)
+    await page.getByRole('button', { name: 'New customer' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Kestrel Capital')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: 'Kestrel Capital' }).waitFor()
+    await page.getByRole('button', { name: 'New client' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('feed')
+    await page.getByRole('button', { name: 'Create' }).click()
+    const secret = await page.locator('.secret-rows code').last().textContent()
+    expect(secret).toMatch(/^.{20,}$/)
+    await page.getByRole('button', { name: 'I have it' }).click()
+    expect(await page.content()).not.toContain(secret)
+    await page.getByRole('link', { name: 'feed' }).click()
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('dialog').getByText('its connections are closed at once').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+    await page.getByText('feed was disabled').waitFor()
+  })
+
+  it('create an operator, whose set-up link is shown once, and change the role', async () => {
+    const { page } = admin
+    await page.goto(`${stage.url}/operators`)
+    await page.getByRole('button', { name: 'New operator' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('olga')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText(/#setup=/).waitFor()
+    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByRole('button', { name: 'Change role' }).click()
+    await page.getByRole('dialog').getByLabel('Role').selectOption('reviewer')
+    await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click()
+    await page.getByText('The role was changed').waitFor()
+  })
+
+  it('hold and release a deposit, and pause and resume all deliveries', async () => {
+    const { page, context } = await stage.person(browser, 'tamara', 'treasurer')
+    await stage.call('PATCH', '/controls', { paused: { pairs: ['USDC/USDG'] } })
+    const { id } = await stage.deposit('77')
+    await page.goto(`${stage.url}/money/deposits/${id}`)
+    await page
+      .getByText(/is credited|is recorded/)
+      .first()
+      .waitFor()
+    await page.goto(`${stage.url}/money/controls`)
+    await page.getByText('USDC/USDG').waitFor()
+    await page.getByRole('button', { name: 'Pause all' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('Paused: no payment leaves').waitFor()
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
+    await page.getByText('Running').waitFor()
+    await context.close()
+  })
+
+  it('save a list as CSV', async () => {
+    const { page } = admin
+    await page.goto(`${stage.url}/money/deposits`)
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'CSV' }).click()
+    const text = readFileSync(await (await downloading).path(), 'utf8')
+    const [header, first] = text.split('\r\n')
+    expect(header).toMatch(/^id,occurred_at,completed_at,asset,amount,status,/)
+    expect(first).toMatch(/USDC/)
+  })
+
+  it('go to a market and a page by the keyboard alone', async () => {
+    const { page } = admin
+    await page.goto(`${stage.url}/`)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('ethusd')
+    await page.getByRole('option', { name: /ETHUSD/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'ETHUSD' }).waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('a')
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+  })
+})
+
+it('is within its budgets', async () => {
+  const folder = join(import.meta.dirname, '../../dist/console/assets')
+  const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'))
+  const bytes = scripts.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0)
+  expect(bytes).toBeLessThan(SCRIPT_BYTES_MAX)
+  const { page } = admin
+  await page.goto(`${stage.url}/`)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
+  expect(paint).toBeLessThan(FIRST_PAINT_MILLISECONDS_MAX)
+})

@@ -1,0 +1,123 @@
+/**
+ * The console in a browser, one session over the built program: the first admin sets up an account, each role does its work,
+ * what a role may not do is refused, and the audit names the people. Every page and the other themes: `console.long.ts`.
+ */
+import { type Browser, chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
+import { accessibilityFaults } from './accessibility.ts'
+import { type ConsoleStage, codeOf, openConsoleStage, PASSWORD, watchedPage } from './console-stage.ts'
+
+describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium'), () => {
+  let stage: ConsoleStage
+  let browser: Browser
+  beforeAll(async () => {
+    ;[stage, browser] = await Promise.all([
+      openConsoleStage(),
+      chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox'] }),
+    ])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await stage?.stop()
+  })
+
+  it('lets the first admin set up an account with the link, log out, and log in again', async () => {
+    const context = await browser.newContext()
+    const { page, faults } = await watchedPage(context, stage.service.operator.url)
+    await page.goto(stage.setupLink)
+    await page.locator('[name=name]').fill('alex')
+    await page.locator('[name=password]').fill(PASSWORD)
+    await page.locator('[name=again]').fill(PASSWORD)
+    expect(page.url()).not.toContain('setup=')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    const secret = (await page.locator('.secret').textContent()) ?? ''
+    await page.getByLabel(/code that it shows/).fill(codeOf(secret))
+    await page.getByRole('button', { name: 'Finish' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.locator('[name=name]').fill('alex')
+    await page.locator('[name=password]').fill('not the right one')
+    await page.getByLabel(/^Code/).fill('000000')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByLabel('Name').inputValue()).toBe('alex')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.locator('[name=password]').fill(PASSWORD)
+    // A code is accepted once; the next one is accepted a step early.
+    await page.getByLabel(/^Code/).fill(codeOf(secret, 1))
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('link', { name: 'Operators' }).waitFor()
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('shows the live book of a market', async () => {
+    const { page, faults, context } = await stage.person(browser, 'vera', 'viewer')
+    await page.goto(`${stage.url}/markets/BTCUSD`)
+    await page.getByText('Live', { exact: true }).waitFor()
+    const best = page.locator('.ladder .bids .price').first()
+    await expect.poll(() => best.textContent()).toMatch(/^[\d,]+\.\d\d$/)
+    const before = await page.locator('.ladder').textContent()
+    await expect.poll(() => page.locator('.ladder').textContent()).not.toBe(before)
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+
+  it('lets a reviewer approve a rule, a treasurer settle a delivery, and an auditor find both by name', async () => {
+    await stage.deposit('1250.50')
+    const reviewer = await stage.person(browser, 'rita', 'reviewer')
+    await reviewer.page.goto(`${stage.url}/review/rules/${stage.customer.pendingRuleId}`)
+    await reviewer.page.getByRole('button', { name: 'Approve' }).click()
+    await reviewer.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+    await reviewer.page.getByText('The rule is active').waitFor()
+    const treasurer = await stage.person(browser, 'tom', 'treasurer')
+    const { page } = treasurer
+    await page.goto(`${stage.url}/money/deliveries`)
+    await page.getByRole('button', { name: 'Claim' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Claim' }).click()
+    await page.getByText('1 delivery claimed').waitFor()
+    await page.getByRole('link', { name: /1,250.5/ }).click()
+    await page.getByRole('button', { name: 'Settle' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reference of the payment').fill('0x4e3a')
+    await dialog.getByLabel(/Fee/).fill('a lot')
+    await dialog.getByRole('button', { name: 'Settle' }).click()
+    // The service refuses; what was typed is still there.
+    await dialog.getByRole('alert').waitFor()
+    expect(await dialog.getByLabel('Reference of the payment').inputValue()).toBe('0x4e3a')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByLabel(/Fee/).fill('')
+    await dialog.getByRole('button', { name: 'Settle' }).click()
+    await page.getByText('The delivery is settled').waitFor()
+    const auditor = await stage.person(browser, 'ada', 'viewer')
+    for (const [name, action] of [
+      ['rita', 'rule.approve'],
+      ['tom', 'delivery.settle'],
+    ]) {
+      await auditor.page.goto(`${stage.url}/audit?actor=operator:${name}`)
+      await auditor.page
+        .getByRole('cell', { name: action as string })
+        .first()
+        .waitFor()
+      expect(await auditor.page.getByRole('cell', { name: name as string }).count()).toBeGreaterThan(0)
+    }
+    expect([reviewer, treasurer, auditor].flatMap(({ faults }) => faults)).toEqual([])
+    await Promise.all([reviewer, treasurer, auditor].map(({ context }) => context.close()))
+  })
+
+  it('does not offer a viewer what only others may do, and the API refuses it', async () => {
+    const { page, call, context, faults } = await stage.person(browser, 'victor', 'viewer')
+    const { pendingAccountId } = stage.customer
+    await page.goto(`${stage.url}/review/accounts/${pendingAccountId}`)
+    await page.getByRole('heading', { name: 'ada.north' }).waitFor()
+    expect(await page.getByRole('button', { name: /Approve|Deny|Disable/ }).count()).toBe(0)
+    expect(await page.getByRole('link', { name: 'Operators' }).count()).toBe(0)
+    const { status, body } = await call('PATCH', `/accounts/${pendingAccountId}`, { summary_status: 'APPROVED' })
+    expect([status, body.code]).toEqual([403, 'insufficient_role'])
+    expect(faults).toEqual([])
+    await context.close()
+  })
+})
