@@ -1,14 +1,16 @@
 /**
  * The nodes of the release before, on one PostgreSQL, are replaced one by one by those of this one, whose migrations are
- * applied while they run. Meanwhile customers stream, write, read and request tokens through a balancer: no request
- * fails, and connections end with 1012 alone.
+ * applied while they run; and the eight processes of a cluster are restarted one by one. Meanwhile customers stream, write,
+ * read and request tokens through a balancer: no request fails, and connections end with 1012 alone.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Balancer } from '../support/balancer.ts'
+import { Cluster } from '../support/cluster.ts'
 import { type RunningCommand, startProgram } from '../support/command-line.ts'
 import { buildEarlierRelease, EARLIER_RELEASE } from '../support/earlier-release.ts'
+import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
 import { RollingLoad } from '../support/rolling-load.ts'
 import {
@@ -106,6 +108,7 @@ describe.skipIf(!hasPostgres || !EARLIER_RELEASE.isThere)(
         operator: new OperatorApi(nodes[0]!.operatorUrl, join(folder.path, NAMES[0] as string)),
         market: 'BTCUSD',
         streams: STREAMS,
+        hasExecutions: true,
       })
       closing.push(() => load.stop())
       await load.more(REQUESTS_PER_STEP)
@@ -116,12 +119,53 @@ describe.skipIf(!hasPostgres || !EARLIER_RELEASE.isThere)(
         await replace(node, BUILT_PROGRAM, flags)
         await load.more(REQUESTS_PER_STEP)
       }
-      await load.stop()
-      expect(load.failures).toEqual([])
-      expect(load.problems).toEqual([])
-      expect(new Set(load.closeCodes)).toEqual(new Set([1012]))
-      expect(load.closeCodes.length).toBeGreaterThanOrEqual(STREAMS)
-      expect(await load.missingAccounts()).toEqual([])
+      await expectNothingElse(load)
+    })
+  },
+)
+
+/** Ends the load: no request failed, no account is missing, and each stream was closed with 1012 and with nothing else. */
+async function expectNothingElse(load: RollingLoad): Promise<void> {
+  await load.stop()
+  expect(load.failures).toEqual([])
+  expect(load.problems).toEqual([])
+  expect(new Set(load.closeCodes)).toEqual(new Set([1012]))
+  expect(load.closeCodes.length).toBeGreaterThanOrEqual(STREAMS)
+  expect(await load.missingAccounts()).toEqual([])
+}
+
+describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
+  titleWith('a rolling restart of a cluster under load (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
+  () => {
+    it('of every process, one after the other, fails no request and ends connections with 1012 alone', async () => {
+      const balancer = await Balancer.listen()
+      closing.push(() => balancer.close())
+      const names = ['worker', 'api', 'feed', 'gateway'].flatMap((role) => [`${role}-1`, `${role}-2`])
+      const cluster = await Cluster.start({
+        processes: Object.fromEntries(names.map((name) => [name, `[${name.split('-')[0]}]`])),
+        markets: [market('BTC', 2, 50)],
+        flags: { 'http.public_url': balancer.url, 'http.drain_delay_seconds': 1, 'stream.drain_seconds': 3 },
+      })
+      closing.push(() => cluster.remove())
+      const serve = (name: string) => {
+        const { http, operator } = cluster.process(name)
+        const node = { http, operatorUrl: operator.url }
+        if (name.startsWith('api')) balancer.add({ ...node, serves: 'requests' })
+        if (name.startsWith('gateway')) balancer.add({ ...node, serves: 'stream' })
+      }
+      for (const name of names) serve(name)
+      const { operator } = cluster.process('api-1')
+      const options = { url: balancer.url, operator, market: 'BTCUSD', streams: STREAMS, hasExecutions: false }
+      const load = await RollingLoad.start(options)
+      closing.push(() => load.stop())
+      await load.more(REQUESTS_PER_STEP)
+      for (const name of names) {
+        await cluster.terminate(name)
+        await cluster.launch(name)
+        serve(name)
+        await load.more(REQUESTS_PER_STEP)
+      }
+      await expectNothingElse(load)
     })
   },
 )

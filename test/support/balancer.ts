@@ -8,9 +8,11 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
 export interface BalancedNode {
-  /** Addresses of the public and of the operator listener, which stay the same when the node is replaced. */
+  /** Addresses of the public and of the operator listener. */
   readonly http: string
   readonly operatorUrl: string
+  /** What is sent to it; absent = both. */
+  readonly serves?: 'stream' | 'requests'
 }
 
 const ASK_EVERY_MILLISECONDS = 50
@@ -27,8 +29,10 @@ export class Balancer {
   private constructor(server: Server) {
     this.#server = server
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    server.on('request', (incoming, answer) => this.#forward(incoming, answer, this.#inTurn()))
-    server.on('upgrade', (incoming, socket: Socket, head) => this.#tunnel(incoming, socket, head, this.#inTurn()))
+    server.on('request', (incoming, answer) => this.#forward(incoming, answer, this.#inTurn('requests')))
+    server.on('upgrade', (incoming, socket: Socket, head) =>
+      this.#tunnel(incoming, socket, head, this.#inTurn('stream')),
+    )
   }
 
   static async listen(): Promise<Balancer> {
@@ -60,9 +64,10 @@ export class Balancer {
   }
 
   /** The nodes in the order in which to try them; those that are not ready come last. */
-  #inTurn(): BalancedNode[] {
-    const turn = this.#turn++ % this.#nodes.length
-    const rotated = [...this.#nodes.slice(turn), ...this.#nodes.slice(0, turn)]
+  #inTurn(what: 'stream' | 'requests'): BalancedNode[] {
+    const nodes = this.#nodes.filter(({ serves }) => serves === undefined || serves === what)
+    const turn = this.#turn++ % nodes.length
+    const rotated = [...nodes.slice(turn), ...nodes.slice(0, turn)]
     return [...rotated.filter((node) => this.#ready.has(node)), ...rotated.filter((node) => !this.#ready.has(node))]
   }
 

@@ -17,6 +17,8 @@ interface RollingLoadOptions {
   readonly operator: OperatorApi
   readonly market: string
   readonly streams: number
+  /** Whether streams subscribe to executions too: those between two feeds are not known, and end a subscription. */
+  readonly hasExecutions: boolean
 }
 
 interface Client {
@@ -84,23 +86,29 @@ export class RollingLoad {
 
   /** The acknowledged accounts that the service does not have. */
   async missingAccounts(): Promise<string[]> {
-    const missing = []
-    for (const id of this.#created) {
-      const { status } = await this.#call('GET', `${ACCOUNTS}/${id}`)
-      if (status !== 200) missing.push(id)
+    const present = new Set<string>()
+    for (let page: string | undefined = ''; page !== undefined; ) {
+      const answer: { items: { id: string }[]; next_page_cursor?: string } = await this.#expect(
+        200,
+        'GET',
+        `${ACCOUNTS}?limit=1000&page_cursor=${encodeURIComponent(page)}`,
+      )
+      for (const { id } of answer.items) present.add(id)
+      page = answer.next_page_cursor
     }
-    return missing
+    return this.#created.filter((id) => !present.has(id))
   }
 
   async #stream(): Promise<void> {
-    const { url, market } = this.#options
+    const { url, market, hasExecutions } = this.#options
     while (!this.#isStopping) {
       try {
         const client = await SampleClient.connect({
           wsUrl: url.replace('http', 'ws'),
           token: await this.#newToken(STREAM_SCOPE),
         })
-        await client.subscribeAll(market)
+        if (hasExecutions) await client.subscribeAll(market)
+        else await client.subscribe({ type: 'market_data', params: { market } }, { type: 'heartbeat' })
         this.#open.add(client)
         this.#waiters.notify()
         await client.untilClosed(3_600_000)
