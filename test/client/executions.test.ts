@@ -84,7 +84,7 @@ describe('executions', () => {
     const socket = await reconnect(opened, resumed, protocol)
     socket.receive(isExtended ? trade(7, undefined) : execution(M, 7, '100.00', '7.0'))
     expect(await next(opened)).toMatchObject({ amount: '1.0' })
-    expect(await next(opened)).toEqual({ type: 'GAP', reason: 'closed with 4000: execution stream has a gap' })
+    expect(await next(opened)).toEqual({ type: 'GAP', reason: 'closed with 4000 execution stream has a gap' })
     expect(await next(opened)).toMatchObject({ amount: '7.0' })
   })
 

@@ -15,7 +15,7 @@ export function nodeSuite(targets: () => ExampleTargets): void {
     const node = (...args: string[]) =>
       startExample(process.execPath, [...args, 'BTCUSD', target().credentialsPath], target().environment)
 
-    it('keeps a book with ws', async () => {
+    it('keeps a book with the client', async () => {
       const stream = node(join(FOLDER, 'node/stream.mjs'))
       expect(flawsOf(await firstLines(stream, 20))).toEqual([])
       expect(stream.stderr()).toBe('')

@@ -1,4 +1,4 @@
-/** The first ten minutes with the REST API, as in the guide: with curl, and with a generated client. */
+/** The first ten minutes with the REST API, as in the guide: with curl, and with the client. */
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -52,11 +52,11 @@ export function restSuite(targets: () => ExampleTargets): void {
     })
   })
 
-  describe('REST with a generated client', () => {
+  describe('REST with the client', () => {
     it('completes the first ten minutes, and its types are correct', async () => {
       const target = targets().of('TCP')
       // As in a project of its own in which the packages are installed.
-      const folder = join(target.service.folder, 'generated-client')
+      const folder = join(target.service.folder, 'client')
       mkdirSync(folder)
       writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
       symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
@@ -67,8 +67,6 @@ export function restSuite(targets: () => ExampleTargets): void {
         expect({ code, problem: code === 0 ? '' : stdout + stderr }).toEqual({ code: 0, problem: '' })
         return stdout
       }
-      const document = `${target.credentials.base_url}/openapi.json`
-      await run('openapi-typescript', document, '--output', join(folder, 'api.d.ts'))
       const compilerOptions = {
         strict: true,
         exactOptionalPropertyTypes: true,
@@ -78,7 +76,6 @@ export function restSuite(targets: () => ExampleTargets): void {
         target: 'es2023',
         types: ['node'],
         noEmit: true,
-        allowImportingTsExtensions: true,
       }
       writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['first-ten-minutes.ts'] }))
       await run('tsc', '--project', folder)
@@ -91,7 +88,6 @@ export function restSuite(targets: () => ExampleTargets): void {
         '^2 deposit addresses, 1 rule$',
         '^refused: 400 invalid_request: limit: ',
         '^refused: 400 invalid_cursor: page_cursor',
-        '^refused: 401 invalid_token: ',
         "^refused: 403 insufficient_scope: insufficient scopes: found 'identity:read_account', required one of ",
         '^refused: 404 not_found: ',
         '^refused: 409 already_exists: ref_id: ',

@@ -154,12 +154,12 @@ export class Connection {
     const ending = await this.#session(socket, signal)
     if (ending.code === TOKEN_ENDED && token !== undefined) tokens?.discard(token)
     if (ending.code === ACCESS_REVOKED) {
-      throw new TidegateError('ACCESS_REVOKED', `${url} ${ending.reason}. Ask the operator of the service`)
+      throw new TidegateError('ACCESS_REVOKED', `${url}: ${ending.reason}. Ask the operator of the service`)
     }
     if (FAULTS_OF_CLIENT.includes(ending.code ?? 0)) {
       throw new TidegateError(
         'PROTOCOL_ERROR',
-        `${url} ${ending.reason}. Update @tidegate/client, or report this fault`,
+        `${url}: ${ending.reason}. Update @tidegate/client, or report this fault`,
       )
     }
     return ending
@@ -211,7 +211,7 @@ export class Connection {
         this.#lastArrival = platform.now()
         onText(data)
       }
-      socket.onclose = ({ code, reason }) => end({ code, reason: `closed with ${code}${reason && `: ${reason}`}` })
+      socket.onclose = ({ code, reason }) => end({ code, reason: `closed with ${code} ${reason}`.trimEnd() })
       // Deno reports no close after it.
       socket.onerror = () => end({ code: 1006, reason: 'the connection failed' })
       this.#hasWorked = true
