@@ -61,7 +61,7 @@ import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { type Operators, startOperators } from './start-operators.ts'
 import { startWorkers } from './start-workers.ts'
 import { readFromStore, type SchemaState, untilAborted, waitForSchema } from './store-wait.ts'
-import { operatorTlsFilesOf, tlsFilesOf } from './tls-settings.ts'
+import { tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
 
 export interface ServiceOptions {
@@ -300,14 +300,11 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
   createPoolMetrics(metrics, db)
   const otherMetrics = async () => (await modules.local?.processes.measure())?.metrics ?? []
   const overview = startOverview({ clock, metrics, otherMetrics, readiness }, lifecycle)
-  const tls = operatorTlsFilesOf(config)
   const listener = await createOperatorListener({
     host: config['operator.host'],
     port: config['operator.port'],
     ...operators,
-    db,
-    ...(tls === undefined ? {} : { tls }),
-    trustedProxies: config['http.trusted_proxies'],
+    stream: { hub: modules.hub, clock, log, inboundBytesMax: config['stream.inbound_bytes_max'] },
     allowedHosts: () => current.config['operator.allowed_hosts'],
     log,
     metrics,

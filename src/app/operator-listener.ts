@@ -1,26 +1,29 @@
 /**
  * The operator listener: the operator API below `/admin/v1`, whose calls require an operator, and the health endpoints,
  * which require none. It rejects requests whose `Host` is not one of its names and requests of web pages of another origin,
- * accepts no WebSocket, and is never reachable through the public listener.
+ * accepts no WebSocket but the stream of operators, and is never reachable through the public listener.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../base/log.ts'
 import { Gauge, type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
 import { createClientAddress } from '../http/client-address.ts'
-import { createHostCheck } from '../http/host-check.ts'
+import { createHostCheck, type HostCheck } from '../http/host-check.ts'
 import { replaceCertificate, type TlsContext } from '../http/node-server.ts'
 import { createHttpServer } from '../http/server.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 import type { Access } from '../operators/access.ts'
-import { guardOperatorCalls, type OperatorGuardOptions } from '../operators/guard.ts'
+import { type AuthenticationOptions, OperatorAuthentication } from '../operators/authentication.ts'
+import { type FourEyesOptions, registerChangeRequestRoutes } from '../operators/four-eyes.ts'
+import { guardOperatorCalls } from '../operators/guard.ts'
 import { registerLoginRoutes, registerSessionRoutes } from '../operators/session-routes.ts'
 import { registerConsoleFiles } from './console-files.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
 import type { ModuleRoutes } from './modules.ts'
+import { OperatorStream, type OperatorStreamOptions } from './operator-stream.ts'
 import type { Readiness } from './readiness.ts'
 import { operatorTlsSettingOf } from './tls-settings.ts'
 
-export interface OperatorListenerOptions extends OperatorGuardOptions {
+export interface OperatorListenerOptions extends AuthenticationOptions, FourEyesOptions {
   readonly host: string
   readonly port: number
   /** The settings `operator.tls.*`; absent = plain HTTP. */
@@ -28,6 +31,8 @@ export interface OperatorListenerOptions extends OperatorGuardOptions {
   /** The setting `http.trusted_proxies`. */
   readonly trustedProxies: readonly string[]
   readonly access: Access
+  /** Where the stream of operators comes from; absent: every upgrade is answered as an ordinary request. */
+  readonly stream?: OperatorStreamOptions
   /** The current value of `operator.allowed_hosts`. */
   readonly allowedHosts: () => readonly string[]
   readonly log: Log
@@ -50,7 +55,14 @@ export interface OperatorListener extends Listener {
 }
 
 export async function createOperatorListener(options: OperatorListenerOptions): Promise<OperatorListener> {
-  const { log, metrics, clock, tls, channel } = options
+  const { log, metrics, clock, tls } = options
+  const authentication = new OperatorAuthentication(options)
+  const checkHost = createListenerHostCheck(options)
+  const clientAddress = createClientAddress(options.trustedProxies)
+  const stream =
+    options.stream === undefined
+      ? undefined
+      : new OperatorStream({ ...options.stream, authentication, checkHost, clientAddress })
   const app = createHttpServer({
     listener: 'operator',
     log,
@@ -60,16 +72,10 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
     connectionsMax: OPERATOR_CONNECTIONS_MAX,
-    clientAddress: createClientAddress(options.trustedProxies),
+    clientAddress,
+    ...(stream === undefined ? {} : { upgrade: stream.upgrade }),
     ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
   })
-  const publicUrl = channel.publicUrl === '' ? undefined : new URL(channel.publicUrl)
-  const names = [options.host, ...(publicUrl === undefined ? [] : [publicUrl.hostname])]
-  const checkHost = createHostCheck(
-    () => [...names, ...options.allowedHosts()],
-    'operator.allowed_hosts',
-    publicUrl?.origin,
-  )
   app.addHook('onRequest', async ({ raw }) => {
     const problem = checkHost(raw)
     if (problem !== undefined) throw problem
@@ -79,8 +85,9 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   app.register(async (scope) => registerLoginRoutes(scope, options), { prefix: PREFIX })
   app.register(
     async (scope) => {
-      guardOperatorCalls(scope, options)
+      const confirmations = guardOperatorCalls(scope, { ...options, authentication })
       registerSessionRoutes(scope, options)
+      registerChangeRequestRoutes(scope, options, confirmations)
       for (const registerRoutes of options.modules) registerRoutes(scope)
     },
     { prefix: PREFIX },
@@ -89,6 +96,10 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   const listener = await listen(app, { ...options, scheme, settings: 'operator' }, clock)
   return {
     ...listener,
+    async close() {
+      stream?.stop()
+      await listener.close()
+    },
     reloadTls() {
       if (tls === undefined) return
       try {
@@ -100,6 +111,12 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
       }
     },
   }
+}
+
+function createListenerHostCheck({ host, channel, allowedHosts }: OperatorListenerOptions): HostCheck {
+  const publicUrl = channel.publicUrl === '' ? undefined : new URL(channel.publicUrl)
+  const names = [host, ...(publicUrl === undefined ? [] : [publicUrl.hostname])]
+  return createHostCheck(() => [...names, ...allowedHosts()], 'operator.allowed_hosts', publicUrl?.origin)
 }
 
 function startTls(files: TlsFiles, options: OperatorListenerOptions): TlsContext {

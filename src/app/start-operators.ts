@@ -8,6 +8,7 @@ import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 import { createProxyTrust } from '../http/client-address.ts'
+import type { TlsFiles } from '../http/tls.ts'
 import { Access } from '../operators/access.ts'
 import type { ChannelOptions } from '../operators/channel.ts'
 import { Passwords } from '../operators/passwords.ts'
@@ -17,9 +18,12 @@ import { ConsoleSetup } from './console-setup.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { OperatorGuesses } from './operator-guesses.ts'
 import { readOperatorToken } from './operator-token.ts'
+import { operatorTlsFilesOf } from './tls-settings.ts'
 
 interface OperatorParts {
   readonly config: Config
+  /** The current configuration, which a reload replaces. */
+  readonly current: { readonly config: Config }
   readonly clock: Clock
   readonly log: Log
   readonly metrics: MetricsRegistry
@@ -27,8 +31,15 @@ interface OperatorParts {
 }
 
 export interface Operators {
+  readonly db: Db
   /** The single token. */
   readonly token: string
+  /** The settings `operator.tls.*`; absent = plain HTTP. */
+  readonly tls?: TlsFiles
+  /** The setting `http.trusted_proxies`. */
+  readonly trustedProxies: readonly string[]
+  /** The current value of `operator.four_eyes`. */
+  fourEyes(): readonly string[]
   readonly channel: ChannelOptions
   readonly access: Access
   readonly setup: ConsoleSetup
@@ -64,7 +75,12 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
     onFailedLogin: (clientAddress) => failedLogins.record(clientAddress),
     onFirstAdmin: () => setup.remove(),
   })
+  const tls = operatorTlsFilesOf(config)
   return {
+    db,
+    ...(tls === undefined ? {} : { tls }),
+    trustedProxies: config['http.trusted_proxies'],
+    fourEyes: () => parts.current.config['operator.four_eyes'],
     token: readOperatorToken(config.data_dir, config['operator.token']),
     channel,
     access,

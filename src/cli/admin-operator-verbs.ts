@@ -1,6 +1,6 @@
 /** The verbs for operators and their API tokens. */
 import { ENABLE_OPTIONS, enabledOf } from './admin-access-verbs.ts'
-import { type AdminNoun, pick } from './admin-verb.ts'
+import { type AdminNoun, pick, textOf } from './admin-verb.ts'
 
 export const OPERATOR_NOUNS: readonly AdminNoun[] = [
   {
@@ -64,6 +64,47 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
         example: 'operator setup-link',
         method: 'POST',
         path: '/operators/setup-link',
+      },
+    ],
+  },
+  {
+    name: 'change-request',
+    description: 'changes that a second operator must confirm',
+    verbs: [
+      {
+        usage: 'list',
+        description: 'lists requests, the newest first',
+        example: 'change-request list --status PENDING',
+        method: 'GET',
+        path: '/change-requests',
+        options: [
+          { flags: '--status <status>', description: 'only PENDING, CONFIRMED, DECLINED, FAILED or EXPIRED ones' },
+          { flags: '--subject <id>', description: 'only those about this record' },
+        ],
+        query: ({ options }) => ({ status: textOf(options.status), subject: textOf(options.subject) }),
+        columns: ['id', 'status', 'summary', 'subject', 'requested_by', 'decided_by', 'created_at', 'expires_at'],
+        isPaged: true,
+      },
+      {
+        usage: 'show <id>',
+        description: 'shows one request with the call that was requested',
+        example: 'change-request show REQUEST_ID',
+        method: 'GET',
+        path: '/change-requests/:id',
+      },
+      {
+        usage: 'confirm <id>',
+        description: 'confirms the request of another operator, and shows the answer of the call',
+        example: 'change-request confirm REQUEST_ID',
+        method: 'POST',
+        path: '/change-requests/:id/confirm',
+      },
+      {
+        usage: 'decline <id>',
+        description: 'declines a request, or withdraws an own one',
+        example: 'change-request decline REQUEST_ID',
+        method: 'POST',
+        path: '/change-requests/:id/decline',
       },
     ],
   },

@@ -10,9 +10,14 @@
 export const OPERATOR_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
 export type OperatorRole = (typeof OPERATOR_ROLES)[number]
 
-interface OperatorCallRow {
+/** Kinds of calls that the setting `operator.four_eyes` can list: a second operator must confirm them. */
+export const FOUR_EYES_KINDS = ['approvals', 'settlements', 'controls'] as const
+export type FourEyesKind = (typeof FOUR_EYES_KINDS)[number]
+
+export interface OperatorCallRow {
   /** The lowest role that may make the call. */
   readonly role: OperatorRole
+  readonly fourEyes?: FourEyesKind
   readonly summary: string
 }
 
@@ -41,10 +46,10 @@ export const OPERATOR_CALLS = {
   'GET /audit': { role: 'viewer', summary: 'List what was changed, when and by whom' },
   'GET /accounts': { role: 'viewer', summary: 'List the accounts of all customers' },
   'GET /accounts/:id': { role: 'viewer', summary: 'Get an account' },
-  'PATCH /accounts/:id': { role: 'reviewer', summary: 'Review an account' },
+  'PATCH /accounts/:id': { role: 'reviewer', fourEyes: 'approvals', summary: 'Review an account' },
   'GET /rules': { role: 'viewer', summary: 'List the rules of all customers' },
   'GET /rules/:id': { role: 'viewer', summary: 'Get a rule' },
-  'POST /rules/:id/approve': { role: 'reviewer', summary: 'Approve a rule' },
+  'POST /rules/:id/approve': { role: 'reviewer', fourEyes: 'approvals', summary: 'Approve a rule' },
   'POST /rules/:id/reject': { role: 'reviewer', summary: 'Reject a rule' },
   'POST /rules/:id/delete': { role: 'reviewer', summary: 'Delete a rule' },
   'GET /address-pool': { role: 'viewer', summary: 'Count the imported addresses' },
@@ -61,8 +66,8 @@ export const OPERATOR_CALLS = {
   'POST /deposits/:id/hold': { role: 'treasurer', summary: 'Hold a deposit' },
   'POST /deposits/:id/release': { role: 'treasurer', summary: 'Release a held deposit' },
   'POST /deposits/:id/reject': { role: 'treasurer', summary: 'Reject a held deposit' },
-  'POST /deposits/:id/reverse': { role: 'treasurer', summary: 'Reverse a deposit' },
-  'POST /deposits/:id/return': { role: 'treasurer', summary: 'Return a deposit' },
+  'POST /deposits/:id/reverse': { role: 'treasurer', fourEyes: 'settlements', summary: 'Reverse a deposit' },
+  'POST /deposits/:id/return': { role: 'treasurer', fourEyes: 'settlements', summary: 'Return a deposit' },
   'GET /orchestrations': { role: 'viewer', summary: 'List the orchestrations of all customers' },
   'GET /orchestrations/:id': { role: 'viewer', summary: 'Get an orchestration' },
   'GET /orchestrations/:id/price': { role: 'viewer', summary: 'Explain the price of an orchestration' },
@@ -71,12 +76,16 @@ export const OPERATOR_CALLS = {
   'POST /orchestrations/:id/reject': { role: 'treasurer', summary: 'Reject a waiting orchestration' },
   'GET /desk': { role: 'viewer', summary: 'Show the operator’s own positions' },
   'GET /controls': { role: 'viewer', summary: 'Show what is paused' },
-  'PATCH /controls': { role: 'treasurer', summary: 'Pause or resume assets, networks, pairs or deliveries' },
+  'PATCH /controls': {
+    role: 'treasurer',
+    fourEyes: 'controls',
+    summary: 'Pause or resume assets, networks, pairs or deliveries',
+  },
   'GET /deliveries': { role: 'viewer', summary: 'List deliveries' },
   'GET /deliveries/:id': { role: 'viewer', summary: 'Get a delivery' },
   'POST /deliveries/claim': { role: 'treasurer', summary: 'Claim deliveries to execute' },
-  'POST /deliveries/:id/settle': { role: 'treasurer', summary: 'Report a delivery as paid' },
-  'POST /deliveries/:id/fail': { role: 'treasurer', summary: 'Report a delivery as failed' },
+  'POST /deliveries/:id/settle': { role: 'treasurer', fourEyes: 'settlements', summary: 'Report a delivery as paid' },
+  'POST /deliveries/:id/fail': { role: 'treasurer', fourEyes: 'settlements', summary: 'Report a delivery as failed' },
   'GET /overview': { role: 'viewer', summary: 'Show the state of this node, with the last hour' },
   'GET /settings': { role: 'viewer', summary: 'List the settings in force, with the origin of each value' },
   'GET /doctor': { role: 'viewer', summary: 'Check this installation' },
@@ -85,6 +94,11 @@ export const OPERATOR_CALLS = {
   'DELETE /connections/:id': { role: 'admin', summary: 'Close a connection' },
   'GET /markets': { role: 'viewer', summary: 'Show the state of all markets' },
   'GET /markets/:symbol/book': { role: 'viewer', summary: 'Show the book of a market' },
+  'GET /change-requests': { role: 'viewer', summary: 'List changes that a second operator must confirm' },
+  'GET /change-requests/:id': { role: 'viewer', summary: 'Get a requested change' },
+  // Besides the role of the call that was requested.
+  'POST /change-requests/:id/confirm': { role: 'viewer', summary: 'Confirm and carry out a requested change' },
+  'POST /change-requests/:id/decline': { role: 'viewer', summary: 'Decline or withdraw a requested change' },
   'GET /session': { role: 'viewer', summary: 'Show who is signed in, and what the role allows' },
   'DELETE /session': { role: 'viewer', summary: 'Sign out' },
   'GET /operators': { role: 'admin', summary: 'List operators' },

@@ -75,6 +75,8 @@ export class Hub implements SessionHost {
   /** Created when it is first needed. */
   #marketList: string | undefined
   readonly #sessions = new SessionIndex<Session>()
+  /** Sessions of operators. */
+  readonly #uncounted = new Set<Session>()
   readonly #heartbeats: Wheel<Session>
   readonly #pings: Wheel<Session>
   readonly #ticker: Ticker
@@ -124,6 +126,14 @@ export class Hub implements SessionHost {
     return session
   }
 
+  /** The same for a session that no count, limit, list or revocation of the customers' connections includes. */
+  openUncounted(transport: TransportPort, token: AccessToken, id?: string): Session {
+    const session = new Session(this, transport, token, id, false)
+    this.#uncounted.add(session)
+    this.#pings.add(session)
+    return session
+  }
+
   /** Closes every session for which `cause` returns a cause; only those of `affected` are asked about, if it is given. */
   closeWhere(cause: (session: Session) => CloseCause | undefined, affected?: AffectedTokens): void {
     for (const session of affected === undefined ? this.sessions : this.#sessions.affectedBy(affected)) {
@@ -148,7 +158,7 @@ export class Hub implements SessionHost {
     this.#pings.stop()
     this.#ticker.stop()
     for (const market of this.#markets.values()) market.stop()
-    for (const session of this.sessions) session.cut()
+    for (const session of [...this.sessions, ...this.#uncounted]) session.cut()
   }
 
   get markets(): Iterable<MarketStream> {
@@ -181,7 +191,7 @@ export class Hub implements SessionHost {
     this.#marketList = undefined
     market.stop()
     // All sessions, not only current subscribers: former ones keep an empty subscription to the market.
-    for (const session of this.sessions) session.endMarket(symbol, end)
+    for (const session of [...this.sessions, ...this.#uncounted]) session.endMarket(symbol, end)
   }
 
   queueRequests(session: Session): void {
@@ -217,6 +227,7 @@ export class Hub implements SessionHost {
 
   ended(session: Session): void {
     this.#sessions.remove(session)
+    this.#uncounted.delete(session)
     this.#requestQueue.delete(session)
     this.#catchUpQueue.delete(session)
     this.#pings.remove(session)

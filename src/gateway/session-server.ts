@@ -49,7 +49,7 @@ export interface AcceptedConnection {
 }
 
 export interface SessionServerOptions {
-  readonly hub: Hub
+  readonly hub: Pick<Hub, 'open'>
   readonly clock: Clock
   readonly log: Log
   /** The setting `stream.inbound_bytes_max`. */
@@ -67,11 +67,15 @@ export class SessionServer {
     this.#listeners = createListeners(options.log)
   }
 
-  /** Opens the session. `onTaken` is called when errors of the socket are handled here. */
-  open({ id, token, clientAddress, request, socket, head }: AcceptedConnection, onTaken: () => void): void {
+  /** Opens the session; undefined when the handshake failed. `onTaken` is called when errors of the socket are handled here. */
+  open(
+    { id, token, clientAddress, request, socket, head }: AcceptedConnection,
+    onTaken: () => void,
+  ): Session | undefined {
     const { hub, log, clock } = this.#options
     socket.setNoDelay(true)
     socket.setKeepAlive(true)
+    let opened: Session | undefined
     this.#server.handleUpgrade(request as IncomingMessage, socket, head, (webSocket) => {
       // From now on the WebSocket has an error listener.
       onTaken()
@@ -85,7 +89,9 @@ export class SessionServer {
       webSocket.on('close', listeners.close)
       const fields = { connection: session.id, client_id: token.clientId, client_address: clientAddress }
       log.info(fields, 'connection opened')
+      opened = session
     })
+    return opened
   }
 }
 

@@ -55,6 +55,7 @@ export interface SessionHost extends RequestsHost {
 export class Session implements OutboxOwner, Subscriber {
   readonly id: string
   readonly token: AccessToken
+  readonly isClient: boolean
   /** When it was opened, milliseconds of the wall clock. */
   readonly createdMilliseconds: number
   readonly #host: SessionHost
@@ -76,8 +77,10 @@ export class Session implements OutboxOwner, Subscriber {
   #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
 
-  constructor(host: SessionHost, transport: TransportPort, token: AccessToken, id = newId()) {
+  /** @param isClient false for a session that does not count as one of the customers' */
+  constructor(host: SessionHost, transport: TransportPort, token: AccessToken, id = newId(), isClient = true) {
     this.id = id
+    this.isClient = isClient
     this.token = token
     this.#host = host
     this.#transport = transport
@@ -99,10 +102,6 @@ export class Session implements OutboxOwner, Subscriber {
   /** False once its close has begun. */
   get isOpen(): boolean {
     return this.#state === 'open'
-  }
-
-  get isClient(): boolean {
-    return true
   }
 
   get isLagging(): boolean {

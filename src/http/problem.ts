@@ -39,6 +39,7 @@ export const PROBLEMS = {
     status: 403,
     meaning: 'operators sign in with a password only over TLS or from the machine of the service',
   },
+  own_request: { status: 403, meaning: 'a second operator must confirm what one has requested' },
   csrf_failed: {
     status: 403,
     meaning: 'a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener',

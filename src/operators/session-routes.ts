@@ -10,12 +10,13 @@ import type { Db } from '../store/db.ts'
 import { type Access, type NewSession, unavailableReason } from './access.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
 import { removedCookie, sessionCookie } from './cookies.ts'
+import type { FourEyesOptions } from './four-eyes.ts'
 import { OperatorName } from './operator-routes.ts'
 import { csrfTokenOf, endSession, IDLE_MILLISECONDS } from './sessions.ts'
 import { hasAdmin } from './setup-links.ts'
 import { base32, totpAddress } from './totp.ts'
 
-export interface SessionRoutesOptions {
+export interface SessionRoutesOptions extends Pick<FourEyesOptions, 'fourEyes'> {
   readonly db: Db
   readonly access: Access
   readonly channel: ChannelOptions
@@ -46,7 +47,10 @@ const Setup = Type.Object(
 const SetupConfirmation = Type.Object({ token: LinkToken, totp: Code }, strict)
 
 /** Declares the calls that need no credentials, relative to `/admin/v1`. */
-export function registerLoginRoutes(app: FastifyInstance, { db, access, channel }: SessionRoutesOptions): void {
+export function registerLoginRoutes(
+  app: FastifyInstance,
+  { db, access, channel, fourEyes }: SessionRoutesOptions,
+): void {
   app.get('/login', async ({ raw }) => {
     const password_reason = unavailableReason(raw, channel)
     return {
@@ -57,7 +61,8 @@ export function registerLoginRoutes(app: FastifyInstance, { db, access, channel 
   })
   const answer = (request: FastifyRequest, reply: FastifyReply, session: NewSession) => {
     reply.header('set-cookie', sessionCookie(cookieChannel(request, channel), session.secret))
-    return { ...documentOf(session.operator), ...sessionMembers(session.secret, session.expiresAt) }
+    const members = sessionMembers(session.secret, session.expiresAt)
+    return { ...documentOf(session.operator), four_eyes: fourEyes(), ...members }
   }
   app.post<{ Body: Static<typeof Login> }>('/session', { schema: { body: Login } }, async (request, reply) =>
     answer(request, reply, await access.logIn(request, request.body)),
@@ -82,12 +87,13 @@ export function registerLoginRoutes(app: FastifyInstance, { db, access, channel 
 /** Declares the calls about the caller's own session, which the guard precedes. */
 export function registerSessionRoutes(
   app: FastifyInstance,
-  { db, channel }: Pick<SessionRoutesOptions, 'db' | 'channel'>,
+  { db, channel, fourEyes }: Omit<SessionRoutesOptions, 'access'>,
 ): void {
   app.get('/session', async (request) => {
     const { name, role, via, session } = operatorOf(request)
     return {
       ...documentOf({ name, role }, via),
+      four_eyes: fourEyes(),
       ...(session === undefined ? {} : sessionMembers(session.secret, session.expiresAt)),
     }
   })

@@ -1,5 +1,5 @@
-/** The tables of this module, as the query builder sees them; the migration `operators` defines them. */
-import type { OperatorRole } from '../contract/operator-calls.ts'
+/** The tables of this module, as the query builder sees them; the migrations `operators` and `change-requests` define them. */
+import type { FourEyesKind, OperatorCallId, OperatorRole } from '../contract/operator-calls.ts'
 import type { Generated } from '../store/sql.ts'
 
 interface OperatorsTable {
@@ -47,7 +47,33 @@ interface OperatorSetupLinksTable {
   expires_at: string
 }
 
+/** PENDING until a second operator decides; FAILED: confirmed, and refused when it was carried out. */
+export const CHANGE_REQUEST_STATUSES = ['PENDING', 'CONFIRMED', 'DECLINED', 'FAILED', 'EXPIRED'] as const
+export type ChangeRequestStatus = (typeof CHANGE_REQUEST_STATUSES)[number]
+
+interface ChangeRequestsTable {
+  id: string
+  kind: FourEyesKind
+  call: OperatorCallId
+  params: Readonly<Record<string, string>>
+  body: Readonly<Record<string, unknown>>
+  /** The id of the record that is changed, or the name of the only one. */
+  subject: string
+  /** Names of operators. */
+  requested_by: string
+  decided_by: string | null
+  decided_at: string | null
+  status: ChangeRequestStatus
+  /** Null while a confirmed change may not have been carried out yet. */
+  carried_out_at: string | null
+  /** Why it failed. */
+  detail: string | null
+  expires_at: string
+  created_at: Generated<string>
+}
+
 export interface OperatorTables {
+  change_requests: ChangeRequestsTable
   operators: OperatorsTable
   operator_tokens: OperatorTokensTable
   operator_sessions: OperatorSessionsTable

@@ -28,6 +28,7 @@ const NO_ONE = '018f0000-0000-7000-8000-000000000000'
  */
 const TESTED_ELSEWHERE = [
   'DELETE /session',
+  ...['confirm', 'decline'].map((step) => `POST /change-requests/:id/${step}`),
   'POST /signing-keys/encrypt',
   ...['reject', 'release', 'retry'].map((step) => `POST /orchestrations/:id/${step}`),
 ]

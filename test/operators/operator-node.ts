@@ -7,8 +7,10 @@ import type { FastifyInstance } from 'fastify'
 import { ConsoleSetup } from '../../src/app/console-setup.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { EncryptionKey } from '../../src/auth/encryption-key.ts'
+import { operatorActor } from '../../src/auth/operator-calls.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { OPERATOR_CALLS } from '../../src/contract/operator-calls.ts'
+import type { Hub } from '../../src/gateway/hub.ts'
 import { createProxyTrust } from '../../src/http/client-address.ts'
 import { Access } from '../../src/operators/access.ts'
 import { registerOperatorRoutes } from '../../src/operators/operator-routes.ts'
@@ -48,6 +50,10 @@ export interface OperatorNode {
 }
 
 export interface OperatorNodeOptions {
+  readonly fourEyes?: () => readonly string[]
+  /** Answers the calls that have no routes of their own here. */
+  readonly onCall?: (call: string, body: unknown, actor: string) => { readonly status: number; readonly body: object }
+  readonly hub?: Hub
   readonly publicUrl?: string
   readonly trustedProxies?: readonly string[]
 }
@@ -55,6 +61,9 @@ export interface OperatorNodeOptions {
 export async function openOperatorNode({
   publicUrl = '',
   trustedProxies = [],
+  fourEyes = () => [],
+  onCall = () => ({ status: 200, body: {} }),
+  hub,
 }: OperatorNodeOptions = {}): Promise<OperatorNode> {
   const { log } = captureLog()
   const clock = new NodeClock()
@@ -85,6 +94,8 @@ export async function openOperatorNode({
     channel,
     access,
     trustedProxies,
+    fourEyes,
+    ...(hub === undefined ? {} : { stream: { hub, clock, log, inboundBytesMax: 65_536 } }),
     allowedHosts: () => [],
     onGuess: (address) => guesses.push(address),
     log,
@@ -93,7 +104,7 @@ export async function openOperatorNode({
     readiness: () => ({ ready: true, checks: [] }),
     modules: [
       (app) => registerOperatorRoutes(app, { db, clock, linkAddress, renewFirstLink: (actor) => setup.renew(actor) }),
-      registerOthers,
+      (app) => registerOthers(app, onCall),
     ],
   })
   return {
@@ -130,11 +141,18 @@ export async function openOperatorNode({
 }
 
 /** Every call of the table that the operator routes do not have. */
-function registerOthers(app: FastifyInstance): void {
+function registerOthers(app: FastifyInstance, onCall: NonNullable<OperatorNodeOptions['onCall']>): void {
   for (const call of Object.keys(OPERATOR_CALLS)) {
     const [method = '', url = ''] = call.split(' ')
     if (!app.hasRoute({ method: method as 'GET', url: `/admin/v1${url}` })) {
-      app.route({ method, url, handler: async () => ({}) })
+      app.route({
+        method,
+        url,
+        async handler(request, reply) {
+          const { status, body } = onCall(call, request.body, operatorActor(request))
+          return reply.status(status).send(body)
+        },
+      })
     }
   }
 }

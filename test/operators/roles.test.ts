@@ -16,12 +16,13 @@ const MONEY = [
   'POST /deliveries/:id/fail',
   'PATCH /controls',
 ]
+/** Signing out; and decisions on requests, which need the role of the requested call besides. */
+const OF_EVERY_ROLE = ['DELETE /session', 'POST /change-requests/:id/confirm', 'POST /change-requests/:id/decline']
 const ADMIN_READS = ['GET /operators', 'GET /operators/:name']
 
 /** Whether a role may make a call, as the guide for operators says. */
 function mayCall(role: OperatorRole, call: string): boolean {
-  // Every role may sign out.
-  if (role === 'admin' || call === 'DELETE /session') return true
+  if (role === 'admin' || OF_EVERY_ROLE.includes(call)) return true
   if (call.startsWith('GET ')) return !ADMIN_READS.includes(call)
   return (role === 'reviewer' && REVIEWS.includes(call)) || (role === 'treasurer' && MONEY.includes(call))
 }

@@ -19,6 +19,7 @@ export function operatorAccess(db: Db, clock: Clock) {
     db,
     channel,
     trustedProxies: [],
+    fourEyes: () => [],
     access: new Access({
       db,
       clock,

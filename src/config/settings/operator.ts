@@ -1,4 +1,5 @@
 /** The settings of the operator listener. */
+import { FOUR_EYES_KINDS } from '../../contract/operator-calls.ts'
 import { integer, list, text, url } from '../setting-kinds.ts'
 
 const HOST = /^[A-Za-z0-9._:-]{1,253}$/
@@ -25,6 +26,12 @@ export const OPERATOR_SETTINGS = {
       'host names accepted in `Host` by the operator listener, besides IP addresses, `localhost` and operator.host; others are answered with 421',
     accepts: 'host names without a port',
     fits: (name) => NAME.test(name),
+  }),
+  'operator.four_eyes': list({
+    live: true,
+    meaning: 'kinds of calls of the operator API that a second operator must confirm; empty = none',
+    accepts: FOUR_EYES_KINDS.join(', '),
+    fits: (kind) => FOUR_EYES_KINDS.some((known) => known === kind),
   }),
   'operator.public_url': url({
     initial: '',

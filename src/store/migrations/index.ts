@@ -31,6 +31,7 @@ import { publishMarkets } from './202611230050-publish-markets.ts'
 import { receiptKeys } from './202611230200-receipt-keys.ts'
 import { feedLeases } from './202611230400-feed-leases.ts'
 import { operators } from './202611230900-operators.ts'
+import { changeRequests } from './202611231000-change-requests.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -65,4 +66,5 @@ export const MIGRATIONS: readonly Migration[] = [
   receiptKeys,
   feedLeases,
   operators,
+  changeRequests,
 ]

@@ -1,0 +1,171 @@
+/**
+ * The stream for the operator's web console: a WebSocket at `/admin/v1/stream` of the operator listener, with the extended
+ * protocol and all markets, for every role. It is read only, as all streams are, and is in no list, count or limit of the
+ * customers' connections. Every other upgrade is refused. A stream is closed when the session or token that opened it is no
+ * longer valid, which is checked every few seconds.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { AccessToken } from '../auth/access-token.ts'
+import type { CallingOperator } from '../auth/operator-calls.ts'
+import type { Clock, Timer } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
+import type { Hub } from '../gateway/hub.ts'
+import type { Session } from '../gateway/session.ts'
+import { SessionServer } from '../gateway/session-server.ts'
+import type { ClientAddress } from '../http/client-address.ts'
+import type { Upgrade } from '../http/connections.ts'
+import type { HostCheck } from '../http/host-check.ts'
+import { Problem } from '../http/problem.ts'
+import { originForm, refuseHead } from '../http/request-head.ts'
+import {
+  answerRefusal,
+  badHandshake,
+  handshakeUnavailable,
+  offeredSubprotocols,
+  PendingHandshakes,
+  refuseUpgrade,
+} from '../http/websocket-handshake.ts'
+import type { OperatorAuthentication } from '../operators/authentication.ts'
+import { StoreUnavailable } from '../store/db.ts'
+
+export interface OperatorStreamOptions {
+  readonly hub: Pick<Hub, 'openUncounted'>
+  readonly clock: Clock
+  readonly log: Log
+  /** The setting `stream.inbound_bytes_max`. */
+  readonly inboundBytesMax: number
+}
+
+interface OperatorStreamParts extends OperatorStreamOptions {
+  readonly authentication: OperatorAuthentication
+  readonly checkHost: HostCheck
+  readonly clientAddress: ClientAddress
+}
+
+const PATH = '/admin/v1/stream'
+/** People with a few pages each. */
+const STREAMS_MAX = 50
+const CHECK_MILLISECONDS = 5_000
+
+interface OpenStream {
+  readonly session: Session
+  readonly request: IncomingMessage
+  readonly operator: CallingOperator
+}
+
+export class OperatorStream {
+  readonly #parts: OperatorStreamParts
+  readonly #server: SessionServer
+  readonly #pending = new PendingHandshakes()
+  readonly #open = new Set<OpenStream>()
+  #timer: Timer | undefined
+
+  constructor(parts: OperatorStreamParts) {
+    this.#parts = parts
+    this.#server = new SessionServer({
+      ...parts,
+      hub: { open: (transport, token, id) => parts.hub.openUncounted(transport, token, id) },
+    })
+  }
+
+  /** Handles an upgrade request of the listener. */
+  readonly upgrade: Upgrade = (request, socket, head) => {
+    const { clock, log } = this.#parts
+    const noteError = () => undefined
+    socket.on('error', noteError)
+    const refuse = (problem: Problem) => answerRefusal(socket, problem, clock)
+    this.#admit(request)
+      .then((operator) => {
+        if (socket.destroyed) return
+        this.#start({ request, operator, socket: socket as Socket, head }, () => socket.off('error', noteError))
+      })
+      .catch((error) => {
+        if (error instanceof Problem) return refuse(error)
+        if (error instanceof StoreUnavailable) return refuse(handshakeUnavailable('the store cannot be reached'))
+        log.error({ err: error }, 'a handshake of the operator stream failed')
+        return refuse(new Problem('internal', 'an error on our side; quote request_id'))
+      })
+  }
+
+  /** Closes the streams. */
+  stop(): void {
+    this.#timer?.cancel()
+    for (const { session } of this.#open) session.close('restarting')
+  }
+
+  async #admit(request: IncomingMessage): Promise<CallingOperator> {
+    const { authentication, checkHost, clientAddress } = this.#parts
+    const refusal = refuseHead(request) ?? checkHost(request) ?? refuseHandshake(request)
+    if (refusal !== undefined) throw refusal
+    const operator = await this.#pending.hold(request, () =>
+      authentication.authenticate(request, clientAddress(request), 'origin'),
+    )
+    if (operator instanceof Problem) throw operator
+    if (this.#open.size >= STREAMS_MAX) throw handshakeUnavailable(`${STREAMS_MAX} streams of operators are open`)
+    return operator
+  }
+
+  #start(
+    arrival: { request: IncomingMessage; operator: CallingOperator; socket: Socket; head: Buffer },
+    onTaken: () => void,
+  ): void {
+    const { request, operator, socket, head } = arrival
+    const clientAddress = this.#parts.clientAddress(request)
+    const opened = this.#server.open({ token: tokenOf(operator), clientAddress, request, socket, head }, onTaken)
+    if (opened === undefined) return
+    const stream = { session: opened, request, operator }
+    this.#open.add(stream)
+    socket.once('close', () => this.#open.delete(stream))
+    this.#timer ??= this.#schedule()
+  }
+
+  #schedule(): Timer {
+    return this.#parts.clock.schedule(CHECK_MILLISECONDS, () => {
+      this.#timer = undefined
+      void this.#check().finally(() => {
+        if (this.#open.size > 0) this.#timer ??= this.#schedule()
+      })
+    })
+  }
+
+  async #check(): Promise<void> {
+    const { authentication, log } = this.#parts
+    for (const { session, request, operator } of this.#open) {
+      try {
+        if (!(await authentication.isStillValid(request, operator))) session.close('revoked')
+      } catch (error) {
+        // It stays open while the store is unavailable, as the streams of customers do.
+        if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'a stream of an operator was not checked')
+      }
+    }
+  }
+}
+
+function refuseHandshake(request: IncomingMessage): Problem | undefined {
+  if (originForm(request.url ?? '').split('?', 1)[0] !== PATH) {
+    return new Problem('not_found', `the only WebSocket of this listener is at ${PATH}`)
+  }
+  const refusal = refuseUpgrade(request, 'the stream')
+  if (refusal !== undefined) return refusal
+  const names = offeredSubprotocols(request)
+  if (names instanceof Problem) return names
+  return names.includes(EXTENDED_SUBPROTOCOL)
+    ? undefined
+    : badHandshake(`Sec-WebSocket-Protocol must offer ${EXTENDED_SUBPROTOCOL}`)
+}
+
+/** The identity of the session in logs; it is in no directory. */
+function tokenOf({ name }: CallingOperator): AccessToken {
+  return {
+    clientId: `operator:${name}`,
+    customerId: 'operator',
+    scopes: new Set(),
+    tokenId: '',
+    keyId: '',
+    issuedAtSeconds: 0,
+    // The session of the operator ends it, whatever `stream.token_expiry` is.
+    expiresAtMilliseconds: Number.MAX_SAFE_INTEGER,
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A request is
+ * pending for 24 hours; a record has one pending request per call. A confirmed change is carried out after the confirmation
+ * is stored, so a crash in between leaves a request that can be confirmed again: every call is idempotent by state. Each
+ * step writes its audit row in the same transaction.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { millisecondText } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import {
+  type FourEyesKind,
+  includesRole,
+  OPERATOR_CALLS,
+  type OperatorCallId,
+  type OperatorRole,
+} from '../contract/operator-calls.ts'
+import type { PageParameters } from '../http/page-query.ts'
+import { Problem } from '../http/problem.ts'
+import { writeAudit } from '../store/audit.ts'
+import type { Db, Transaction } from '../store/db.ts'
+import { type Page, readPage } from '../store/page.ts'
+import type { ChangeRequestStatus, OperatorTables } from './tables.ts'
+
+/** The call that an operator makes. */
+export interface RequestedCall {
+  readonly kind: FourEyesKind
+  readonly call: OperatorCallId
+  readonly params: Readonly<Record<string, string>>
+  readonly body: Readonly<Record<string, unknown>>
+  /** The id of the record that is changed, or the name of the only one. */
+  readonly subject: string
+}
+
+/** A request in the operator API. */
+export interface ChangeRequestDocument extends RequestedCall {
+  readonly id: string
+  readonly summary: string
+  readonly status: ChangeRequestStatus
+  readonly requested_by: string
+  readonly decided_by?: string
+  readonly decided_at?: string
+  readonly detail?: string
+  readonly expires_at: string
+  readonly created_at: string
+}
+
+/** Who decides on a request. */
+export interface Decider {
+  readonly name: string
+  readonly role: OperatorRole
+  readonly actor: string
+}
+
+const PENDING_MILLISECONDS = 24 * 3_600_000
+
+const COLUMNS = [
+  'id',
+  'kind',
+  'call',
+  'params',
+  'body',
+  'subject',
+  'requested_by',
+  'status',
+  'decided_by',
+  'decided_at',
+  'carried_out_at',
+  'detail',
+  'expires_at',
+  'created_at',
+] as const
+
+/** Records a request; the same one again is the one that is pending. */
+export async function requestChange(
+  transaction: Transaction<OperatorTables>,
+  { name, actor }: Pick<Decider, 'name' | 'actor'>,
+  requested: RequestedCall,
+  nowMilliseconds: number,
+): Promise<ChangeRequestDocument> {
+  await expire(transaction, nowMilliseconds)
+  const made = await transaction
+    .insertInto('change_requests')
+    .values({
+      id: newId(),
+      ...requested,
+      requested_by: name,
+      status: 'PENDING',
+      decided_by: null,
+      decided_at: null,
+      carried_out_at: null,
+      detail: null,
+      expires_at: millisecondText(nowMilliseconds + PENDING_MILLISECONDS),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst()
+  const { kind, call, subject, body } = requested
+  if (made !== undefined) {
+    const detail = { request_id: made.id, kind, call, body }
+    await writeAudit(transaction, { actor, action: 'change_request.create', subject, detail })
+    return documentOf(made, nowMilliseconds)
+  }
+  const pending = transaction.selectFrom('change_requests').select(COLUMNS).where('status', '=', 'PENDING')
+  const present = await pending.where('call', '=', call).where('subject', '=', subject).executeTakeFirstOrThrow()
+  const document = documentOf(present, nowMilliseconds)
+  if (present.requested_by === name && isDeepStrictEqual(present.body, body)) return document
+  throw new Problem('already_exists', 'a request for this call waits for its confirmation', {
+    meta: { existing: document },
+  })
+}
+
+/**
+ * Confirms a request, or a confirmed one that may not have been carried out; returns the call to carry out. 403 `own_request`
+ * for the operator who made it, 409 when it was decided or has expired.
+ */
+export async function confirmRequest(
+  transaction: Transaction<OperatorTables>,
+  decider: Decider,
+  id: string,
+  nowMilliseconds: number,
+): Promise<RequestedCall> {
+  const row = await lockFor(transaction, decider, id, nowMilliseconds)
+  if (row.requested_by === decider.name) {
+    throw new Problem('own_request', 'a second operator must confirm what one has requested')
+  }
+  const isUnfinished = row.status === 'CONFIRMED' && row.carried_out_at === null
+  if (row.status !== 'PENDING' && !isUnfinished) throw decided(row.status)
+  await decide(transaction, decider, row, 'CONFIRMED', nowMilliseconds)
+  const { kind, call, params, body, subject } = row
+  return { kind, call, params, body, subject }
+}
+
+/** Declines a request, or withdraws an own one. Repeating it changes nothing. */
+export async function declineRequest(
+  transaction: Transaction<OperatorTables>,
+  decider: Decider,
+  id: string,
+  nowMilliseconds: number,
+): Promise<ChangeRequestDocument> {
+  const row = await lockFor(transaction, decider, id, nowMilliseconds)
+  if (row.status !== 'PENDING' && row.status !== 'DECLINED') throw decided(row.status)
+  if (row.status === 'PENDING') await decide(transaction, decider, row, 'DECLINED', nowMilliseconds)
+  return await readRequest(transaction, id, nowMilliseconds)
+}
+
+/** Notes the result of a confirmed change. @param problem why it failed; undefined when it was carried out */
+export async function noteResult(
+  transaction: Transaction<OperatorTables>,
+  id: string,
+  problem: string | undefined,
+  nowMilliseconds: number,
+): Promise<void> {
+  const result = problem === undefined ? {} : { status: 'FAILED' as const, detail: problem }
+  const change = transaction.updateTable('change_requests')
+  await change
+    .set({ carried_out_at: millisecondText(nowMilliseconds), ...result })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function getRequest(db: Db, id: string, nowMilliseconds: number): Promise<ChangeRequestDocument> {
+  return await readRequest(db.tables<OperatorTables>(), id, nowMilliseconds)
+}
+
+export async function listRequests(
+  db: Db,
+  request: PageParameters,
+  { status, subject }: { readonly status?: ChangeRequestStatus; readonly subject?: string },
+  nowMilliseconds: number,
+): Promise<Page<ChangeRequestDocument>> {
+  const tables = db.tables<OperatorTables>()
+  const now = millisecondText(nowMilliseconds)
+  let query = tables.selectFrom('change_requests').select(COLUMNS)
+  if (subject !== undefined) query = query.where('subject', '=', subject)
+  // A request that has expired is stored as pending until the next one for its record.
+  if (status === 'EXPIRED') {
+    query = query.where('status', 'in', ['PENDING', 'EXPIRED']).where('expires_at', '<=', now)
+  } else if (status !== undefined) {
+    query = query.where('status', '=', status)
+    if (status === 'PENDING') query = query.where('expires_at', '>', now)
+  }
+  const binding = {
+    operation: 'change-requests',
+    owner: 'operator',
+    filters: { status, subject },
+    idType: 'uuid',
+  } as const
+  const page = await readPage(tables, query, { ...request, ...binding })
+  return { ...page, items: page.items.map((row) => documentOf(row, nowMilliseconds)) }
+}
+
+type Queries = Pick<Transaction<OperatorTables>, 'selectFrom'>
+
+async function readRequest(queries: Queries, id: string, nowMilliseconds: number): Promise<ChangeRequestDocument> {
+  const row = await queries.selectFrom('change_requests').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+  return documentOf(row ?? noRequest(), nowMilliseconds)
+}
+
+/** The request, locked; 403 unless the decider may make the call. */
+async function lockFor(
+  transaction: Transaction<OperatorTables>,
+  { role }: Decider,
+  id: string,
+  nowMilliseconds: number,
+) {
+  const query = transaction.selectFrom('change_requests').select(COLUMNS).where('id', '=', id)
+  const row = (await query.forUpdate().executeTakeFirst()) ?? noRequest()
+  const needed = OPERATOR_CALLS[row.call].role
+  if (!includesRole(role, needed)) {
+    throw new Problem('insufficient_role', `the role ${role} does not include this call, which needs ${needed}`, {
+      meta: { role, needed },
+    })
+  }
+  return { ...row, status: statusOf(row, nowMilliseconds) }
+}
+
+async function decide(
+  transaction: Transaction<OperatorTables>,
+  { name, actor }: Decider,
+  {
+    id,
+    kind,
+    call,
+    subject,
+    requested_by,
+  }: Omit<RequestedCall, 'params' | 'body'> & { id: string; requested_by: string },
+  status: 'CONFIRMED' | 'DECLINED',
+  nowMilliseconds: number,
+): Promise<void> {
+  const change = { status, decided_by: name, decided_at: millisecondText(nowMilliseconds) }
+  await transaction.updateTable('change_requests').set(change).where('id', '=', id).execute()
+  const action = status === 'CONFIRMED' ? 'change_request.confirm' : 'change_request.decline'
+  const detail = { request_id: id, kind, call, requested_by }
+  await writeAudit(transaction, { actor, action, subject, detail })
+}
+
+/** Marks requests as expired, so that the same calls can be requested again. */
+async function expire(transaction: Transaction<OperatorTables>, nowMilliseconds: number): Promise<void> {
+  const expired = transaction.updateTable('change_requests').set({ status: 'EXPIRED' }).where('status', '=', 'PENDING')
+  await expired.where('expires_at', '<=', millisecondText(nowMilliseconds)).execute()
+}
+
+interface Row extends RequestedCall {
+  readonly id: string
+  readonly requested_by: string
+  readonly status: ChangeRequestStatus
+  readonly decided_by: string | null
+  readonly decided_at: string | null
+  readonly detail: string | null
+  readonly expires_at: string
+  readonly created_at: string
+}
+
+function documentOf(row: Row, nowMilliseconds: number): ChangeRequestDocument {
+  const { id, kind, call, params, body, subject, requested_by, decided_by, decided_at, detail } = row
+  return {
+    id,
+    kind,
+    call,
+    summary: OPERATOR_CALLS[call].summary,
+    params,
+    body,
+    subject,
+    status: statusOf(row, nowMilliseconds),
+    requested_by,
+    ...(decided_by === null ? {} : { decided_by }),
+    ...(decided_at === null ? {} : { decided_at }),
+    ...(detail === null ? {} : { detail }),
+    expires_at: row.expires_at,
+    created_at: row.created_at,
+  }
+}
+
+function statusOf({ status, expires_at }: Pick<Row, 'status' | 'expires_at'>, now: number): ChangeRequestStatus {
+  return status === 'PENDING' && Date.parse(expires_at) <= now ? 'EXPIRED' : status
+}
+
+function decided(current: ChangeRequestStatus): Problem {
+  return new Problem('invalid_state', `the request is ${current}`, { meta: { current } })
+}
+
+function noRequest(): never {
+  throw new Problem('not_found', 'there is no request with this id')
+}

@@ -1,0 +1,102 @@
+/** The stream of the operator listener: who may open it, what it shows, and when it is closed. */
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { LiveStream } from '../gateway/live-stream.ts'
+import { OPERATOR_TOKEN, type OperatorNode, openOperatorNode, Person } from './operator-node.ts'
+
+const live = new LiveStream({ markets: ['AAAUSD'], depth: 5 })
+const sockets: WebSocket[] = []
+let node: OperatorNode
+
+beforeAll(async () => {
+  live.snapshot()
+  node = await openOperatorNode({ hub: live.hub })
+})
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.terminate()
+})
+afterAll(() => node?.close())
+
+const bearer = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+
+interface Opening {
+  readonly socket?: WebSocket
+  readonly status?: number
+  readonly code?: string
+}
+
+/** The open socket, or the refusal. */
+async function connect(
+  headers: Readonly<Record<string, string>>,
+  path = '/admin/v1/stream',
+  protocols: string[] = ['tidegate.v1'],
+): Promise<Opening> {
+  const socket = new WebSocket(`${node.url.replace('http', 'ws')}${path}`, protocols, { headers })
+  sockets.push(socket)
+  return await new Promise((resolve, reject) => {
+    socket.once('open', () => resolve({ socket }))
+    socket.once('error', reject)
+    socket.once('unexpected-response', (_request, answer) => {
+      let text = ''
+      answer.on('data', (data) => {
+        text += data
+      })
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, code: JSON.parse(text).code }))
+    })
+  })
+}
+
+describe('the stream of the operator listener', () => {
+  it('shows the book of every market, and is in no count of the customers’ connections', async () => {
+    const { socket } = await connect(bearer)
+    expect(socket?.protocol).toBe('tidegate.v1')
+    const message = once(socket as WebSocket, 'message')
+    socket?.send(
+      JSON.stringify({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] }),
+    )
+    // The hub has a clock of its own, whose ticks end when the test says so.
+    const ticks = setInterval(() => live.clock.settle(), 5)
+    expect(String((await message.finally(() => clearInterval(ticks)))[0])).toContain('AAAUSD')
+    expect([live.hub.sessions.size, [...live.hub.markets][0]?.clientCount]).toEqual([0, 0])
+  })
+
+  it('is refused without credentials, without the extended protocol, and everywhere else', async () => {
+    expect(await connect({})).toEqual({ status: 401, code: 'unauthorized' })
+    expect(await connect({ authorization: 'Bearer wrong' })).toEqual({ status: 401, code: 'invalid_token' })
+    expect(await connect(bearer, undefined, ['tidegate.default'])).toEqual({ status: 400, code: 'bad_handshake' })
+    for (const path of ['/', '/livez', '/admin/v1/markets', '/admin/v1/stream/x', '/console/']) {
+      expect([path, await connect(bearer, path)]).toEqual([path, { status: 404, code: 'not_found' }])
+    }
+    expect(await connect({ ...bearer, host: 'attacker.example' })).toMatchObject({ status: 421 })
+  })
+
+  it('is opened by a session only from a page of the listener', async () => {
+    const person = await Person.create(node, 'vera', 'viewer')
+    const { cookie } = await person.logIn()
+    expect(await connect({ cookie })).toEqual({ status: 403, code: 'csrf_failed' })
+    expect(await connect({ cookie, origin: 'https://attacker.example' })).toEqual({
+      status: 403,
+      code: 'foreign_origin',
+    })
+    expect((await connect({ cookie, origin: node.url })).socket?.readyState).toBe(WebSocket.OPEN)
+    expect(await connect({ cookie: 'tidegate-operator=tgs_wrong', origin: node.url })).toEqual({
+      status: 401,
+      code: 'session_ended',
+    })
+  })
+
+  it('is closed within seconds when the session ends, and other streams are not', async () => {
+    const person = await Person.create(node, 'otto', 'viewer')
+    const session = await person.logIn()
+    const { socket } = await connect({ cookie: session.cookie, origin: node.url })
+    const other = await connect(bearer)
+    node.clock.advance(5_000)
+    const closed = once(socket as WebSocket, 'close')
+    await node.ask('DELETE', '/session', undefined, session.headers)
+    const timer = setInterval(() => node.clock.advance(5_000), 20)
+    const [code, reason] = await closed.finally(() => clearInterval(timer))
+    expect([code, String(reason)]).toEqual([4003, 'access revoked'])
+    expect(other.socket?.readyState).toBe(WebSocket.OPEN)
+  })
+})
