@@ -1,10 +1,11 @@
 /**
- * What gateway processes cost and give: the built service with 0, 1, 2 and 4 of them, the same simulated markets and the
- * same connections, all at a rate far below the limit. Deliveries are those that the service counts, processor time is
+ * What several processes cost and give. The latency of each bus, what a join storm asks of the feed, and how long a failover
+ * takes are in files of their own. Here: the built service with 0, 1, 2 and 4 gateway processes, the same simulated markets
+ * and the same connections, all at a rate far below the limit. Deliveries are those that the service counts, processor time is
  * that of all its processes and of the main process alone: the share that the main process keeps is what limits how far
  * more processes help. Latency is from the arrival of a source message to the write to a socket.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -17,14 +18,16 @@ import {
   startVerb,
   temporaryFolder,
 } from '../test/support/running-service.ts'
+import { measureFailover } from './cluster-failover.ts'
+import { measureJoinStorm } from './cluster-join.ts'
+import { measureLatency } from './cluster-latency.ts'
+import { secondsOf } from './process-time.ts'
 import type { BenchResult } from './result.ts'
 
 const PROCESSES = [0, 1, 2, 4] as const
 const CONNECTIONS = 600
 const BASES = ['AAA', 'BBB', 'CCC']
 const UPDATES_PER_SECOND = 150
-
-const CLOCK_TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
 interface Sample {
   readonly milliseconds: number
@@ -36,6 +39,15 @@ interface Sample {
 }
 
 export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
+  return [
+    ...(await measureLatency(quick ? 500 : 5_000)),
+    ...(await measureProcesses(quick)),
+    ...(await measureJoinStorm(quick ? 100 : 1_000)),
+    ...(await measureFailover(quick ? 2 : 50)),
+  ]
+}
+
+async function measureProcesses(quick: boolean): Promise<BenchResult[]> {
   const [rounds, seconds] = quick ? [1, 3] : [3, 6]
   const results = new Map<string, BenchResult>()
   const add = (name: string, unit: string, value: number, reference?: string): void => {
@@ -114,13 +126,6 @@ async function sampleOf(service: RunningService, pid: number): Promise<Sample> {
     latencySum: value('tidegate_delivery_seconds_sum'),
     latencyCount: value('tidegate_delivery_seconds_count'),
   }
-}
-
-/** Processor time of a process; fields 14 and 15 of its `stat`, after the name, which may contain spaces. */
-function secondsOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS
 }
 
 function wait(seconds: number): Promise<void> {

@@ -14,7 +14,7 @@ import { ALL_KEYS } from '../support/address-keys.ts'
 import { Cluster, type ClusterProcess } from '../support/cluster.ts'
 import { ClusterReader } from '../support/cluster-reader.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
-import { hasPostgres } from '../support/postgres.ts'
+import { hasPostgres, migratedDatabase } from '../support/postgres.ts'
 import { ETHEREUM_ADDRESS } from '../support/rules.ts'
 import { market } from '../support/running-service.ts'
 import { fetchToken } from '../support/sample-client.ts'
@@ -294,6 +294,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
           'worker-2': '[worker]',
         },
         markets: [market('BTC', 2, 50), market('ETH', 2, 50)],
+        store: await migratedDatabase(),
         flags: {
           ...ALL_KEYS,
           'simulator.rate': 5,

@@ -6,13 +6,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startCommand } from './command-line.ts'
 import { NatsServer } from './nats-server.ts'
-import { migratedDatabase } from './postgres.ts'
 import { proxyPostgres } from './postgres-proxy.ts'
 import { ensureBuilt, type Flags, type market, OperatorApi, temporaryFolder } from './running-service.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 export interface ClusterProcess {
   readonly name: string
+  /** As in the settings: `[feed, api]`. */
+  readonly roles: string
   readonly http: string
   readonly ws: string
   readonly operator: OperatorApi
@@ -24,6 +25,8 @@ interface ClusterOptions {
   readonly processes: Readonly<Record<string, string>>
   readonly markets: readonly ReturnType<typeof market>[]
   readonly flags?: Flags
+  /** Address of a database that has the schema. */
+  readonly store: string
 }
 
 export class Cluster {
@@ -56,7 +59,7 @@ export class Cluster {
     const folder = temporaryFolder()
     const nats = await NatsServer.start()
     const natsProxy = await TcpProxy.listen(nats.port)
-    const postgres = await proxyPostgres(await migratedDatabase())
+    const postgres = await proxyPostgres(options.store)
     const cluster = new Cluster(options, folder, nats, natsProxy, postgres)
     writeFileSync(cluster.#file, JSON.stringify({ markets: options.markets, simulator: { allowed: true } }))
     await Promise.all(Object.keys(options.processes).map((name) => cluster.launch(name)))
@@ -75,11 +78,12 @@ export class Cluster {
 
   /** The running processes whose roles contain this one. */
   withRole(role: string): readonly ClusterProcess[] {
-    return [...this.#processes.values()].filter(({ name }) => this.#options.processes[name]?.includes(role))
+    return [...this.#processes.values()].filter(({ roles }) => roles.includes(role))
   }
 
   /** Starts a process that does not run; resolves when it is ready. */
-  async launch(name: string): Promise<ClusterProcess> {
+  async launch(name: string, roles = this.#options.processes[name]): Promise<ClusterProcess> {
+    if (roles === undefined) throw new Error(`${name} has no roles`)
     const folder = join(this.#folder.path, name)
     mkdirSync(folder, { recursive: true })
     const flags: Flags = {
@@ -87,7 +91,7 @@ export class Cluster {
       data_dir: folder,
       'http.port': 0,
       'operator.port': 0,
-      roles: this.#options.processes[name] as string,
+      roles,
       'bus.url': `nats://127.0.0.1:${this.natsProxy.port}`,
       'store.url': this.#store,
       'stream.drain_seconds': 0,
@@ -96,7 +100,7 @@ export class Cluster {
     const args = Object.entries(flags).flatMap(([key, value]) => [`--${key}`, String(value)])
     const command = startCommand(['serve', ...args], { isBuilt: true })
     const { http, ws, operator } = JSON.parse(await command.line((line) => line.includes('"ready":true')))
-    const process = { name, http, ws, operator: new OperatorApi(operator, folder), command }
+    const process = { name, roles, http, ws, operator: new OperatorApi(operator, folder), command }
     this.#processes.set(name, process)
     return process
   }
