@@ -316,3 +316,18 @@ describe('POST /publish', () => {
     expect(stage.market('BTCUSD').missed).toBe(0)
   })
 })
+
+describe('a listener that is closed, because another process leads', () => {
+  it('closes its publishers with 1012 and ends their lines, refuses others, and admits them again', async () => {
+    const client = await live()
+    stage.ingest.close('another process leads')
+    await client.untilClosed()
+    expect(client.closed?.code).toBe(1012)
+    expect(stage.market('BTCUSD').state).toBe('lost')
+    const refusal = { status: 503, body: expect.stringContaining('another process leads') }
+    await expect(stage.connect('engine')).rejects.toMatchObject(refusal)
+    expect((await post('')).status).toBe(503)
+    stage.ingest.open()
+    await live()
+  })
+})

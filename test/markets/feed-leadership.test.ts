@@ -13,12 +13,15 @@ import { Replica } from '../../src/channel/replica.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
 import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
 import { FeedLeadership } from '../../src/markets/feed-leadership.ts'
+import type { FeedLease, FeedLeaseEvents } from '../../src/markets/feed-lease.ts'
+import type { FeedLeases } from '../../src/markets/feed-leases.ts'
 import { MarketWriters } from '../../src/markets/market-writers.ts'
 import { type Candidate, LeaseWorld, type Path, STEP_MILLISECONDS, settle } from '../support/feed-leases.ts'
 import { FollowedMarket, Published } from '../support/followed-market.ts'
 import { ManualSource } from '../support/manual-source.ts'
 import { Random } from '../support/random.ts'
 import { testMarket } from '../support/stream-simulation.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 
 const SEEDS = process.env.TIDEGATE_LONG === '1' ? 500 : 12
 const FIRST_SEED = process.env.TIDEGATE_LONG === '1' ? Math.floor(Math.random() * 1e9) : 20_261_123
@@ -310,5 +313,70 @@ describe('the leadership of a market over a bus and a store with faults', () => 
     }
     // The faults happened: otherwise nothing was shown.
     for (const [name, count] of Object.entries(totals)) expect(count, name).toBeGreaterThan(SEEDS / 2)
+  })
+})
+
+describe('a process that may lead several feed groups', () => {
+  const markets = ['AAAUSD', 'BBBUSD'].map((symbol, place) => ({
+    ...CONFIGURED,
+    definition: testMarket(symbol, 3),
+    feedGroup: `group-${place + 1}`,
+  }))
+
+  function setUp(groups: readonly string[] = []) {
+    const events = new Map<string, FeedLeaseEvents>()
+    const stopped: string[] = []
+    const calls: string[] = []
+    const leases: FeedLeases = {
+      start(group, given) {
+        events.set(group, given)
+        return { mayPublish: () => true, stop: async () => void stopped.push(group) } as FeedLease
+      },
+    }
+    const leadership = new FeedLeadership({ leases, groups })
+    const writers = new MarketWriters({
+      markets: [],
+      bus: createMemoryBus(),
+      clock: new VirtualClock(),
+      log: createLog('silent'),
+      lead: leadership,
+      metrics: createSequencerMetrics(createMetricsRegistry()),
+      allowsSimulated: () => true,
+      createSource: (_name, list) => new ManualSource(list),
+    })
+    void writers.start(new Map())
+    const bus = {
+      lead: (symbols: readonly string[]) => void calls.push(...symbols.map((symbol) => `lead ${symbol}`)),
+      follow: (symbols: readonly string[]) => void calls.push(...symbols.map((symbol) => `follow ${symbol}`)),
+    }
+    leadership.start({ writers, bus, onChange: (isLost) => void calls.push(isLost ? 'lost' : 'changed') }, markets)
+    calls.length = 0
+    return { leadership, writers, events, stopped, calls }
+  }
+
+  const written = (writers: MarketWriters) => markets.map((market) => writers.writes(market))
+
+  test('writes the markets of those that it leads, each on its own', () => {
+    const { leadership, writers, events, calls } = setUp()
+    events.get('group-2')?.onTaken(7)
+    expect([written(writers), leadership.leaseEpochOf('group-1'), leadership.leaseEpochOf('group-2')]).toEqual([
+      [false, true],
+      0,
+      7,
+    ])
+    events.get('group-1')?.onTaken(3)
+    expect(written(writers)).toEqual([true, true])
+    events.get('group-2')?.onDeposed('store')
+    expect([written(writers), leadership.leadsAny]).toEqual([[true, false], true])
+    expect(calls).toEqual(['lead BBBUSD', 'changed', 'lead AAAUSD', 'changed', 'follow BBBUSD', 'lost'])
+  })
+
+  test('asks for no other group, and gives up one that has no market any more', async () => {
+    const { leadership, writers, events, stopped } = setUp(['group-1'])
+    expect([...events.keys()]).toEqual(['group-1'])
+    events.get('group-1')?.onTaken(1)
+    writers.stopMissing([])
+    leadership.change(markets.slice(1))
+    expect([stopped, written(writers)]).toEqual([['group-1'], [false, false]])
   })
 })
