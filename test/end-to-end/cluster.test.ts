@@ -195,6 +195,7 @@ async function survive({ name, disturb, repair }: Fault): Promise<void> {
   expect(readers.flatMap(({ earlierTimes }) => earlierTimes)).toEqual([])
   const all = cluster.names.map((each) => cluster.process(each))
   expect(await sumOf(all, 'tidegate_self_audit_mismatches_total')).toBe(0)
+  expect(await sumOf(all, 'tidegate_bus_audit_mismatches_total')).toBe(0)
   expect(await sumOf(all, 'tidegate_ledger_imbalance')).toBe(0)
   expect(await sumOf(all, 'tidegate_invariant_violations_total')).toBe(0)
   const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(2)
