@@ -12,10 +12,10 @@ import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
 import { createMetricsRegistry } from '../src/base/metrics.ts'
 import type { Bus } from '../src/channel/bus.ts'
-import { decodeStateRequest, encodeStateRequest } from '../src/channel/bus-codec.ts'
 import { BusExport, type ExportTransport } from '../src/channel/bus-export.ts'
 import { BusImport, createImportMetrics, type ImportTransport } from '../src/channel/bus-import.ts'
 import { createMemoryBus } from '../src/channel/bus-memory.ts'
+import { decodeStateRequest, encodeStateRequest } from '../src/channel/bus-requests.ts'
 import { NatsLink } from '../src/channel/link-nats.ts'
 import { PipeLink } from '../src/channel/link-pipe.ts'
 import { Replica } from '../src/channel/replica.ts'
@@ -98,6 +98,7 @@ async function linkByPipe(): Promise<Ends> {
   const { bus, sequencer, exporter } = createFeed({
     sendMessages: (_market, bytes) => sending.send('messages', bytes),
     sendHeartbeats: (bytes) => sending.send('heartbeats', bytes),
+    sendDigest: (bytes) => sending.send('digest', bytes),
   })
   const sending = new PipeLink(near, (_name, bytes) =>
     exporter.onStateRequest(decodeStateRequest(bytes), (answer) => sending.send('state', answer)),
@@ -109,6 +110,7 @@ async function linkByPipe(): Promise<Ends> {
   const receiving = new PipeLink(far, (name, bytes) => {
     if (name === 'messages') follower.importer.onMessages(bytes)
     else if (name === 'heartbeats') follower.importer.onHeartbeats(bytes)
+    else if (name === 'digest') follower.importer.onDigest(bytes)
     else follower.importer.onState(bytes)
   })
   await begin(sequencer, follower)
@@ -184,6 +186,7 @@ function createFollower(transport: ImportTransport) {
     log,
     random: Math.random,
     transport,
+    replicaOf: () => replica,
     withdrawAfterMilliseconds: undefined,
     metrics: createImportMetrics(createMetricsRegistry()),
   })

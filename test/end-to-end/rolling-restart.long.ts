@@ -11,7 +11,7 @@ import { Cluster } from '../support/cluster.ts'
 import { type RunningCommand, startProgram } from '../support/command-line.ts'
 import { buildEarlierRelease, EARLIER_RELEASE } from '../support/earlier-release.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
-import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { hasPostgres, migratedDatabase, sharedDatabase } from '../support/postgres.ts'
 import { RollingLoad } from '../support/rolling-load.ts'
 import {
   BUILT_PROGRAM,
@@ -144,6 +144,7 @@ describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
       const cluster = await Cluster.start({
         processes: Object.fromEntries(names.map((name) => [name, `[${name.split('-')[0]}]`])),
         markets: [market('BTC', 2, 50)],
+        store: await migratedDatabase(),
         flags: { 'http.public_url': balancer.url, 'http.drain_delay_seconds': 1, 'stream.drain_seconds': 3 },
       })
       closing.push(() => cluster.remove())
