@@ -29,7 +29,10 @@ export async function buildConsole(esbuild, root) {
     loader: { '.svg': 'copy' },
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    alias: { react: 'preact/compat', 'react-dom': 'preact/compat' },
+    // The client's own build has one file per source, and may not exist yet.
+    alias: { '@tidegate/client': join(root, 'packages/client/src/index.ts') },
+    // The client loads it where there is no WebSocket.
+    external: ['ws'],
     legalComments: 'linked',
     tsconfigRaw: {},
     metafile: true,

@@ -155,7 +155,8 @@ async function openCustomer(service: ServiceProcess, operator: ConsoleStage['cal
   const { id: pendingRuleId } = await rule('payout-weekly')
   const clientId: string = client.client_id
   const customer = { id, name, clientId, pendingAccountId: pending.id, pendingRuleId, profileId, call }
-  return { customer, address: active.source.crypto.address as string }
+  // With four eyes there is only a request, and no rule is active.
+  return { customer, address: (active.source?.crypto.address ?? '') as string }
 }
 
 async function openPerson(

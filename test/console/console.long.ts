@@ -160,3 +160,36 @@ it('is within its budgets', async () => {
   const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
   expect(paint).toBeLessThan(FIRST_PAINT_MILLISECONDS_MAX)
 })
+
+describe('with four eyes', () => {
+  let guarded: ConsoleStage
+  beforeAll(async () => {
+    guarded = await openConsoleStage({ 'operator.four_eyes': '[approvals, settlements]' })
+  })
+  afterAll(() => guarded?.stop())
+
+  it('an approval waits for a second person, who confirms it in the console', async () => {
+    const [first, second] = await Promise.all([
+      guarded.person(browser, 'rita', 'reviewer'),
+      guarded.person(browser, 'ralf', 'reviewer'),
+    ])
+    await first.page.goto(`${guarded.url}/review/rules/${guarded.customer.pendingRuleId}`)
+    await first.page.getByRole('button', { name: 'Approve' }).click()
+    await first.page.getByRole('dialog').getByText('Four eyes').waitFor()
+    await first.page.getByRole('button', { name: 'Request: approve' }).click()
+    await first.page.getByText(/A second person has to confirm it/).click()
+    await first.page.getByRole('row', { name: /rita/ }).getByRole('link').first().click()
+    await first.page.getByText('another person has to confirm it').waitFor()
+    expect(await first.page.getByRole('button', { name: 'Confirm' }).count()).toBe(0)
+    await second.page.goto(`${guarded.url}/review/requests?status=PENDING`)
+    await second.page.getByRole('row', { name: /rita/ }).getByRole('link').first().click()
+    await second.page.getByRole('button', { name: 'Confirm' }).click()
+    await second.page.getByRole('dialog').waitFor()
+    expect(await accessibilityFaults(second.page)).toEqual([])
+    await second.page.getByRole('dialog').getByRole('button', { name: 'Confirm' }).click()
+    await second.page.getByText('Confirmed and carried out').waitFor()
+    await second.page.goto(`${guarded.url}/review/rules/${guarded.customer.pendingRuleId}`)
+    await second.page.locator('.facts').getByText('Active').waitFor()
+    expect([...first.faults, ...second.faults]).toEqual([])
+  })
+})

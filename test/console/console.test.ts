@@ -61,6 +61,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await expect.poll(() => best.textContent()).toMatch(/^[\d,]+\.\d\d$/)
     const before = await page.locator('.ladder').textContent()
     await expect.poll(() => page.locator('.ladder').textContent()).not.toBe(before)
+    await expect.poll(() => page.locator('.tape .price').first().textContent()).toMatch(/^[\d,]+\.\d\d$/)
     expect(await accessibilityFaults(page)).toEqual([])
     expect(faults).toEqual([])
     await context.close()

@@ -8,10 +8,12 @@ import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } f
 
 export interface ChangeRequest {
   readonly id: string
-  readonly action: string
   readonly kind: string
-  readonly method: string
-  readonly path: string
+  /** Method and path of the original call, with the names of its parameters. */
+  readonly call: string
+  /** What the call does. */
+  readonly summary: string
+  readonly params: Readonly<Record<string, string>>
   readonly subject: string
   readonly body: unknown
   readonly status: string
@@ -35,12 +37,18 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet<ChangeRequest>(`/change-requests/${id}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
-  const { action, status, requested_by, path, subject, body } = document
-  const isOwn = requested_by === `operator:${session.value?.operator.name}`
-  const page = PAGES[path.split('/')[1] ?? '']
+  const { summary, status, requested_by, call: operation, params, subject, body } = document
+  const path = operation.replace(/:(\w+)/g, (name, parameter: string) => params[parameter] ?? name)
+  const isOwn = requested_by.replace('operator:', '') === session.value?.operator.name
+  const page = PAGES[operation.split('/')[1] ?? '']
   const decide = (verb: 'confirm' | 'decline') =>
     ask({
-      title: verb === 'confirm' ? `Confirm ${action}?` : isOwn ? 'Withdraw this request?' : `Decline ${action}?`,
+      title:
+        verb === 'confirm'
+          ? `Confirm: ${summary.toLowerCase()}?`
+          : isOwn
+            ? 'Withdraw this request?'
+            : `Decline: ${summary.toLowerCase()}?`,
       consequence: (
         <p>
           {verb === 'confirm'
@@ -59,7 +67,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
   return (
     <>
       <PageHead
-        title={action}
+        title={summary}
         back={{ path: '/review/requests', label: 'Four eyes' }}
         lead={`Requested by ${requested_by.replace('operator:', '')}`}
       >
@@ -93,9 +101,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
           />
         </Card>
         <Card title="The change">
-          <p class="mono quiet">
-            {document.method} {path}
-          </p>
+          <p class="mono quiet">{path}</p>
           <Json value={body ?? {}} />
         </Card>
         <p>

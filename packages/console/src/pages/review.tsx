@@ -120,7 +120,8 @@ export function RequestsPage() {
           keyOf={({ id }) => id}
           pathOf={({ id }) => `/review/requests/${id}`}
           columns={[
-            { name: 'Action', show: ({ action }) => action },
+            { name: 'Change', show: ({ summary }) => summary },
+            { name: 'Record', show: ({ subject }) => <Id of={subject} /> },
             { name: 'Status', show: ({ status }) => <Status of={status} /> },
             { name: 'Requested by', show: ({ requested_by }) => requested_by.replace('operator:', '') },
             { name: 'Requested', show: ({ created_at }) => <Time at={created_at} /> },
