@@ -153,6 +153,13 @@ describe('after a close with', () => {
     expect(await executions).toMatchObject({ code: name })
   })
 
+  it('4003 it stops, also when the close arrives together with the handshake', async () => {
+    const { platform, failure } = await start()
+    platform.socketNow.open()
+    platform.socketNow.end(4003, 'access revoked')
+    expect(await failure).toMatchObject({ code: 'ACCESS_REVOKED' })
+  })
+
   it('any code, delays grow while no data comes, are random, and are short again afterwards', async () => {
     const started = await served()
     const { platform } = started

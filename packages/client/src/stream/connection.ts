@@ -144,14 +144,13 @@ export class Connection {
       const { message: reason, retryAfterSeconds: seconds, isUnreachable } = error
       return { reason, retryAfterSeconds: seconds, isUnreachable }
     }
-    const isOpen = await this.#handshake(socket, signal)
+    const ending = await this.#connect(socket, signal)
     signal.throwIfAborted()
-    if (!isOpen) {
+    if (ending === undefined) {
       // A new token for the next attempt, whatever the reason was: not every runtime reports it.
       if (token !== undefined) tokens?.discard(token)
       return this.#refusal(token, signal)
     }
-    const ending = await this.#session(socket, signal)
     if (ending.code === TOKEN_ENDED && token !== undefined) tokens?.discard(token)
     if (ending.code === ACCESS_REVOKED) {
       throw new TidegateError('ACCESS_REVOKED', `${url}: ${ending.reason}. Ask the operator of the service`)
@@ -165,21 +164,27 @@ export class Connection {
     return ending
   }
 
-  /** Whether the socket has opened. */
-  #handshake(socket: Socket, signal: AbortSignal): Promise<boolean> {
+  /** Resolves to the end of the connection; to undefined when it does not open. */
+  #connect(socket: Socket, signal: AbortSignal): Promise<Ending | undefined> {
     return new Promise((resolve) => {
-      const finish = (isOpen: boolean): void => {
+      const settle = (): void => {
         cancel()
         signal.removeEventListener('abort', giveUp)
-        if (!isOpen) abandon(socket)
-        resolve(isOpen)
       }
-      const giveUp = (): void => finish(false)
+      const giveUp = (): void => {
+        settle()
+        abandon(socket)
+        resolve(undefined)
+      }
       const cancel = this.#options.platform.after(HANDSHAKE_MILLISECONDS_MAX, giveUp)
       signal.addEventListener('abort', giveUp)
-      socket.onopen = () => finish(true)
       socket.onerror = giveUp
       socket.onclose = giveUp
+      // In the same tick, because a close may have arrived together with the handshake.
+      socket.onopen = () => {
+        settle()
+        resolve(this.#session(socket, signal))
+      }
     })
   }
 
