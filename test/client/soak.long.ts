@@ -10,7 +10,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { readmeProgram } from '../support/client-program.ts'
 import { startCommand, startProgram } from '../support/command-line.ts'
 import { market, OperatorApi, STREAM_SCOPE, temporaryFolder, tokenOf } from '../support/running-service.ts'
@@ -146,6 +146,7 @@ class Reference {
 
 it(`keeps right books for ${minutes} minutes, without a leak`, async () => {
   const service = new DisturbedService({ 'http.port': await freePort(), 'operator.port': await freePort() })
+  onTestFinished(() => service.stop('SIGKILL'))
   await service.start()
   const created = await service.operator.createClient()
   const credentials = {
@@ -168,6 +169,7 @@ it(`keeps right books for ${minutes} minutes, without a leak`, async () => {
   const program = ['--expose-gc', '--import', import.meta.resolve('tsx'), join(import.meta.dirname, 'soak-program.ts')]
   const env = { PATH: process.env.PATH, TIDEGATE_CREDENTIALS: credentialsPath }
   const client = startProgram(process.execPath, program, { cwd: folder.path, env })
+  onTestFinished(() => void client.child.kill('SIGKILL'))
   const deadline = performance.now() + minutes * 60_000
   const torture = tortureUntil(deadline)
   let disturbances = 0
