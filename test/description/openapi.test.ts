@@ -95,6 +95,13 @@ describe('the OpenAPI document', () => {
     const listed = new Set(Object.keys(committed.components.responses).flatMap((name) => name.split('.').slice(1)))
     expect(Object.keys(PROBLEMS).filter((code) => !listed.has(code))).toEqual([
       'bad_handshake',
+      'login_failed',
+      'setup_link_invalid',
+      'session_ended',
+      'insufficient_role',
+      'login_unavailable',
+      'own_request',
+      'csrf_failed',
       'not_allowed',
       'foreign_origin',
       'method_not_allowed',

@@ -109,7 +109,7 @@ export function browserSuite(targets: () => ExampleTargets): void {
           await page.locator('#trades td', { hasText: /\d/ }).first().waitFor()
           const { levels } = await readBook(page)
           const prices = levels.map(([price = '']) => BigInt(price.replace('.', '')))
-          expect(prices.length).toBe(28)
+          expect(prices.length).toBe(32)
           expect(prices).toEqual(prices.toSorted((left, right) => (left < right ? 1 : -1)))
           await page.selectOption('#market', DEEP_MARKET)
           await untilStatus(page, new RegExp(`^${DEEP_MARKET}, live$`))
