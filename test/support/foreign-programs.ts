@@ -20,9 +20,7 @@ export interface ForeignProgram {
 }
 
 /** A Python with the modules that the examples import. */
-export const PYTHON = firstThat(['python3', '/usr/bin/python3'], (file) =>
-  runs(file, ['-c', `import ${PYTHON_MODULES}`]),
-)
+export const PYTHON = pythonWith(PYTHON_MODULES)
 
 export const CURL = firstThat(['curl'], (file) => runs(file, ['--version']))
 
@@ -32,6 +30,11 @@ export const CHROMIUM = firstThat(
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
   existsSync,
 )
+
+/** A Python with these modules, separated by commas. */
+export function pythonWith(modules: string): ForeignProgram {
+  return firstThat(['python3', '/usr/bin/python3'], (file) => runs(file, ['-c', `import ${modules}`]))
+}
 
 /** For titles of tests: names what is missing. */
 export function titleWith(title: string, program: ForeignProgram, needs: string): string {

@@ -1,0 +1,28 @@
+"""The client of the stream of a Tidegate service. Everything is imported from here."""
+
+from .book import Book, BookChange, BookStatus
+from .credentials import Credentials
+from .errors import ErrorCode, TidegateError
+from .executions import Executions
+from .levels import Level
+from .messages import Execution, ExecutionGap, InstrumentState
+from .stream_client import Connected, Disconnected, Resync, StreamClient, StreamEvent
+
+__all__ = [
+    "Book",
+    "BookChange",
+    "BookStatus",
+    "Connected",
+    "Credentials",
+    "Disconnected",
+    "ErrorCode",
+    "Execution",
+    "ExecutionGap",
+    "Executions",
+    "InstrumentState",
+    "Level",
+    "Resync",
+    "StreamClient",
+    "StreamEvent",
+    "TidegateError",
+]

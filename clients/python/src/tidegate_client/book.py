@@ -1,0 +1,273 @@
+"""A live order book, and the loops over its changes.
+
+The book applies every message of its subscription, checks each one, and begins again from a new SNAPSHOT as soon as one is
+wrong; over a lost connection it is resumed from the last message. Its status is never better than it is.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+from weakref import WeakSet
+
+from .book_content import GONE, BookContent
+from .errors import Fault, TidegateError
+from .levels import SIDES, Level, LevelText, SideName
+from .messages import BookMessage, BookStatement, ExecutionMessage, InstrumentState
+
+# LIVE: equal to the book of the service. STALE: the service has no live source for the market now. RESYNCING: the connection
+# is lost, or the book is being repaired: what it shows is old, or nothing. CLOSED: it will not change again. Only a LIVE book
+# is a market to trade on.
+BookStatus = Literal["LIVE", "STALE", "RESYNCING", "CLOSED"]
+
+# Changed levels beyond the size of the book, from which on the whole book is the shorter change.
+SPARE_LEVELS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class BookChange:
+    """What changed since the loop looked last. A slow loop gets one change for all that it missed."""
+
+    type: Literal["SNAPSHOT", "UPDATE"]
+    """SNAPSHOT: `bids` and `asks` are the whole book. UPDATE: the levels that differ; the amount 0 removes one."""
+    status: BookStatus
+    time: str
+    """Of the last message that is included: RFC 3339 with milliseconds."""
+    bids: list[Level]
+    """The highest first."""
+    asks: list[Level]
+    """The lowest first."""
+
+
+class Book:
+    """A book, kept current by its client. Loop over it for its changes; several loops may read the same book."""
+
+    channel: Literal["market_data"] = "market_data"
+
+    def __init__(self, market: str, depth: int | None, interval_ms: int | None, on_close: Callable[["Book"], None]) -> None:
+        self.market = market
+        self._depth = depth
+        self._interval_ms = interval_ms
+        self._on_close = on_close
+        self._content = BookContent()
+        self._status: BookStatus = "RESYNCING"
+        self._instrument_state: InstrumentState | None = None
+        # Why it was given up.
+        self._error: TidegateError | None = None
+        # Of loops that were left, nothing is kept.
+        self._readers: WeakSet[ChangeReader] = WeakSet()
+        # Of the last message of `tidegate.v1`, if the content may be resumed from there.
+        self._cursor: str | None = None
+        # Nothing was received since the acknowledgement.
+        self._is_first = True
+        # Done with the first SNAPSHOT.
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def status(self) -> BookStatus:
+        return self._status
+
+    @property
+    def time(self) -> str:
+        """Of the last message: RFC 3339 with milliseconds."""
+        return self._content.time
+
+    @property
+    def best_bid(self) -> Level | None:
+        best = self._content.bids.best
+        return None if best is None else best.level()
+
+    @property
+    def best_ask(self) -> Level | None:
+        best = self._content.asks.best
+        return None if best is None else best.level()
+
+    @property
+    def price_decimals(self) -> int | None:
+        """Decimals of all prices; None before the first level."""
+        return self._content.price_decimals
+
+    @property
+    def amount_decimals(self) -> int | None:
+        """Decimals of all amounts; None before the first level."""
+        return self._content.amount_decimals
+
+    @property
+    def instrument_state(self) -> InstrumentState | None:
+        """Whether the instrument trades at its venue; None where the service does not know or say."""
+        return self._instrument_state
+
+    def bids(self, count: int | None = None) -> list[Level]:
+        """The best bids, the highest first; without a count all of them."""
+        return self._top("bids", count)
+
+    def asks(self, count: int | None = None) -> list[Level]:
+        """The best asks, the lowest first; without a count all of them."""
+        return self._top("asks", count)
+
+    def close(self) -> None:
+        """Ends the subscription, and with it the loops."""
+        self._on_close(self)
+
+    def __aiter__(self) -> "ChangeReader":
+        reader = ChangeReader(self)
+        self._readers.add(reader)
+        return reader
+
+    def params(self, is_extended: bool) -> dict[str, Any]:
+        if not is_extended:
+            return {"market": self.market}
+        params = {"depth": self._depth, "interval_ms": self._interval_ms, "resume": self._cursor}
+        return {"market": self.market, **{name: value for name, value in params.items() if value is not None}}
+
+    def acknowledge(self, resumed: bool | None) -> None:
+        self._is_first = True
+
+    def receive(self, message: BookMessage | ExecutionMessage) -> None:
+        if not isinstance(message, BookMessage):
+            return
+        if message.is_snapshot:
+            self._replace(message)
+        else:
+            self._update(message)
+        self._cursor = None if message.position is None else message.position.cursor
+        self._is_first = False
+        # No source sends an empty book; a service without a source withdraws it.
+        self._become("LIVE" if len(self._content) > 0 else "STALE")
+        if message.is_snapshot and not self.ready.done():
+            self.ready.set_result(None)
+
+    def confirm(self, statement: BookStatement) -> None:
+        if statement.cursor != self._cursor:
+            raise Fault("a message is missing: the service has sent a later one")
+        if statement.digest is not None and statement.digest != (own := self._content.digest()):
+            raise Fault(f"the digest of the book is {own}, and {statement.digest} at the service")
+        self._instrument_state = statement.instrument_state
+        self._become("LIVE" if statement.is_live else "STALE")
+
+    def suspend(self, reason: str) -> None:
+        self._become("RESYNCING")
+
+    def reset(self, reason: str) -> None:
+        self._content = BookContent()
+        self._cursor = None
+        for reader in self._readers:
+            reader.note_whole()
+        self.suspend(reason)
+
+    def end(self, error: TidegateError | None) -> None:
+        self._error = error
+        self._become("CLOSED")
+        if not self.ready.done():
+            self.ready.set_exception(error or TidegateError("CLOSED", f"the book of {self.market} was closed"))
+
+    def _top(self, side: SideName, count: int | None) -> list[Level]:
+        # The base protocol has no depths: the whole book is received there, and its best levels are shown.
+        return [text.level() for text in self._content.side(side).top(self._depth if count is None else count)]
+
+    def _replace(self, message: BookMessage) -> None:
+        content = BookContent()
+        # Of two connections, the second may be to a node that is a little behind the first.
+        if not self._is_first:
+            content.time = self._content.time
+        content.replace(message)
+        self._content = content
+        for reader in self._readers:
+            reader.note_whole()
+
+    def _update(self, message: BookMessage) -> None:
+        if self._is_first and self._cursor is None:
+            raise Fault("an UPDATE arrived before the SNAPSHOT")
+        if (None if message.position is None else message.position.prev) != self._cursor:
+            raise Fault("a message is missing: an UPDATE follows one that was not received")
+        readers = list(self._readers)
+
+        def note(side: SideName, rank: int, price: str, before: str | None) -> None:
+            for reader in readers:
+                reader.note(side, rank, price, before)
+
+        self._content.update(message, note)
+
+    def _become(self, status: BookStatus) -> None:
+        if self._status != "CLOSED":
+            self._status = status
+        for reader in self._readers:
+            reader.wake()
+
+    def _size(self) -> int:
+        return len(self._content)
+
+
+class ChangeReader:
+    """One loop over the changes of a book.
+
+    It keeps what the loop has not seen yet: not the changes themselves, but the amount that each changed level had when the
+    loop last looked. So a slow loop gets one exact change for all that it missed, and what is kept is never more than a book.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        # The next change is the whole book.
+        self._is_whole = True
+        self._before: dict[SideName, dict[int, LevelText]] = {"bids": {}, "asks": {}}
+        self._status: BookStatus | None = None
+        self._news = asyncio.Event()
+
+    def __aiter__(self) -> "ChangeReader":
+        return self
+
+    async def __anext__(self) -> BookChange:
+        while True:
+            if self._book._status == "CLOSED":
+                if self._book._error is not None:
+                    raise self._book._error
+                raise StopAsyncIteration
+            change = self._take()
+            if change is not None:
+                return change
+            self._news.clear()
+            await self._news.wait()
+
+    def note(self, side: SideName, rank: int, price: str, amount_before: str | None) -> None:
+        if self._is_whole:
+            return
+        self._before[side].setdefault(rank, LevelText(price, amount_before or GONE))
+        if len(self._before["bids"]) + len(self._before["asks"]) > self._book._size() + SPARE_LEVELS:
+            self.note_whole()
+
+    def note_whole(self) -> None:
+        """The book was replaced."""
+        self._is_whole = True
+        self._forget()
+
+    def wake(self) -> None:
+        """There may be something to read."""
+        self._news.set()
+
+    def _forget(self) -> None:
+        for before in self._before.values():
+            before.clear()
+
+    def _take(self) -> BookChange | None:
+        book, is_whole = self._book, self._is_whole
+        content, status = book._content, book._status
+        if is_whole:
+            bids, asks = ([text.level() for text in content.side(side).top(None)] for side in SIDES)
+        else:
+            bids, asks = (self._difference(side) for side in SIDES)
+        is_new = is_whole or bids != [] or asks != [] or status != self._status
+        self._is_whole = False
+        self._forget()
+        self._status = status
+        if not is_new:
+            return None
+        return BookChange("SNAPSHOT" if is_whole else "UPDATE", status, content.time, bids, asks)
+
+    def _difference(self, name: SideName) -> list[Level]:
+        side, levels = self._book._content.side(name), []
+        for rank, (price, before) in sorted(self._before[name].items(), reverse=True):
+            now = side.amount_at(rank) or GONE
+            if now != before:
+                levels.append(Level(Decimal(price), Decimal(now)))
+        return levels

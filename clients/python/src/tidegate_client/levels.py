@@ -1,0 +1,98 @@
+"""One level of a book, and one side of a book as a sorted list of levels. Numbers are exact."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Literal, NamedTuple
+
+from .digest import level_hash
+
+SideName = Literal["bids", "asks"]
+SIDES: tuple[SideName, SideName] = ("bids", "asks")
+
+
+class Level(NamedTuple):
+    """A price with the amount that is bid or asked at it, with all decimals of the market.
+
+    In a change, the amount 0 means that the level is gone.
+    """
+
+    price: Decimal
+    amount: Decimal
+
+
+class LevelText(NamedTuple):
+    """A level exactly as in a message."""
+
+    price: str
+    amount: str
+
+    def level(self) -> Level:
+        return Level(Decimal(self.price), Decimal(self.amount))
+
+
+def decimals_of(text: str) -> int:
+    """Number of digits after the point."""
+    point = text.find(".")
+    return 0 if point == -1 else len(text) - point - 1
+
+
+class Side:
+    """The levels of one side.
+
+    Each has a rank: its price in units of the last decimal, negative for asks, so that on both sides the best level has the
+    highest rank. The best is the last of the list, because most changes are near it: an insertion there moves little.
+    """
+
+    def __init__(self, name: SideName) -> None:
+        self.name: SideName = name
+        self._ranks: list[int] = []
+        self._levels: dict[int, LevelText] = {}
+        # Of the levels that were hashed since they changed.
+        self._hashes: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def rank(self, price: str) -> int:
+        units = int(price.replace(".", "", 1))
+        return units if self.name == "bids" else -units
+
+    @property
+    def best(self) -> LevelText | None:
+        return self._levels[self._ranks[-1]] if self._ranks else None
+
+    def top(self, count: int | None) -> list[LevelText]:
+        """The best levels, the best first; all of them when the count is None."""
+        first = 0 if count is None else max(0, len(self._ranks) - max(0, count))
+        return [self._levels[rank] for rank in reversed(self._ranks[first:])]
+
+    def amount_at(self, rank: int) -> str | None:
+        level = self._levels.get(rank)
+        return None if level is None else level.amount
+
+    def replace(self, levels: Iterable[LevelText]) -> None:
+        """Replaces all levels by these, the best first."""
+        self._levels = {self.rank(level.price): level for level in levels}
+        self._ranks = sorted(self._levels)
+        self._hashes = {}
+
+    def set(self, rank: int, level: LevelText) -> None:
+        if rank not in self._levels:
+            self._ranks.insert(bisect_left(self._ranks, rank), rank)
+        self._levels[rank] = level
+        self._hashes.pop(rank, None)
+
+    def remove(self, rank: int) -> None:
+        del self._levels[rank]
+        del self._ranks[bisect_left(self._ranks, rank)]
+        self._hashes.pop(rank, None)
+
+    def hash_total(self) -> int:
+        """The sum of the hashes of all levels. A level is hashed once, however many heartbeats it lives through."""
+        side, hashes = self.name[:-1], self._hashes
+        if len(hashes) < len(self._levels):
+            for rank, level in self._levels.items():
+                if rank not in hashes:
+                    hashes[rank] = level_hash(side, level.price, level.amount)
+        return sum(hashes.values())

@@ -1,0 +1,331 @@
+"""A client of the stream: one connection, and the subscriptions that it carries.
+
+It requests what is subscribed whenever the connection opens, passes each message on to its subscription, and begins a
+subscription again when a message is wrong or the service has ended it.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+from .book import Book
+from .connection import Connection, ConnectionEvents
+from .credentials import Credentials, TokenSource
+from .errors import Fault, TidegateError
+from .executions import Executions
+from .messages import BookMessage, BookStatement, ExecutionMessage, Heartbeat, Reply, ReplyEntry, RequestError, parse_message
+
+# The right to stream, which tokens of the stream have.
+STREAM_SCOPE = "exchange:read_aggregated_marketdata_stream"
+# Wait before a subscription that was just begun again is begun once more.
+REPAIR_SECONDS = 1.0
+REPAIR_SECONDS_MAX = 30.0
+# After this time without a fault, the next one is repaired at once.
+TRUST_SECONDS = 60.0
+# Subscriptions in one request: far less than the 64 KiB that the service accepts in a message.
+ENTRIES_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The connection ended, or could not be opened; it will be opened again after the delay."""
+
+    code: int | None
+    """The close code, if there was a connection."""
+    reason: str
+    retry_in_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Resync:
+    """A subscription is begun again on the same connection."""
+
+    market: str
+    reason: str
+
+
+# What happens to the connection. The client reacts by itself: this is for logs and displays.
+StreamEvent = Connected | Disconnected | Resync
+
+Subscription = Book | Executions
+Key = tuple[str, str | None]
+
+
+@dataclass(slots=True)
+class Row:
+    subscription: Subscription
+    # `idle`: not requested on this connection. `waiting`: will be requested when `timer` ends. `requested`: what arrives until
+    # the acknowledgement belongs to an earlier subscription.
+    stage: Literal["idle", "waiting", "requested", "active"] = "idle"
+    # Times that it was begun again in short succession, the last time when.
+    repairs: int = 0
+    repaired_at: float = 0.0
+    timer: asyncio.TimerHandle | None = None
+
+    def cancel_repair(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
+
+class StreamClient:
+    """Use it as an asynchronous context manager, in one event loop."""
+
+    def __init__(self, credentials: Credentials, on_event: Callable[[StreamEvent], None] | None = None) -> None:
+        self._url = f"{credentials.ws_url.rstrip('/')}/"
+        self._on_event = on_event
+        self._rows: dict[Key, Row] = {}
+        self._is_open = False
+        self._has_heartbeat = False
+        self._last_heartbeat: float | None = None
+        # Our requests to unsubscribe that the service has not answered; an answer beyond them is a notice of its own.
+        self._unsubscribing: dict[Key, int] = {}
+        # Everything that a program subscribes together is requested together.
+        self._is_flushing = False
+        events = ConnectionEvents(self._opened, self._receive, self._lost, self._failed)
+        self._connection = Connection(self._url, TokenSource(credentials, STREAM_SCOPE), events)
+
+    async def __aenter__(self) -> "StreamClient":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def book(self, market: str, *, depth: int | None = None, interval_ms: int | None = None) -> Book:
+        """The live book of a market; returns when it is complete.
+
+        depth: best levels per side (1, 5, 10, 25, 50, 100, 500 or 1000), otherwise all that the service publishes.
+        interval_ms: at most one update per 50, 100, 250, 500 or 1000 milliseconds, otherwise every update.
+        Waits as long as the service cannot be reached after it once was, or has no source for the market: cancel it, or use
+        `asyncio.timeout`. Raises TidegateError when the service refuses.
+        """
+        for name, value in (("depth", depth), ("interval_ms", interval_ms)):
+            if value is not None and value < 1:
+                raise TidegateError("INVALID_ARGUMENT", f"the {name} is {value}: it must be 1 or more")
+        book = Book(market, depth, interval_ms, self._remove)
+        await self._add(book)
+        return book
+
+    async def executions(self, market: str) -> Executions:
+        """The executions of a market from now on; returns when the service has accepted the subscription.
+
+        Raises TidegateError when the service refuses.
+        """
+        executions = Executions(market, self._remove)
+        await self._add(executions)
+        return executions
+
+    async def close(self) -> None:
+        """Ends all subscriptions and the connection."""
+        self._end_all(None)
+        await self._connection.closed()
+
+    async def _add(self, subscription: Subscription) -> None:
+        key = _key_of(subscription)
+        if key in self._rows:
+            what = f"{subscription.channel} of {subscription.market} is subscribed already"
+            raise TidegateError("INVALID_ARGUMENT", f"{what}: share it, or use another StreamClient")
+        self._rows[key] = Row(subscription)
+        self._connection.open()
+        self._request()
+        try:
+            await subscription.ready
+        except asyncio.CancelledError:
+            self._remove(subscription)
+            raise
+
+    def _remove(self, subscription: Subscription) -> None:
+        row = self._rows.get(_key_of(subscription))
+        if row is None or row.subscription is not subscription:
+            return
+        if row.stage in ("requested", "active"):
+            self._unsubscribe(subscription)
+        self._end(row, None)
+        if len(self._rows) == 0:
+            self._close()
+
+    def _end(self, row: Row, error: TidegateError | None) -> None:
+        del self._rows[_key_of(row.subscription)]
+        row.cancel_repair()
+        row.subscription.end(error)
+
+    def _end_all(self, error: TidegateError | None) -> None:
+        for row in list(self._rows.values()):
+            self._end(row, error)
+        self._close()
+
+    def _close(self) -> None:
+        self._forget_connection()
+        self._connection.close()
+
+    def _opened(self) -> None:
+        self._is_open = True
+        self._report(Connected(self._url))
+        self._request()
+
+    def _lost(self, code: int | None, reason: str, retry_in_seconds: float) -> None:
+        self._forget_connection()
+        for row in self._rows.values():
+            row.subscription.suspend(reason)
+        self._report(Disconnected(code, reason, retry_in_seconds))
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, TidegateError):
+            self._end_all(error)
+            return
+        self._end_all(TidegateError("PROTOCOL_ERROR", f"the client failed: {error!r}. Report this fault"))
+        raise error
+
+    def _forget_connection(self) -> None:
+        self._is_open = False
+        self._has_heartbeat = False
+        self._last_heartbeat = None
+        self._unsubscribing.clear()
+        for row in self._rows.values():
+            row.cancel_repair()
+            row.stage = "idle"
+
+    def _report(self, event: StreamEvent) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _request(self) -> None:
+        """Requests, in the next iteration of the event loop, everything that is not requested on the open connection."""
+        if not self._is_flushing and self._is_open:
+            self._is_flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._is_flushing = False
+        rows = [row for row in self._rows.values() if row.stage == "idle"]
+        if not self._is_open or len(rows) == 0:
+            return
+        is_extended = self._connection.is_extended
+        channels: list[dict[str, Any]] = []
+        for row in rows:
+            row.stage = "requested"
+            channels.append({"type": row.subscription.channel, "params": row.subscription.params(is_extended)})
+        if not self._has_heartbeat:
+            channels.append({"type": "heartbeat"})
+        self._has_heartbeat = True
+        for first in range(0, len(channels), ENTRIES_MAX):
+            self._connection.send({"type": "subscribe", "channels": channels[first : first + ENTRIES_MAX]})
+
+    def _receive(self, data: object) -> None:
+        # What still arrives on a connection that was closed is of no use.
+        if not self._is_open:
+            return
+        try:
+            self._dispatch(data)
+        except Fault as fault:
+            self._connection.restart(str(fault))
+
+    def _dispatch(self, data: object) -> None:
+        message = parse_message(data)
+        if isinstance(message, (BookMessage, ExecutionMessage)):
+            channel = "market_data" if isinstance(message, BookMessage) else "execution_data"
+            row = self._active(channel, message.market)
+            if row is not None:
+                self._deliver(row, message)
+        elif isinstance(message, Heartbeat):
+            self._note_heartbeat(message.seconds)
+            for statement in message.books:
+                row = self._active("market_data", statement.market)
+                if row is not None:
+                    self._deliver(row, statement)
+        elif isinstance(message, Reply):
+            for entry in message.entries:
+                self._receive_reply(message.is_subscribe, entry)
+        elif isinstance(message, RequestError):
+            if message.error == "INTERNAL_SERVER_ERROR":
+                raise Fault(message.text)
+            what = f"a request was rejected: {message.error}, {message.text}"
+            self._end_all(TidegateError("PROTOCOL_ERROR", what))
+
+    def _active(self, channel: str, market: str) -> Row | None:
+        row = self._rows.get((channel, market))
+        return row if row is not None and row.stage == "active" else None
+
+    def _deliver(self, row: Row, message: BookMessage | ExecutionMessage | BookStatement) -> None:
+        """Passes a message on; when it is wrong, unsubscribes and subscribes again, from a new SNAPSHOT."""
+        try:
+            if isinstance(message, BookStatement):
+                row.subscription.confirm(message)
+            else:
+                row.subscription.receive(message)
+        except Fault as fault:
+            self._unsubscribe(row.subscription)
+            self._begin(row, str(fault))
+        else:
+            self._connection.confirm()
+
+    def _note_heartbeat(self, seconds: float) -> None:
+        if self._last_heartbeat is not None:
+            self._connection.note_heartbeats(seconds - self._last_heartbeat)
+        self._last_heartbeat = seconds
+
+    def _receive_reply(self, is_subscribe: bool, entry: ReplyEntry) -> None:
+        key = (entry.channel, entry.market)
+        row = self._rows.get(key)
+        unsubscribing = self._unsubscribing.get(key, 0)
+        if is_subscribe:
+            # Replies come in the order of the requests: before that to our last unsubscribe, they are to an earlier
+            # subscribe. A second acknowledgement of the same request says nothing new.
+            if row is not None and row.stage == "requested" and unsubscribing == 0:
+                self._receive_acknowledgement(row, entry)
+        elif unsubscribing > 0:
+            self._unsubscribing[key] = unsubscribing - 1
+        elif row is not None and entry.is_success:
+            # The market was removed or changed. If it was removed, the new subscription is refused.
+            self._begin(row, entry.text)
+
+    def _receive_acknowledgement(self, row: Row, entry: ReplyEntry) -> None:
+        if entry.is_success:
+            row.stage = "active"
+            row.subscription.acknowledge(entry.resumed)
+        elif entry.error == "INTERNAL_SERVER_ERROR":
+            self._connection.restart(entry.text)
+        else:
+            what = f"{row.subscription.market}: {entry.text} ({entry.error})"
+            self._end(row, TidegateError("SUBSCRIPTION_REFUSED", what))
+            if len(self._rows) == 0:
+                self._close()
+
+    def _unsubscribe(self, subscription: Subscription) -> None:
+        key = _key_of(subscription)
+        self._unsubscribing[key] = self._unsubscribing.get(key, 0) + 1
+        channel = {"type": subscription.channel, "params": {"market": subscription.market}}
+        self._connection.send({"type": "unsubscribe", "channels": [channel]})
+
+    def _begin(self, row: Row, reason: str) -> None:
+        """Subscribes again what is not subscribed any more: at once the first time, and later each time after."""
+        loop = asyncio.get_running_loop()
+        row.cancel_repair()
+        row.stage = "waiting"
+        row.subscription.reset(reason)
+        if loop.time() - row.repaired_at > TRUST_SECONDS:
+            row.repairs = 0
+        delay = 0.0 if row.repairs == 0 else min(REPAIR_SECONDS_MAX, REPAIR_SECONDS * 2 ** min(row.repairs, 10))
+        row.repairs += 1
+        row.repaired_at = loop.time()
+        row.timer = loop.call_later(delay * (0.5 + random.random()), self._begin_again, row)
+        self._report(Resync(row.subscription.market, reason))
+
+    def _begin_again(self, row: Row) -> None:
+        row.timer = None
+        row.stage = "idle"
+        self._request()
+
+
+def _key_of(subscription: Subscription) -> Key:
+    return subscription.channel, subscription.market

@@ -1,0 +1,194 @@
+"""What a client computes from messages, without a connection: `python3 -m unittest discover clients/python/tests`."""
+
+import json
+import unittest
+from decimal import Decimal
+from typing import Any
+
+from tidegate_client import Book, BookChange, Credentials, ExecutionGap, Executions, Level, TidegateError
+from tidegate_client.book_content import BookContent
+from tidegate_client.digest import digest_text, level_hash
+from tidegate_client.errors import Fault
+from tidegate_client.messages import BookMessage, BookStatement, ExecutionMessage, parse_message
+
+Pairs = list[tuple[str, str]]
+
+
+def book_message(
+    number: int, kind: str = "UPDATE", bids: Pairs | None = None, asks: Pairs | None = None, prev: int | None = None
+) -> BookMessage:
+    """The message with the cursor `c<number>`, after the one with the number `prev`."""
+
+    def levels(pairs: Pairs | None) -> list[dict[str, str]]:
+        return [{"price": price, "amount": amount} for price, amount in pairs or []]
+
+    payload: dict[str, Any] = {"market": "BTCUSD", "type": kind, "time": f"2026-11-23T10:00:{number:02}.000Z"}
+    payload |= {"bids": levels(bids), "asks": levels(asks)}
+    stream = {"cursor": f"c{number}", "covers": 1} | ({} if prev is None else {"prev": f"c{prev}"})
+    message = parse_message(json.dumps({"channel": "market_data", "payload": payload, "stream": stream}))
+    assert isinstance(message, BookMessage)
+    return message
+
+
+def execution_message(number: int, prev: int | None = None) -> ExecutionMessage:
+    payload = {"market": "BTCUSD", "price": f"{number}.10", "amount": "1.0", "executed_at": "2026-11-23T10:00:00.000Z"}
+    stream = {"cursor": f"c{number}"} | ({} if prev is None else {"prev": f"c{prev}"})
+    message = parse_message(json.dumps({"channel": "execution_data", "payload": payload, "stream": stream}))
+    assert isinstance(message, ExecutionMessage)
+    return message
+
+
+SNAPSHOT: tuple[Pairs, Pairs] = ([("100.00", "1.5000"), ("99.99", "0.0001")], [("100.01", "12345678.9012"), ("200.00", "1.0000")])
+
+
+def snapshot(number: int = 1) -> BookMessage:
+    return book_message(number, "SNAPSHOT", *SNAPSHOT)
+
+
+class DigestTest(unittest.TestCase):
+    def test_vectors_of_the_documentation(self) -> None:
+        self.assertEqual(digest_text(level_hash("bid", "61234.50", "0.12340000")), "6a38008e41993c7a")
+        self.assertEqual(digest_text(level_hash("ask", "100.01", "12345678.9012")), "085774a6802e8a52")
+        content = BookContent()
+        self.assertEqual(content.digest(), "0000000000000000")
+        content.replace(snapshot())
+        self.assertEqual(content.digest(), "d40b92e8fa3df3b5")
+
+    def test_follows_changes(self) -> None:
+        content = BookContent()
+        content.replace(snapshot())
+        content.digest()
+        removed = [("99.99", "0")], [("200.00", "0")]
+        content.update(book_message(2, "UPDATE", *removed), lambda *_: None)
+        self.assertEqual(content.digest(), "7a6182355f8de12d")
+
+
+class BookContentTest(unittest.TestCase):
+    def assert_fault(self, message: BookMessage, reason: str) -> None:
+        content = BookContent()
+        content.replace(snapshot())
+        with self.assertRaisesRegex(Fault, reason):
+            content.update(message, lambda *_: None)
+
+    def test_rules(self) -> None:
+        self.assert_fault(book_message(1), "arrived after")
+        self.assert_fault(book_message(2, bids=[("98.00", "0")]), "not in the book")
+        self.assert_fault(book_message(2, bids=[("100.01", "1.0000")]), "crossed")
+        self.assert_fault(book_message(2, bids=[("98.00", "1.0000"), ("99.00", "1.0000")]), "not sorted")
+        self.assert_fault(book_message(2, bids=[("98.0", "1.0000")]), "other decimals")
+        self.assert_fault(book_message(2, bids=[("98.00", "1.0")]), "other decimals")
+
+    def test_malformed_messages(self) -> None:
+        for text in ("", "[]", "[" * 100_000, '{"channel":"market_data"}', '{"channel":"heartbeat","payload":{"timestamp":"x"}}'):
+            with self.assertRaises(Fault):
+                parse_message(text)
+        for number in ("1e5", "-1", "٣", "1" * 41, "NaN", ".5"):
+            with self.assertRaises(Fault):
+                book_message(1, "SNAPSHOT", [(number, "1")])
+        with self.assertRaises(Fault):
+            parse_message(b"{}")
+
+
+def new_book(depth: int | None = None) -> Book:
+    return Book("BTCUSD", depth, None, lambda book: book.end(None))
+
+
+class BookTest(unittest.IsolatedAsyncioTestCase):
+    async def test_levels_are_exact_and_the_best_come_first(self) -> None:
+        book = new_book()
+        book.acknowledge(None)
+        book.receive(book_message(1, "SNAPSHOT", [("100.00", "0.00000001")], [("1000.10", "2.00000000")]))
+        book.receive(book_message(2, bids=[("999.00", "1.10000000")], prev=1))
+        self.assertEqual(book.status, "LIVE")
+        self.assertEqual(book.best_bid, Level(Decimal("999.00"), Decimal("1.10000000")))
+        self.assertEqual([str(level.price) for level in book.bids()], ["999.00", "100.00"])
+        self.assertEqual([f"{level.amount:f}" for level in book.bids()], ["1.10000000", "0.00000001"])
+        self.assertEqual((len(book.bids(1)), len(book.bids(0)), len(book.asks(5))), (1, 0, 1))
+
+    async def test_a_slow_loop_gets_one_exact_change(self) -> None:
+        book = new_book()
+        book.acknowledge(None)
+        book.receive(snapshot())
+        loop = aiter(book)
+        self.assertEqual((await anext(loop)).type, "SNAPSHOT")
+        book.receive(book_message(2, bids=[("100.00", "2.0000"), ("99.99", "0")], prev=1))
+        book.receive(book_message(3, bids=[("100.00", "3.0000"), ("98.00", "1.0000")], prev=2))
+        book.receive(book_message(4, bids=[("98.00", "0")], prev=3))
+        expected = [Level(Decimal("100.00"), Decimal("3.0000")), Level(Decimal("99.99"), Decimal(0))]
+        self.assertEqual(await anext(loop), BookChange("UPDATE", "LIVE", book.time, expected, []))
+        book.close()
+        with self.assertRaises(StopAsyncIteration):
+            await anext(loop)
+
+    async def test_missing_messages_and_other_digests_are_faults(self) -> None:
+        book = new_book()
+        book.acknowledge(None)
+        with self.assertRaisesRegex(Fault, "before the SNAPSHOT"):
+            book.receive(book_message(1))
+        book.receive(snapshot())
+        with self.assertRaisesRegex(Fault, "not received"):
+            book.receive(book_message(3, bids=[("98.00", "1.0000")], prev=2))
+        with self.assertRaisesRegex(Fault, "later one"):
+            book.confirm(BookStatement("BTCUSD", "c2", None, True, None))
+        with self.assertRaisesRegex(Fault, "digest"):
+            book.confirm(BookStatement("BTCUSD", "c1", "0" * 16, True, None))
+        book.confirm(BookStatement("BTCUSD", "c1", "d40b92e8fa3df3b5", False, "HALTED"))
+        self.assertEqual((book.status, book.instrument_state), ("STALE", "HALTED"))
+
+    async def test_status_over_a_lost_connection(self) -> None:
+        book = new_book(depth=1)
+        book.acknowledge(None)
+        book.receive(snapshot())
+        book.suspend("lost")
+        self.assertEqual(book.status, "RESYNCING")
+        self.assertEqual(book.params(True), {"market": "BTCUSD", "depth": 1, "resume": "c1"})
+        self.assertEqual(book.params(False), {"market": "BTCUSD"})
+        self.assertEqual(len(book.bids()), 1)
+        book.acknowledge(None)
+        book.receive(book_message(2, bids=[("100.00", "0"), ("99.99", "0")], asks=[("100.01", "0"), ("200.00", "0")], prev=1))
+        self.assertEqual((book.status, book.best_bid), ("STALE", None))
+        book.reset("market changed")
+        self.assertEqual(book.params(True), {"market": "BTCUSD", "depth": 1})
+
+
+class ExecutionsTest(unittest.IsolatedAsyncioTestCase):
+    async def test_gaps_are_reported_and_resumed_executions_are_not_gaps(self) -> None:
+        executions = Executions("BTCUSD", lambda closed: closed.end(None))
+        executions.acknowledge(None)
+        executions.receive(execution_message(1))
+        executions.suspend("closed with 1012")
+        self.assertEqual(executions.params(True), {"market": "BTCUSD", "resume": "c1"})
+        executions.acknowledge(True)
+        executions.receive(execution_message(2, prev=1))
+        executions.suspend("closed with 1012")
+        executions.acknowledge(False)
+        executions.receive(execution_message(9))
+        with self.assertRaises(Fault):
+            executions.receive(execution_message(11, prev=10))
+        executions.close()
+        events = [event if isinstance(event, ExecutionGap) else str(event.price) async for event in executions]
+        self.assertEqual(events, ["1.10", "2.10", ExecutionGap("closed with 1012"), "9.10"])
+
+    async def test_a_reader_that_does_not_keep_up_gets_a_gap(self) -> None:
+        executions = Executions("BTCUSD", lambda closed: closed.end(None))
+        executions.acknowledge(None)
+        executions.receive(execution_message(0))
+        for number in range(1, 10_001):
+            executions.receive(execution_message(number, prev=number - 1))
+        executions.close()
+        events = [event async for event in executions]
+        self.assertEqual((events[0], len(events)), (ExecutionGap("the reader did not keep up"), 5_002))
+
+
+class CredentialsTest(unittest.TestCase):
+    def test_are_checked_and_hide_the_secret(self) -> None:
+        credentials = Credentials("id", "a secret", "https://api.example.com", "wss://api.example.com")
+        self.assertNotIn("a secret", repr(credentials))
+        for wrong in (("", "s", "https://a", "wss://a"), ("i", "s", "a", "wss://a"), ("i", "s", "https://a", "https://a")):
+            with self.assertRaises(TidegateError) as caught:
+                Credentials(*wrong)
+            self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")
+
+
+if __name__ == "__main__":
+    unittest.main()
