@@ -8,7 +8,9 @@ const { register } = await import('tsx/esm/api')
 register()
 const { referencePages } = await import('./reference-pages.ts')
 const { apiDocuments } = await import('./api-documents.ts')
-for (const [path, text] of [...referencePages(), ...(await apiDocuments())]) {
+const { interfacePages } = await import('./interface-pages.ts')
+const documents = await apiDocuments()
+for (const [path, text] of [...referencePages(), ...documents, ...interfacePages(documents)]) {
   const file = join(ROOT, path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)

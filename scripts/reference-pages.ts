@@ -16,6 +16,7 @@ import { CRYPTO_NETWORK_NAMES } from '../src/contract/crypto-networks.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'
 import { VENUE_NAMES, VENUES } from '../src/feed/venues.ts'
 import { PROBLEMS } from '../src/http/problem.ts'
+import { NOTICE, table } from './markdown.ts'
 
 /** Path from the root, and text, of every page. */
 export function referencePages(): [path: string, text: string][] {
@@ -50,8 +51,6 @@ const FEED_MEMBERS = [
 const FEED_ADDRESSES = VENUE_NAMES.flatMap((kind) =>
   VENUES[kind].exchanges.map(({ name, url, restUrl }) => [`\`${kind}\``, name, `\`${url}\``, `\`${restUrl}\``]),
 )
-
-const NOTICE = '<!-- Generated from the code by `npm run docs`. -->'
 
 function configurationPage(): string {
   const rows = SETTING_KEYS.map((key) => {
@@ -254,9 +253,4 @@ function sentence(words: string): string {
 
 function listed(words: readonly string[]): string {
   return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
 }

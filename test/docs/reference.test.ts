@@ -3,13 +3,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { apiDocuments } from '../../scripts/api-documents.ts'
+import { interfacePages } from '../../scripts/interface-pages.ts'
 import { referencePages } from '../../scripts/reference-pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-it.each([...referencePages(), ...(await apiDocuments())])('%s is what `npm run docs` writes', (path, text) => {
-  expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text)
-})
+const documents = await apiDocuments()
+
+it.each([...referencePages(), ...documents, ...interfacePages(documents)])(
+  '%s is what `npm run docs` writes',
+  (path, text) => {
+    expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text)
+  },
+)
 
 it('docs/dependencies.md gives a reason for every dependency, and for nothing else', () => {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {

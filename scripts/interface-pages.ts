@@ -1,0 +1,181 @@
+/**
+ * The generated pages of docs/reference that list what can be called: the stream, the REST API, the operator API and the
+ * command line. `npm run docs` writes them; a test verifies that the committed ones are current.
+ */
+
+import type { Argument, Command, Option } from 'commander'
+import { createProgram } from '../src/cli/program.ts'
+import { OPERATOR_CALLS } from '../src/contract/operator-calls.ts'
+import { CLOSE_CODES } from '../src/contract/stream-codes.ts'
+import { NOTICE, table } from './markdown.ts'
+
+interface StreamDocument {
+  readonly info: { readonly description: string }
+  readonly components: { readonly messages: Readonly<Record<string, StreamMessage>> }
+}
+
+interface StreamMessage {
+  readonly summary: string
+  readonly examples: readonly { readonly name?: string; readonly payload: unknown }[]
+}
+
+interface RestDocument {
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, RestOperation>>>>
+}
+
+interface RestOperation {
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly security: readonly { readonly token?: readonly string[]; readonly client?: readonly string[] }[]
+}
+
+/**
+ * Path from the root, and text, of every page.
+ * @param documents the generated documents of the APIs, by their path from the root
+ */
+export function interfacePages(documents: readonly (readonly [path: string, text: string])[]): [string, string][] {
+  const read = (path: string): unknown => JSON.parse(new Map(documents).get(path) as string)
+  return [
+    ['docs/reference/stream.md', streamPage(read('docs/reference/asyncapi.json') as StreamDocument)],
+    ['docs/reference/rest.md', restPage(read('docs/reference/openapi.json') as RestDocument)],
+    ['docs/reference/operator-api.md', operatorPage()],
+    ['docs/reference/command-line.md', commandPage()],
+  ]
+}
+
+function streamPage(document: StreamDocument): string {
+  const messages = Object.entries(document.components.messages)
+  const sections = (isWanted: (name: string) => boolean): string =>
+    messages
+      .filter(([name]) => isWanted(name))
+      .map(([name, message]) => messageSection(name, message))
+      .join('')
+  const isRequest = (name: string): boolean => name.endsWith('.request')
+  const isAnswer = (name: string): boolean => name.endsWith('.answer') || name === 'error'
+  const closes = Object.values(CLOSE_CODES)
+    .toSorted((left, right) => left.code - right.code)
+    .map(({ code, reason, reconnect }) => [String(code), reason, reconnect])
+  return `${NOTICE}
+# The stream
+
+${document.info.description.trim()}
+
+Every message with an example, as in [asyncapi.json](asyncapi.json), which also has the schemas. How a client keeps a book:
+[writing a client](../guide/clients.md). The members and params of the extended protocol in detail:
+[the extended protocol](../extended-stream.md).
+
+## Requests
+${sections(isRequest)}
+## Answers
+${sections(isAnswer)}
+## Messages of the channels
+${sections((name) => !isRequest(name) && !isAnswer(name))}
+## Close codes
+
+${table(['code', 'reason', 'reconnect'], closes)}
+
+The codes of errors in answers: [errors](errors.md#codes-of-stream-requests).
+`
+}
+
+function messageSection(name: string, { summary, examples }: StreamMessage): string {
+  const title = name.replace('.request', '').replace('.answer', ': answer')
+  const blocks = examples.map((example) => {
+    const heading = example.name === undefined ? '' : `In \`${example.name}\`:\n\n`
+    return `${heading}\`\`\`json\n${JSON.stringify(example.payload)}\n\`\`\`\n`
+  })
+  return `\n### ${title}\n${summary}.\n\n${blocks.join('\n')}`
+}
+
+function restPage({ tags, paths }: RestDocument): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ call: `${method.toUpperCase()} ${path}`, ...operation })),
+  )
+  const sections = tags.map(({ name, description }) => {
+    const rows = operations
+      .filter((operation) => operation.tags.includes(name))
+      .map(({ call, summary, security }) => [`\`${call}\``, summary, authorisation(security)])
+    return `## ${name}\n${description}.\n\n${table(['operation', 'what it does', 'authorisation'], rows)}\n`
+  })
+  return `${NOTICE}
+# The REST API
+
+Every operation of the public listener. A running service shows parameters, bodies and responses at \`/docs/\`;
+[openapi.json](openapi.json) has the same for programs. [The first ten minutes](../guide/first-ten-minutes.md) explains tokens,
+lists and errors, [errors](errors.md) has every code.
+
+${sections.join('\n')}`
+}
+
+function authorisation(security: RestOperation['security']): string {
+  const scopes = security.flatMap(({ token }) => token ?? [])
+  if (scopes.length > 0) return scopes.map((scope) => `scope \`${scope}\``).join(', ')
+  if (security.some(({ client }) => client !== undefined)) return 'the client and its secret'
+  return security.some(({ token }) => token !== undefined) ? 'any valid token' : 'none'
+}
+
+function operatorPage(): string {
+  const rows = Object.entries(OPERATOR_CALLS).map(([call, { role, summary }]) => {
+    const [method, path] = call.split(' ') as [string, string]
+    return [`\`${method} /admin/v1${path}\``, summary, `\`${role}\``]
+  })
+  return `${NOTICE}
+# The operator API
+
+Every call of the operator listener under \`/admin/v1\`, with the lowest role that may make it. What the roles include, and
+how an operator authenticates: [operators](../guide/operators.md). Each verb of \`tidegate admin\` makes these calls
+([command line](command-line.md)).
+
+${table(['call', 'what it does', 'role'], rows)}
+`
+}
+
+function commandPage(): string {
+  const program = createProgram()
+  return `${NOTICE}
+# The command line
+
+Every verb with its arguments and options. \`--help\` after a verb shows the same, with examples. Verbs that read the
+configuration accept each [setting](configuration.md) as an option as well; those are not repeated here.
+
+${commandSections(program, 'tidegate').join('\n')}`
+}
+
+/** A section for each verb that does something, and for the verbs below it. */
+function commandSections(command: Command, path: string): string[] {
+  return command.commands.flatMap((child) => {
+    const childPath = `${path} ${child.name()}`
+    return child.commands.length > 0 ? commandSections(child, childPath) : [commandSection(child, childPath)]
+  })
+}
+
+function commandSection(command: Command, path: string): string {
+  const words = command.registeredArguments.map((argument) => placeOf(argument))
+  const options = command.options.filter((option) => !option.hidden && option.helpGroupHeading === undefined)
+  const rows = [
+    ...command.registeredArguments.map((argument) => [`\`${placeOf(argument)}\``, argument.description]),
+    ...options.map((option) => [`\`${option.flags}\``, describeOption(option)]),
+  ].map((row) => row.map(asText))
+  const list = rows.length === 0 ? '' : `\n${table(['argument or option', 'meaning'], rows)}\n`
+  return `## ${path}\n\`${[path, ...words].join(' ')}\`\n\n${asText(sentence(command.description()))}\n${list}`
+}
+
+function placeOf(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
+}
+
+function describeOption({ description, defaultValue, defaultValueDescription }: Option): string {
+  const shown = defaultValueDescription ?? (defaultValue === undefined ? undefined : JSON.stringify(defaultValue))
+  return shown === undefined ? description : `${description} (default: ${shown})`
+}
+
+/** Outside of code, angle brackets would be read as HTML. */
+function asText(words: string): string {
+  return words.startsWith('`') ? words : words.replaceAll('<', '&lt;').replaceAll(/\s*\n\s*/g, ' ')
+}
+
+function sentence(words: string): string {
+  return `${words.replace(/^./, (letter) => letter.toUpperCase()).replace(/\.$/, '')}.`
+}

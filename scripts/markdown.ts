@@ -1,0 +1,9 @@
+/** What all generated pages of docs/reference have in common. */
+
+/** First line of a generated page. */
+export const NOTICE = '<!-- Generated from the code by `npm run docs`. -->'
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n')
+}
