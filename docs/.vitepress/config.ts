@@ -1,0 +1,37 @@
+/** The documentation site: `npm run docs:site` builds it into `build/docs-site`. It requests nothing from other origins. */
+import { cpSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { defineConfig } from 'vitepress'
+import { adaptToSite, fragmentOf } from './repository-links.ts'
+import { SIDEBAR } from './sidebar.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const ICON = readFileSync(join(ROOT, 'packages/console/icon.svg'), 'utf8')
+
+export default defineConfig({
+  title: 'Tidegate',
+  description: 'Live order books for authenticated customers, and what happens to their deposits.',
+  lang: 'en',
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }]],
+  outDir: join(ROOT, 'build/docs-site'),
+  cacheDir: join(ROOT, 'build/docs-cache'),
+  markdown: { config: adaptToSite, anchor: { slugify: fragmentOf }, toc: { slugify: fragmentOf } },
+  themeConfig: {
+    nav: [
+      { text: 'Tutorial', link: '/guide/first-book' },
+      { text: 'Reference', link: '/reference/stream' },
+      { text: 'How it works', link: '/how-it-works' },
+    ],
+    sidebar: SIDEBAR,
+    outline: [2, 3],
+    search: { provider: 'local' },
+    externalLinkIcon: true,
+  },
+  // Documents for programs that pages link to: OpenAPI, alert rules, dashboards.
+  buildEnd({ srcDir, outDir }) {
+    cpSync(srcDir, outDir, {
+      recursive: true,
+      filter: (source) => !/\/\.vitepress$|\.md$|\.svg$|\.png$/.test(source) && source !== dirname(srcDir),
+    })
+  },
+})
