@@ -1,10 +1,12 @@
 /**
- * The OpenAPI and the AsyncAPI document as served with the default settings, and the schema of publishers, generated from the routes and the tables
- * without a store. `npm run docs` writes them; a test verifies that the committed ones are current.
+ * The OpenAPI documents of both listeners and the AsyncAPI document as served with the default settings, and the schema of
+ * publishers, generated from the routes and the tables without a store. `npm run docs` writes them; a test verifies that the committed ones are current.
  */
 
+import type { FastifyInstance } from 'fastify'
 import openApiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { type ModuleRoutes, publicModules } from '../src/app/modules.ts'
+import { type ModuleRoutes, operatorModules, publicModules } from '../src/app/modules.ts'
+import { registerOperatorApi } from '../src/app/operator-listener.ts'
 import { Directory } from '../src/auth/directory.ts'
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
@@ -16,13 +18,22 @@ import { PUBLICATION_SCHEMA } from '../src/contract/publication.ts'
 import { servedScopes } from '../src/contract/scopes.ts'
 import { asyncApiDocument } from '../src/description/asyncapi.ts'
 import { openApiDocument } from '../src/description/openapi.ts'
-import { describedPaths, describeOperations } from '../src/description/operations-document.ts'
+import {
+  type DescribedOperation,
+  type DescribedPaths,
+  type DescribedRoute,
+  describedPaths,
+  describeOperations,
+  describeOperatorCalls,
+} from '../src/description/operations-document.ts'
+import { operatorOpenApiDocument } from '../src/description/operator-openapi.ts'
 import { publisherAsyncApiDocument } from '../src/description/publisher-asyncapi.ts'
 import { createHttpServer } from '../src/http/server.ts'
 
 const config = defaultConfig()
 /** The address of a service with the default settings. */
 const DEFAULT_URL = `http://${config['http.host']}:${config['http.port']}`
+const DEFAULT_OPERATOR_URL = `http://${config['operator.host']}:${config['operator.port']}`
 
 /** Path from the root, and text, of each document. */
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
@@ -31,6 +42,7 @@ export async function apiDocuments(): Promise<[path: string, text: string][]> {
   return [
     ['docs/reference/openapi.json', textOf(openApi)],
     ['packages/client/src/rest/openapi.ts', await typesOf(openApi)],
+    ['docs/reference/operator-openapi.json', textOf(await operatorDocument())],
     ['docs/reference/asyncapi.json', textOf(asyncApiDocument(about))],
     ['docs/reference/publisher-asyncapi.json', textOf(publisherAsyncApiDocument(about.version))],
     ['docs/reference/publication.schema.json', textOf(PUBLICATION_SCHEMA)],
@@ -50,19 +62,43 @@ async function typesOf(openApi: unknown): Promise<string> {
   return `${header}${astToString(nodes)}`
 }
 
+async function operatorDocument() {
+  const app = createServer('operator')
+  await describeOperatorCalls(app)
+  registerOperatorApi(app, {
+    db: absent(),
+    clock: createSystemClock(),
+    fourEyes: () => [],
+    access: absent(),
+    channel: absent(),
+    authentication: absent(),
+    modules: operatorModulesWithoutStore(),
+  })
+  const paths = await readyPaths<DescribedRoute>(app)
+  return operatorOpenApiDocument({ paths, url: DEFAULT_OPERATOR_URL, version: programVersion() })
+}
+
 async function pathsOfModules() {
-  const app = createHttpServer({
-    listener: 'public',
+  const app = createServer('public')
+  await describeOperations(app)
+  for (const registerRoutes of modulesWithoutStore()) registerRoutes(app)
+  return await readyPaths(app)
+}
+
+function createServer(listener: 'public' | 'operator'): FastifyInstance {
+  return createHttpServer({
+    listener,
     log: createLog('warn'),
     metrics: createMetricsRegistry(),
     headerBytesMax: config['http.header_bytes_max'],
     requestMilliseconds: 1_000,
     translate: () => undefined,
   })
-  await describeOperations(app)
-  for (const registerRoutes of modulesWithoutStore()) registerRoutes(app)
+}
+
+async function readyPaths<Operation = DescribedOperation>(app: FastifyInstance): Promise<DescribedPaths<Operation>> {
   await app.ready()
-  const paths = describedPaths(app)
+  const paths = describedPaths<Operation>(app)
   await app.close()
   return paths
 }
@@ -83,10 +119,34 @@ export function modulesWithoutStore(): readonly ModuleRoutes[] {
   })
 }
 
-/** A dependency that the declaration of a route only passes on and never calls. */
-function absent<Part extends object>(): Part {
-  return new Proxy({} as Part, {
-    get(_target, name) {
+/** The modules of the operator listener, for their declarations only: they cannot answer requests. */
+function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
+  return operatorModules({
+    db: absent(),
+    clock: createSystemClock(),
+    log: createLog('warn'),
+    metrics: createMetricsRegistry(),
+    current: { config, origins: absent() },
+    quotas: absent(),
+    issuesTokens: true,
+    scopes: servedScopes(true, true),
+    linkAddress: absent(),
+    renewFirstLink: absent(),
+    refreshDirectory: absent(),
+    readiness: absent(),
+    overview: absent(),
+    hub: absent({ sessions: [] }),
+    cluster: { nodes: absent({ name: '' }), questions: absent({ answer: () => undefined }) },
+    sourcesOf: absent(),
+    ledgerState: absent(),
+  })
+}
+
+/** A dependency of which the declaration of a route uses these members at most, and passes the rest on. */
+function absent<Part extends object>(used: object = {}): Part {
+  return new Proxy(used as Part, {
+    get(target, name) {
+      if (Object.hasOwn(target, name)) return target[name as keyof Part]
       throw new Error(`the description of the API needs no ${String(name)}`)
     },
   })

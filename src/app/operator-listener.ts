@@ -1,11 +1,14 @@
 /**
  * The operator listener: the operator API below `/admin/v1`, whose calls require an operator, and the health endpoints,
- * which require none. It rejects requests whose `Host` is not one of its names and requests of web pages of another origin,
+ * the documents of the API and the files of the web console, which require none. It rejects requests whose `Host` is not one of its names and requests of web pages of another origin,
  * accepts no WebSocket but the stream of operators, and is never reachable through the public listener.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../base/log.ts'
 import { Gauge, type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
+import { OPERATOR_PREFIX } from '../contract/operator-calls.ts'
+import { describeOperatorCalls } from '../description/operations-document.ts'
+import { registerOperatorDescription } from '../description/routes.ts'
 import { createClientAddress } from '../http/client-address.ts'
 import { createHostCheck, type HostCheck } from '../http/host-check.ts'
 import { replaceCertificate, type TlsContext } from '../http/node-server.ts'
@@ -44,7 +47,6 @@ export interface OperatorListenerOptions extends AuthenticationOptions, FourEyes
   readonly modules: readonly ModuleRoutes[]
 }
 
-const PREFIX = '/admin/v1'
 const HEADER_BYTES_MAX = 16_384
 /** Operators, probes and scrapers are few. */
 const OPERATOR_CONNECTIONS_MAX = 256
@@ -82,16 +84,9 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   })
   registerHealth(app, options)
   registerConsoleFiles(app)
-  app.register(async (scope) => registerLoginRoutes(scope, options), { prefix: PREFIX })
-  app.register(
-    async (scope) => {
-      const confirmations = guardOperatorCalls(scope, { ...options, authentication })
-      registerSessionRoutes(scope, options)
-      registerChangeRequestRoutes(scope, options, confirmations)
-      for (const registerRoutes of options.modules) registerRoutes(scope)
-    },
-    { prefix: PREFIX },
-  )
+  await describeOperatorCalls(app)
+  registerOperatorApi(app, { ...options, authentication })
+  registerOperatorDescription(app, options.channel.publicUrl)
   const scheme = tls === undefined ? 'http' : 'https'
   const listener = await listen(app, { ...options, scheme, settings: 'operator' }, clock)
   return {
@@ -111,6 +106,26 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
       }
     },
   }
+}
+
+export interface OperatorApiOptions
+  extends FourEyesOptions,
+    Pick<OperatorListenerOptions, 'access' | 'channel' | 'modules'> {
+  readonly authentication: OperatorAuthentication
+}
+
+/** Declares every call of the operator API: those to sign in without, and all others with the guard. */
+export function registerOperatorApi(app: FastifyInstance, options: OperatorApiOptions): void {
+  app.register(async (scope) => registerLoginRoutes(scope, options), { prefix: OPERATOR_PREFIX })
+  app.register(
+    async (scope) => {
+      const confirmations = guardOperatorCalls(scope, options)
+      registerSessionRoutes(scope, options)
+      registerChangeRequestRoutes(scope, options, confirmations)
+      for (const registerRoutes of options.modules) registerRoutes(scope)
+    },
+    { prefix: OPERATOR_PREFIX },
+  )
 }
 
 function createListenerHostCheck({ host, channel, allowedHosts }: OperatorListenerOptions): HostCheck {

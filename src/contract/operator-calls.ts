@@ -116,6 +116,19 @@ export const OPERATOR_CALLS = {
 
 export type OperatorCallId = keyof typeof OPERATOR_CALLS
 
+/** The calls with which people sign in, which need no credentials: method and path below `/admin/v1`, and what they do. */
+export const LOGIN_CALLS = {
+  'GET /login': 'Show how operators can sign in',
+  'POST /session': 'Sign in with a password and a one-time code',
+  'POST /setup': 'Read a setup link, or choose a password with it',
+  'POST /setup/confirm': 'Use a setup link up with the first one-time code, and sign in',
+} as const satisfies Record<string, string>
+
+export type LoginCallId = keyof typeof LOGIN_CALLS
+
+/** Where the operator API is on the operator listener. */
+export const OPERATOR_PREFIX = '/admin/v1'
+
 /** Whether an operator with the role `held` may make a call that needs `needed`. */
 export function includesRole(held: OperatorRole, needed: OperatorRole): boolean {
   return held === needed || held === 'admin' || needed === 'viewer'

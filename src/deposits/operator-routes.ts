@@ -3,7 +3,7 @@
  * it. The operator guard runs before them.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Static, TSchema } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import { isUuid } from '../base/ids.ts'
 import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
@@ -38,6 +38,8 @@ export interface DepositOperatorRoutesOptions {
   settings(): DepositSettings
 }
 
+/** One report, or up to 100. */
+const DepositBodies = Type.Union([DepositReport, DepositReports])
 /** The id of no record. */
 const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
@@ -49,7 +51,7 @@ interface ById {
 export function registerDepositOperatorRoutes(app: FastifyInstance, options: DepositOperatorRoutesOptions): void {
   const { db } = options
   // The handler validates the body, because each report of a batch is accepted or rejected on its own.
-  app.post('/deposits', (request) => report(request, options))
+  app.post('/deposits', { config: { describedBody: DepositBodies } }, (request) => report(request, options))
   app.get<{ Querystring: Static<typeof DepositsQuery> }>(
     '/deposits',
     { ...WRITES_RAW_JSON, schema: { querystring: DepositsQuery, response: { 200: PageAnswer } } },

@@ -37,7 +37,7 @@ export const HEADERS = {
   },
 } as const
 
-type HeaderName = keyof typeof HEADERS
+export type HeaderName = keyof typeof HEADERS
 
 export const PROBLEM_SCHEMA = {
   type: 'object',
@@ -114,13 +114,25 @@ export function successHeaders(isList: boolean): Json {
   return headersOf(isList ? [...LIMITED, 'Tidegate-Ignored-Parameters'] : LIMITED)
 }
 
-/** Name and text of the component for an answer of this status with one of these codes. */
-export function problemAnswer(status: number, codes: readonly ProblemCode[]): readonly [name: string, answer: Json] {
-  const name = [status, ...codes].join('.')
+/** Header fields of a problem of the public listener. */
+function problemHeaders(status: number): readonly HeaderName[] {
   const general: readonly HeaderName[] = BEFORE_LIMIT.has(status) ? ['X-Request-Id'] : LIMITED
+  return [...general, ...(OF_STATUS[status] ?? [])]
+}
+
+/**
+ * Name and text of the component for an answer of this status with one of these codes.
+ * @param names the header fields of the answer; absent: those of the public listener
+ */
+export function problemAnswer(
+  status: number,
+  codes: readonly ProblemCode[],
+  names: readonly HeaderName[] = problemHeaders(status),
+): readonly [name: string, answer: Json] {
+  const name = [status, ...codes].join('.')
   const answer = {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('; '),
-    headers: headersOf([...general, ...(OF_STATUS[status] ?? [])]),
+    headers: headersOf(names),
     content: {
       'application/problem+json': {
         schema: {

@@ -1,10 +1,12 @@
 /**
- * Collects paths, parameters, bodies and answers from the schemas of the routes. A route is described when it names a row of
- * the table of operations. `describeOperations` must be called before the first route is declared.
+ * Collects paths, parameters, bodies and answers from the schemas of the routes. A route of the public listener is described
+ * when it names a row of the table of operations; one of the operator listener when its method and path are a row of the
+ * tables of calls. `describeOperations` and `describeOperatorCalls` must be called before the first route is declared.
  */
 import swagger from '@fastify/swagger'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { OPERATIONS, type OperationId } from '../contract/operations.ts'
+import { LOGIN_CALLS, OPERATOR_CALLS, OPERATOR_PREFIX } from '../contract/operator-calls.ts'
 import type { Json } from './answers.ts'
 
 declare module 'fastify' {
@@ -15,10 +17,16 @@ declare module 'fastify' {
 }
 
 /** The paths of the OpenAPI document, with the parts that come from the routes. */
-export type DescribedPaths = Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>
+export type DescribedPaths<Operation = DescribedOperation> = Readonly<
+  Record<string, Readonly<Record<string, Operation>>>
+>
 
-export interface DescribedOperation {
+export interface DescribedOperation extends DescribedRoute {
   readonly operationId: OperationId
+}
+
+/** The parts that come from the schemas of a route. */
+export interface DescribedRoute {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: Json
   readonly responses: { readonly 200: Json }
@@ -28,6 +36,28 @@ export interface DescribedOperation {
 export const TOKEN_SCHEME = 'token'
 
 export async function describeOperations(app: FastifyInstance): Promise<void> {
+  await describeRoutes(app, ({ config }) => {
+    const { operationId } = (config ?? {}) as { operationId?: OperationId }
+    if (operationId === undefined) return undefined
+    const { summary, scope } = OPERATIONS[operationId]
+    return { operationId, summary, security: [{ [TOKEN_SCHEME]: scope === undefined ? [] : [scope] }] }
+  })
+}
+
+export async function describeOperatorCalls(app: FastifyInstance): Promise<void> {
+  await describeRoutes(app, ({ method, url, config = {} }) => {
+    const call = `${[method].flat()[0]} ${url.slice(OPERATOR_PREFIX.length)}`
+    if (!url.startsWith(`${OPERATOR_PREFIX}/`)) return undefined
+    if (!Object.hasOwn(OPERATOR_CALLS, call) && !Object.hasOwn(LOGIN_CALLS, call)) return undefined
+    return config.describedBody === undefined ? {} : { body: config.describedBody }
+  })
+}
+
+/** @param describe what is added to the schema of a route; undefined: the route is not described */
+async function describeRoutes(
+  app: FastifyInstance,
+  describe: (route: RouteOptions) => Json | undefined,
+): Promise<void> {
   await app.register(swagger, {
     // Not the default, `swagger`: the package of the page at /docs would find it and serve documents of its own.
     decorator: 'describedOperations' as 'swagger',
@@ -37,17 +67,12 @@ export async function describeOperations(app: FastifyInstance): Promise<void> {
       components: { securitySchemes: { [TOKEN_SCHEME]: { type: 'http', scheme: 'bearer' } } },
     },
     transform: ({ schema, url, route }) => {
-      const { operationId } = (route.config ?? {}) as { operationId?: OperationId }
-      if (operationId === undefined) return { schema: { hide: true }, url }
-      const { summary, scope } = OPERATIONS[operationId]
-      return {
-        schema: { ...schema, operationId, summary, security: [{ [TOKEN_SCHEME]: scope === undefined ? [] : [scope] }] },
-        url,
-      }
+      const added = describe(route)
+      return { schema: added === undefined ? { hide: true } : { ...schema, ...added }, url }
     },
   })
 }
 
-export function describedPaths(app: FastifyInstance): DescribedPaths {
-  return (app.describedOperations() as { paths: DescribedPaths }).paths
+export function describedPaths<Operation = DescribedOperation>(app: FastifyInstance): DescribedPaths<Operation> {
+  return (app.describedOperations() as { paths: DescribedPaths<Operation> }).paths
 }

@@ -1,6 +1,7 @@
 /**
- * The public API description: `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`. They require no token and are the
- * same for all clients. A document is created once for each address that it is served at, for a limited number of
+ * The API descriptions: on the public listener `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`; on the operator
+ * listener `/openapi.json` and the page at `/docs/`. They contain no secret, require no token and are the same for all
+ * clients. A document is created once for each address that it is served at, for a limited number of
  * addresses. These routes must be declared after those of the modules.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,7 +13,8 @@ import type { Json } from './answers.ts'
 import { DOCS_PREFIX, policyOf, registerApiPage } from './api-page.ts'
 import { asyncApiDocument } from './asyncapi.ts'
 import { openApiDocument } from './openapi.ts'
-import { describedPaths } from './operations-document.ts'
+import { type DescribedRoute, describedPaths } from './operations-document.ts'
+import { operatorOpenApiDocument } from './operator-openapi.ts'
 import { streamPage } from './stream-page.ts'
 
 export interface DescriptionOptions {
@@ -40,17 +42,26 @@ interface Rendered {
 }
 
 export function registerDescription(app: FastifyInstance, options: DescriptionOptions): void {
-  const { issuesTokens, scopes } = options
+  const { publicUrl, issuesTokens, scopes } = options
   const version = programVersion()
   const streamAt = (url: string) => asyncApiDocument({ url, version, issuesTokens })
-  registerDocument(app, options, OPENAPI_PATH, (url) =>
+  registerDocument(app, publicUrl, OPENAPI_PATH, (url) =>
     json(openApiDocument({ paths: describedPaths(app), url, version, issuesTokens, scopes })),
   )
-  registerDocument(app, options, ASYNCAPI_PATH, (url) => json(streamAt(url)))
-  registerDocument(app, options, `${DOCS_PREFIX}/stream`, (url) => {
+  registerDocument(app, publicUrl, ASYNCAPI_PATH, (url) => json(streamAt(url)))
+  registerDocument(app, publicUrl, `${DOCS_PREFIX}/stream`, (url) => {
     const text = streamPage(streamAt(url), { rest: `${DOCS_PREFIX}/`, document: ASYNCAPI_PATH })
     return { text, fields: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policyOf(text) } }
   })
+  registerApiPage(app, OPENAPI_PATH)
+}
+
+/** @param publicUrl the setting `operator.public_url` */
+export function registerOperatorDescription(app: FastifyInstance, publicUrl: string): void {
+  const version = programVersion()
+  registerDocument(app, publicUrl, OPENAPI_PATH, (url) =>
+    json(operatorOpenApiDocument({ paths: describedPaths<DescribedRoute>(app), url, version })),
+  )
   registerApiPage(app, OPENAPI_PATH)
 }
 
@@ -60,7 +71,7 @@ function json(document: Json): Rendered {
 
 function registerDocument(
   app: FastifyInstance,
-  { publicUrl }: DescriptionOptions,
+  publicUrl: string,
   path: string,
   renderAt: (url: string) => Rendered,
 ): void {

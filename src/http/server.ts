@@ -38,6 +38,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Requested every few seconds by monitoring: successes are logged at debug level. */
     isProbe?: true
+    /** For the API description: the schema of a body that the handler validates itself. */
+    describedBody?: object
   }
 }
 

@@ -9,6 +9,7 @@ import { type Static, Type } from 'typebox'
 import { type CallingOperator, idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
 import {
+  FOUR_EYES_KINDS,
   type FourEyesKind,
   OPERATOR_CALLS,
   type OperatorCallId,
@@ -106,6 +107,28 @@ const RequestsQuery = Type.Object({
   subject: Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' })),
 })
 
+const time = Type.String({ format: 'date-time' })
+const ChangeRequest = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    kind: textChoice(FOUR_EYES_KINDS),
+    call: Type.String({ description: 'Method and path below `/admin/v1`' }),
+    summary: Type.String(),
+    params: Type.Record(Type.String(), Type.String(), { description: 'The parameters in the path' }),
+    body: Type.Record(Type.String(), Type.Unknown()),
+    subject: Type.String({ description: 'The id of the record that is changed, or the name of the only one' }),
+    status: textChoice(CHANGE_REQUEST_STATUSES),
+    requested_by: Type.String(),
+    decided_by: Type.Optional(Type.String()),
+    decided_at: Type.Optional(time),
+    detail: Type.Optional(Type.String({ description: 'Of FAILED: why the confirmed call was refused' })),
+    expires_at: time,
+    created_at: time,
+  },
+  { title: 'ChangeRequest' },
+)
+const answer = { response: { 200: ChangeRequest } }
+
 interface ById {
   readonly Params: { readonly id: string }
 }
@@ -122,7 +145,7 @@ export function registerChangeRequestRoutes(
     { schema: { querystring: RequestsQuery } },
     ({ query }) => listRequests(db, readPageQuery(query), query, now()),
   )
-  app.get<ById>('/change-requests/:id', ({ params }) => getRequest(db, idOf(params.id), now()))
+  app.get<ById>('/change-requests/:id', { schema: answer }, ({ params }) => getRequest(db, idOf(params.id), now()))
   app.post<ById>('/change-requests/:id/confirm', { schema: { body: Nothing } }, async (request, reply) => {
     const id = idOf(request.params.id)
     const requested = await db.transaction<OperatorTables, RequestedCall>((transaction) =>
@@ -139,7 +162,7 @@ export function registerChangeRequestRoutes(
       .header('content-type', answer.headers['content-type'])
       .send(answer.rawPayload)
   })
-  app.post<ById>('/change-requests/:id/decline', { schema: { body: Nothing } }, (request) =>
+  app.post<ById>('/change-requests/:id/decline', { schema: { body: Nothing, ...answer } }, (request) =>
     db.transaction<OperatorTables, ChangeRequestDocument>((transaction) =>
       declineRequest(transaction, deciderOf(request), idOf(request.params.id), now()),
     ),

@@ -5,7 +5,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { operatorOf } from '../auth/operator-calls.ts'
-import { includesRole, OPERATOR_CALLS, type OperatorRole } from '../contract/operator-calls.ts'
+import { includesRole, OPERATOR_CALLS, OPERATOR_ROLES, type OperatorRole } from '../contract/operator-calls.ts'
+import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import { type Access, type NewSession, unavailableReason } from './access.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
@@ -46,12 +47,47 @@ const Setup = Type.Object(
 )
 const SetupConfirmation = Type.Object({ token: LinkToken, totp: Code }, strict)
 
+const Role = textChoice(OPERATOR_ROLES)
+const time = Type.String({ format: 'date-time' })
+const LoginWays = Type.Object({
+  password: Type.Boolean({ description: 'Whether a password would be accepted over this connection' }),
+  password_reason: Type.Optional(Type.String({ description: 'Why not' })),
+  needs_setup: Type.Boolean({ description: 'Whether no admin can sign in yet' }),
+})
+const Session = Type.Object(
+  {
+    operator: Type.Object({ name: Type.String(), role: Role }),
+    via: textChoice(['session', 'api_token', 'operator_token']),
+    allows: Type.Array(Type.String(), { description: 'Method and path of every call that the role may make' }),
+    four_eyes: Type.Array(Type.String(), { description: 'The setting `operator.four_eyes`' }),
+    csrf_token: Type.Optional(Type.String({ description: 'Only of a session: for `X-CSRF-Token`' })),
+    expires_at: Type.Optional(time),
+    idle_seconds: Type.Optional(
+      Type.Integer({ description: 'Only of a session: it ends after so long without a request' }),
+    ),
+  },
+  { title: 'Session' },
+)
+const SetupAnswer = Type.Object({
+  name: Type.Optional(Type.String({ description: 'Absent for the first admin, who chooses one' })),
+  role: Role,
+  expires_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Without a password: when the link ends' }),
+  ),
+  totp: Type.Optional(
+    Type.Object(
+      { secret: Type.String({ description: 'In base 32' }), uri: Type.String() },
+      { description: 'With a password: the secret of the one-time codes, also as an address for authenticator apps' },
+    ),
+  ),
+})
+
 /** Declares the calls that need no credentials, relative to `/admin/v1`. */
 export function registerLoginRoutes(
   app: FastifyInstance,
   { db, access, channel, fourEyes }: SessionRoutesOptions,
 ): void {
-  app.get('/login', async ({ raw }) => {
+  app.get('/login', { schema: { response: { 200: LoginWays } } }, async ({ raw }) => {
     const password_reason = unavailableReason(raw, channel)
     return {
       password: password_reason === undefined,
@@ -64,21 +100,27 @@ export function registerLoginRoutes(
     const members = sessionMembers(session.secret, session.expiresAt)
     return { ...documentOf(session.operator), four_eyes: fourEyes(), ...members }
   }
-  app.post<{ Body: Static<typeof Login> }>('/session', { schema: { body: Login } }, async (request, reply) =>
-    answer(request, reply, await access.logIn(request, request.body)),
+  app.post<{ Body: Static<typeof Login> }>(
+    '/session',
+    { schema: { body: Login, response: { 200: Session } } },
+    async (request, reply) => answer(request, reply, await access.logIn(request, request.body)),
   )
-  app.post<{ Body: Static<typeof Setup> }>('/setup', { schema: { body: Setup } }, async (request) => {
-    const { token, password } = request.body
-    if (password === undefined) {
-      const { name, role, expiresAt } = await access.readLink(request, token)
-      return { ...(name === undefined ? {} : { name }), role, expires_at: expiresAt }
-    }
-    const { name, role, secret } = await access.enterPassword(request, { ...request.body, password })
-    return { name, role, totp: { secret: base32(secret), uri: totpAddress(secret, name) } }
-  })
+  app.post<{ Body: Static<typeof Setup> }>(
+    '/setup',
+    { schema: { body: Setup, response: { 200: SetupAnswer } } },
+    async (request) => {
+      const { token, password } = request.body
+      if (password === undefined) {
+        const { name, role, expiresAt } = await access.readLink(request, token)
+        return { ...(name === undefined ? {} : { name }), role, expires_at: expiresAt }
+      }
+      const { name, role, secret } = await access.enterPassword(request, { ...request.body, password })
+      return { name, role, totp: { secret: base32(secret), uri: totpAddress(secret, name) } }
+    },
+  )
   app.post<{ Body: Static<typeof SetupConfirmation> }>(
     '/setup/confirm',
-    { schema: { body: SetupConfirmation } },
+    { schema: { body: SetupConfirmation, response: { 200: Session } } },
     async (request, reply) =>
       answer(request, reply, await access.confirmLink(request, request.body.token, request.body.totp)),
   )
@@ -89,7 +131,7 @@ export function registerSessionRoutes(
   app: FastifyInstance,
   { db, channel, fourEyes }: Omit<SessionRoutesOptions, 'access'>,
 ): void {
-  app.get('/session', async (request) => {
+  app.get('/session', { schema: { response: { 200: Session } } }, async (request) => {
     const { name, role, via, session } = operatorOf(request)
     return {
       ...documentOf({ name, role }, via),

@@ -1,0 +1,236 @@
+/**
+ * The OpenAPI 3.1 document of the operator API: the schemas of the routes, completed with the tables of calls (summary, lowest
+ * role, four eyes), the ways to authenticate, and the common problems. Schemas with a title become components of that name.
+ */
+import { assert } from '../base/assert.ts'
+import {
+  LOGIN_CALLS,
+  OPERATOR_CALLS,
+  OPERATOR_PREFIX,
+  type OperatorCallRow,
+  type OperatorRole,
+} from '../contract/operator-calls.ts'
+import { NextPageCursor } from '../http/page-query.ts'
+import { HEADERS, type HeaderName, headersOf, type Json, PROBLEM_SCHEMA, problemAnswer } from './answers.ts'
+import { nameSchemas } from './named-schemas.ts'
+import type { DescribedPaths, DescribedRoute } from './operations-document.ts'
+import { type DescribedCallId, isLoginCall, operatorProblemsOf } from './operator-problems.ts'
+
+export interface OperatorOpenApiOptions {
+  readonly paths: DescribedPaths<DescribedRoute>
+  /** The address of the operator listener, without a trailing slash. */
+  readonly url: string
+  /** Version of the program. */
+  readonly version: string
+}
+
+const DESCRIPTION = `The API of operators: people and programs that run the service. It is served by the operator listener only.
+
+## Credentials
+Every call requires one of these, except those of the tag Sign-in that say so:
+
+- \`Authorization: Bearer TOKEN\`, with the API token of an operator (\`tgo_…\`) or with the token of the setting
+  \`operator.token\`, whose role is \`admin\`;
+- the session of a person who has signed in, in a cookie. POST, PATCH and DELETE then also require the \`csrf_token\` of the
+  session in \`X-CSRF-Token\`, and the \`Origin\` of this listener, which browsers send. The cookie is
+  \`__Host-tidegate-operator\` over TLS and \`tidegate-operator\` on the machine of the service.
+
+## Roles
+\`viewer\` reads; \`reviewer\` also decides on accounts and rules; \`treasurer\` also moves money; \`admin\` may do everything.
+Neither of \`reviewer\` and \`treasurer\` includes the other. Each call names the lowest role that may make it; with a lower
+one it is answered with 403 \`insufficient_role\`, with \`meta.role\` and \`meta.needed\`.
+
+## Four eyes
+A call of a kind that the setting \`operator.four_eyes\` lists changes nothing and is answered with 202 and a change request,
+which a second operator confirms.
+
+## Lists, errors
+Lists are returned in pages, newest first. While the answer has a \`next_page_cursor\`, send it as \`page_cursor\` with
+the same filters and order to get the next page. \`limit\` is a whole number from 1 to 1000.
+
+Errors are \`application/problem+json\`. A call may return other problems than those listed with it. Times are RFC 3339 in UTC
+with milliseconds. Fields without a value are omitted.
+
+The stream of live data is a WebSocket at \`${OPERATOR_PREFIX}/stream\`, with the extended protocol of the public listener.`
+
+const TAGS: readonly { readonly name: string; readonly description: string; readonly steps: readonly string[] }[] = [
+  { name: 'Sign-in', description: 'Login, setup links and the own session', steps: ['login', 'session', 'setup'] },
+  { name: 'Service', description: 'State and settings', steps: ['overview', 'settings', 'doctor', 'nodes'] },
+  { name: 'Markets', description: 'Markets and streams', steps: ['markets', 'connections'] },
+  { name: 'Customers', description: 'Customers and their clients', steps: ['customers', 'clients'] },
+  { name: 'Review', description: 'Accounts and rules of all customers', steps: ['accounts', 'rules'] },
+  { name: 'Deposits', description: 'Payments to customers, and addresses', steps: ['deposits', 'deposit-addresses'] },
+  {
+    name: 'Orchestrations',
+    description: 'Conversions and deliveries',
+    steps: ['orchestrations', 'deliveries', 'desk'],
+  },
+  { name: 'Ledger', description: 'Balances and postings', steps: ['profiles', 'ledger'] },
+  { name: 'Controls', description: 'What is paused', steps: ['controls'] },
+  { name: 'Change requests', description: 'Changes that a second operator confirms', steps: ['change-requests'] },
+  {
+    name: 'Keys',
+    description: 'Keys that sign, and addresses',
+    steps: ['signing-keys', 'receipt-keys', 'address-pool'],
+  },
+  { name: 'Operators', description: 'People, tokens and the audit trail', steps: ['operators', 'audit'] },
+]
+
+const SCHEMES = { token: 'token', session: 'session', csrf: 'csrf' } as const
+
+/** The page of a list whose items have no schema. */
+const PAGE = {
+  title: 'Page',
+  type: 'object',
+  required: ['items'],
+  properties: { items: { type: 'array', items: { type: 'object' } }, next_page_cursor: NextPageCursor },
+}
+
+export function operatorOpenApiDocument({ paths, url, version }: OperatorOpenApiOptions): Json {
+  const responses = new Map<string, Json>([['Problem', OTHER_PROBLEM]])
+  const schemas = new Map<string, Json>([['Problem', PROBLEM_SCHEMA]])
+  const completed = Object.entries(paths).map(([path, routes]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(routes).map(([method, route]) => [
+        method,
+        nameSchemas(completeRoute(callOf(method, path), route, responses), ['schema'], schemas),
+      ]),
+    ),
+  ])
+  const { 'X-Request-Id': requestId, 'Retry-After': retryAfter, 'WWW-Authenticate': challenge } = HEADERS
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tidegate operator API',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url }],
+    tags: TAGS.map(({ name, description }) => ({ name, description })),
+    paths: Object.fromEntries(completed),
+    components: {
+      securitySchemes: securitySchemes(url),
+      headers: { 'X-Request-Id': requestId, 'Retry-After': retryAfter, 'WWW-Authenticate': challenge },
+      schemas: Object.fromEntries([...schemas].sort(byName)),
+      responses: Object.fromEntries([...responses].sort(byName)),
+    },
+  }
+}
+
+function securitySchemes(url: string): Json {
+  const cookie = url.startsWith('https:') ? '__Host-tidegate-operator' : 'tidegate-operator'
+  return {
+    [SCHEMES.token]: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An API token of an operator, or the token of the setting `operator.token`',
+    },
+    [SCHEMES.session]: { type: 'apiKey', in: 'cookie', name: cookie, description: 'The session of a person' },
+    [SCHEMES.csrf]: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-CSRF-Token',
+      description: '`csrf_token` of the session: with its cookie, for every call that is not a GET',
+    },
+  }
+}
+
+/** The row of the tables of calls. */
+function callOf(method: string, path: string): DescribedCallId {
+  const pattern = path.slice(OPERATOR_PREFIX.length).replaceAll(/\{(\w+)\}/g, ':$1')
+  return `${method.toUpperCase()} ${pattern}` as DescribedCallId
+}
+
+function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: Map<string, Json>): Json {
+  const { parameters = [], requestBody, responses: described } = route
+  const isList = parameters.some(({ name }) => name === 'page_cursor')
+  const problems = [...operatorProblemsOf(call, isList)].map(([status, codes]) => {
+    const [name, component] = problemAnswer(status, codes, problemHeaders(status))
+    responses.set(name, component)
+    return [status, { $ref: `#/components/responses/${name}` }]
+  })
+  const row: OperatorCallRow | undefined = isLoginCall(call) ? undefined : OPERATOR_CALLS[call]
+  return {
+    operationId: operationIdOf(call),
+    summary: isLoginCall(call) ? LOGIN_CALLS[call] : OPERATOR_CALLS[call].summary,
+    description: row === undefined ? 'Requires no credentials.' : descriptionOf(row),
+    tags: [tagOf(call)],
+    security: row === undefined ? [] : securityOf(call, row.role),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(requestBody === undefined ? {} : { requestBody }),
+    responses: {
+      200: successOf(described[200], isList),
+      ...(row?.fourEyes === undefined ? {} : { 202: RECORDED }),
+      ...Object.fromEntries(problems),
+      default: { $ref: '#/components/responses/Problem' },
+    },
+  }
+}
+
+function descriptionOf({ role, fourEyes }: OperatorCallRow): string {
+  const lowest = `Lowest role: \`${role}\`.`
+  if (fourEyes === undefined) return lowest
+  return `${lowest} Answered with 202 and a change request while \`operator.four_eyes\` lists \`${fourEyes}\`.`
+}
+
+/** The role is listed as OpenAPI 3.1 allows for schemes other than OAuth 2. */
+function securityOf(call: DescribedCallId, role: OperatorRole): readonly Json[] {
+  const csrf = call.startsWith('GET ') ? {} : { [SCHEMES.csrf]: [] }
+  return [{ [SCHEMES.token]: [role] }, { [SCHEMES.session]: [role], ...csrf }]
+}
+
+/** `GET /customers/:id/quotas` is `getCustomersByIdQuotas`. */
+function operationIdOf(call: DescribedCallId): string {
+  const [method = '', path = ''] = call.split(' ')
+  const words = path.replaceAll('/:', '/by-').split(/[/-]/)
+  const capitalized = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+  return method.toLowerCase() + capitalized.join('')
+}
+
+function tagOf(call: DescribedCallId): string {
+  const step = call.split('/')[1] ?? ''
+  const tag = TAGS.find(({ steps }) => steps.includes(step))
+  assert(tag !== undefined, `no tag for ${call}`)
+  return tag.name
+}
+
+const RECORDED = {
+  description: 'Recorded as a change request, and not carried out yet',
+  headers: headersOf(['X-Request-Id']),
+  content: {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['request'],
+        properties: { request: { $ref: '#/components/schemas/ChangeRequest' } },
+      },
+    },
+  },
+}
+
+const OTHER_PROBLEM = {
+  description: 'Another problem: see its `code`',
+  headers: headersOf(['X-Request-Id']),
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+}
+
+function successOf(described: Json, isList: boolean): Json {
+  const schema = isList ? PAGE : { type: 'object' }
+  return {
+    content: { 'application/json': { schema } },
+    ...described,
+    description: isList ? 'A page of the list' : 'The answer of the call',
+    headers: headersOf(['X-Request-Id']),
+  }
+}
+
+function problemHeaders(status: number): readonly HeaderName[] {
+  if (status === 401) return ['X-Request-Id', 'WWW-Authenticate']
+  return status === 429 || status === 503 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']
+}
+
+function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1
+}
