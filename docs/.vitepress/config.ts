@@ -1,14 +1,14 @@
 /** The documentation site: `npm run docs:site` builds it into `build/docs-site`. It requests nothing from other origins. */
 import { cpSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { defineConfig } from 'vitepress'
+import type { DefaultTheme, UserConfig } from 'vitepress'
 import { adaptToSite, fragmentOf } from './repository-links.ts'
 import { SIDEBAR } from './sidebar.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ICON = readFileSync(join(ROOT, 'packages/console/icon.svg'), 'utf8')
 
-export default defineConfig({
+const config: UserConfig<DefaultTheme.Config> = {
   title: 'Tidegate',
   description: 'Live order books for authenticated customers, and what happens to their deposits.',
   lang: 'en',
@@ -34,4 +34,6 @@ export default defineConfig({
       filter: (source) => !/\/\.vitepress$|\.md$|\.svg$|\.png$/.test(source) && source !== dirname(srcDir),
     })
   },
-})
+}
+
+export default config
