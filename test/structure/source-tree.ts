@@ -183,6 +183,7 @@ export function productTexts(): Map<string, string> {
   const skipped = new Set([
     '.git',
     'node_modules',
+    'build',
     'dist',
     'packages/client/dist',
     'data',
