@@ -18,17 +18,19 @@ it.each([...referencePages(), ...documents, ...interfacePages(documents)])(
 )
 
 it('docs/dependencies.md gives a reason for every dependency, and for nothing else', () => {
-  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
-    devDependencies: Record<string, string>
-  }
+  const manifestIn = (folder: string) =>
+    JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+      devDependencies: Record<string, string>
+    }
+  const manifest = manifestIn('.')
   const page = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')
-  const [runtime = '', development = '', ofConsole = ''] = page.split(
-    /## (?:For development|In the operator's console)/,
+  const [runtime = '', development = '', ofConsole = '', ofSite = ''] = page.split(
+    /## (?:For development|In the operator's console|For the documentation site)/,
   )
   const named = (text: string) => [...text.matchAll(/^\| `([^`]+)` \| .{20,} \|$/gm)].map(([, name]) => name)
   expect(named(runtime)).toEqual(Object.keys(manifest.dependencies).sort())
   expect(named(development)).toEqual(Object.keys(manifest.devDependencies).sort())
-  const pages = JSON.parse(readFileSync(join(ROOT, 'packages/console/package.json'), 'utf8')) as typeof manifest
-  expect(named(ofConsole)).toEqual(Object.keys(pages.devDependencies).sort())
+  expect(named(ofConsole)).toEqual(Object.keys(manifestIn('packages/console').devDependencies).sort())
+  expect(named(ofSite)).toEqual(Object.keys(manifestIn('docs/.vitepress').devDependencies).sort())
 })
