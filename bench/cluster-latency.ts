@@ -119,9 +119,7 @@ async function linkByPipe(): Promise<Ends> {
     follower: follower.bus,
     sequencer,
     async stop() {
-      follower.importer.stop()
-      exporter.stop()
-      sequencer.stop()
+      for (const end of [follower.importer, exporter, sequencer]) end.stop()
       near.destroy()
       far.destroy()
       server.close()
@@ -144,9 +142,7 @@ async function linkByNats(): Promise<Ends> {
     follower: follower.bus,
     sequencer,
     async stop() {
-      follower.importer.stop()
-      exporter.stop()
-      sequencer.stop()
+      for (const end of [follower.importer, exporter, sequencer]) end.stop()
       await Promise.all([sending.stop(), receiving.stop()])
       await server.remove()
     },
