@@ -59,11 +59,11 @@ describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
     return { proxy, ...contend(feedGroup, store, clock) }
   }
 
-  /** Lets a lease expire that is not renewed meanwhile. */
+  /** Lets a lease expire that is not renewed meanwhile: by a whole millisecond, to which the column rounds. */
   async function expire(feedGroup: string): Promise<void> {
-    await sql`update feed_leases set expires_at = clock_timestamp() where feed_group = ${feedGroup}`.execute(
-      db.tables(),
-    )
+    await sql`
+      update feed_leases set expires_at = clock_timestamp() - interval '1 millisecond' where feed_group = ${feedGroup}
+    `.execute(db.tables())
   }
 
   it.each(['both', 'answers'] as const)(
