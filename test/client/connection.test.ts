@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { StreamClient, type StreamEvent, type StreamOptions } from '../../packages/client/src/index.ts'
 import { CREDENTIALS, FakePlatform, settled } from '../support/client-platform.ts'
-import { nanosecondTime, snapshot } from '../support/wire.ts'
+import { heartbeat, snapshot } from '../support/wire.ts'
 
 const M = 'BTCUSD'
 
@@ -304,12 +304,24 @@ describe('tokens', () => {
   })
 })
 
-describe('a silent connection', () => {
-  const heartbeat = (milliseconds: number) => ({
-    channel: 'heartbeat',
-    payload: { timestamp: nanosecondTime(milliseconds) },
+describe('what a display shows of the connection', () => {
+  it.each(['tidegate.v1', 'tidegate.default'] as const)('is its protocol: %s', async (protocol) => {
+    const { platform, events } = await start()
+    platform.socketNow.open(protocol === 'tidegate.v1' ? protocol : '')
+    expect(events).toEqual([{ type: 'CONNECTED', url: 'wss://api.example.com/', protocol }])
   })
 
+  it('is the time of every heartbeat', async () => {
+    const times: string[] = []
+    const onHeartbeat = (time: string) => times.push(time)
+    const started = await start(undefined, { credentials: CREDENTIALS, onHeartbeat })
+    await serve(started)
+    for (const second of [1, 2]) started.platform.socketNow.receive(heartbeat(second * 1_000))
+    expect(times).toEqual(['2026-01-01T00:00:01.000000000Z', '2026-01-01T00:00:02.000000000Z'])
+  })
+})
+
+describe('a silent connection', () => {
   it('is taken for lost after five heartbeats', async () => {
     const { platform, events } = await served()
     for (const second of [1, 2, 3]) platform.socketNow.receive(heartbeat(second * 1_000))

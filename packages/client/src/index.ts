@@ -1,6 +1,7 @@
 /** The client of a Tidegate service. Everything is exported from here; bundlers leave out what a program does not use. */
 export { ClientCredentials, type Credentials, type TokenSource } from './credentials.ts'
 export { type ErrorCode, TidegateError } from './errors.ts'
+export type { Platform, Socket } from './platform.ts'
 export type { Item, ListPath, Problem } from './rest/operations.ts'
 export { ApiProblem } from './rest/problem.ts'
 export { RestClient, type RestOptions } from './rest/rest-client.ts'

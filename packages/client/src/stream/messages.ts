@@ -71,8 +71,13 @@ export interface ReplyEntry {
 export type Message =
   | BookMessage
   | ExecutionMessage
-  /** `milliseconds`: when it was sent, by the clock of the service. */
-  | { readonly kind: 'heartbeat'; readonly milliseconds: number; readonly books: readonly BookStatement[] }
+  /** `time` and `milliseconds`: when it was sent, by the clock of the service. */
+  | {
+      readonly kind: 'heartbeat'
+      readonly time: string
+      readonly milliseconds: number
+      readonly books: readonly BookStatement[]
+    }
   | { readonly kind: 'reply'; readonly isSubscribe: boolean; readonly entries: readonly ReplyEntry[] }
   /** A request that failed as a whole. */
   | { readonly kind: 'error'; readonly error: string; readonly text: string }
@@ -83,6 +88,7 @@ type Members = Readonly<Record<string, unknown>>
 const DECIMAL = /^\d+(\.\d+)?$/
 /** UTC with a fixed number of digits, so that times can be compared as text. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const NANOSECOND_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/
 const INSTRUMENT_STATES: readonly unknown[] = ['OPEN', 'HALTED', 'AUCTION', 'CLOSED']
 
 /** Throws `Fault` when it is not a message of the API. */
@@ -140,9 +146,10 @@ function executionMessage({ payload, stream }: Members): ExecutionMessage {
 
 function heartbeat({ payload }: Members): Message {
   const { timestamp, books } = membersOf(payload)
+  const time = textOf(timestamp, NANOSECOND_TIME)
   // Dates have milliseconds: the first 23 characters.
-  const milliseconds = Date.parse(`${textOf(timestamp).slice(0, 23)}Z`)
-  return { kind: 'heartbeat', milliseconds, books: listOf(books ?? []).map(bookStatement) }
+  const milliseconds = Date.parse(`${time.slice(0, 23)}Z`)
+  return { kind: 'heartbeat', time, milliseconds, books: listOf(books ?? []).map(bookStatement) }
 }
 
 function positionOf(stream: unknown): Position | undefined {

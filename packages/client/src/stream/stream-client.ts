@@ -17,7 +17,7 @@ const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
 
 /** What happens to the connection. The client reacts by itself: this is for logs and displays. */
 export type StreamEvent =
-  | { readonly type: 'CONNECTED'; readonly url: string }
+  | { readonly type: 'CONNECTED'; readonly url: string; readonly protocol: 'tidegate.v1' | 'tidegate.default' }
   /** The connection ended, or could not be opened; it will be opened again after the delay. */
   | ({ readonly type: 'DISCONNECTED' } & ConnectionLost)
   /** A subscription is begun again on the same connection. */
@@ -34,6 +34,8 @@ export type StreamService =
 
 export type StreamOptions = StreamService & {
   readonly onEvent?: (event: StreamEvent) => void
+  /** Called with the time of each heartbeat, by the clock of the service: RFC 3339 with nanoseconds. */
+  readonly onHeartbeat?: (time: string) => void
 }
 
 /** `requested`: what arrives until the acknowledgement belongs to an earlier subscription. */
@@ -60,6 +62,7 @@ export class StreamClient {
   readonly #platform: Platform
   readonly #connection: Connection
   readonly #onEvent: (event: StreamEvent) => void
+  readonly #onHeartbeat: (time: string) => void
   readonly #url: string
   readonly #rows = new Map<string, Row>()
   #isOpen = false
@@ -76,6 +79,7 @@ export class StreamClient {
     this.#platform = platform
     this.#url = url
     this.#onEvent = options.onEvent ?? (() => undefined)
+    this.#onHeartbeat = options.onHeartbeat ?? (() => undefined)
     this.#connection = new Connection({
       url,
       tokens,
@@ -161,7 +165,8 @@ export class StreamClient {
   #opened(): void {
     this.#isOpen = true
     this.#lastLoss = undefined
-    this.#onEvent({ type: 'CONNECTED', url: this.#url })
+    const protocol = this.#connection.isExtended ? 'tidegate.v1' : 'tidegate.default'
+    this.#onEvent({ type: 'CONNECTED', url: this.#url, protocol })
     this.#request()
   }
 
@@ -220,6 +225,7 @@ export class StreamClient {
       this.#pass('execution_data', message.market, (subscription) => subscription.receive(message))
     } else if (message.kind === 'heartbeat') {
       this.#noteHeartbeat(message.milliseconds)
+      this.#onHeartbeat(message.time)
       for (const statement of message.books)
         this.#pass('market_data', statement.market, (subscription) => subscription.confirm(statement))
     } else if (message.kind === 'reply') {
