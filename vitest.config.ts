@@ -28,7 +28,7 @@ const ON_EACH_ENGINE = [
  * and in the long run on each.
  */
 const ON_POSTGRES_ALONE = [
-  'test/accounts/{account-changes,lists,quota-migration,quotas,routes,whole-or-nothing}.test.ts',
+  'test/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
   'test/auth/directory-changes.test.ts',
   'test/deliveries/{manual,webhook-sender}.test.ts',
   'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',

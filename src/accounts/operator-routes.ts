@@ -1,6 +1,6 @@
 /**
- * The operator's calls for accounts and profiles: review over all customers, profiles without an account, and the use of a
- * customer's quotas. The operator guard runs before them.
+ * The operator's calls for accounts and profiles: review over all customers, with notes, profiles without an account, and the
+ * use of a customer's quotas. The operator guard runs before them.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'
@@ -15,6 +15,7 @@ import { reviewedAccountDocument } from './documents.ts'
 import { listAllAccounts } from './lists.ts'
 import { ensureProfile, listProfiles } from './profiles.ts'
 import type { Quotas } from './quotas.ts'
+import { registerNoteRoutes } from './review-notes.ts'
 import { NewProfileBody, REVIEW_FILTERS, ReviewBody, ReviewedAccount, ReviewedAccountPage } from './schemas.ts'
 import { getAccount, reviewAccount } from './store.ts'
 import type { AccountTables } from './tables.ts'
@@ -55,6 +56,7 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quot
       return reviewedAccountDocument(row ?? noAccount())
     },
   )
+  registerNoteRoutes(app, db, 'account')
   app.post<ById & { Body: Static<typeof NewProfileBody> }>(
     '/customers/:id/profiles',
     { schema: { body: NewProfileBody } },

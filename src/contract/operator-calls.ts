@@ -4,7 +4,7 @@
  */
 
 /**
- * What an operator may do. `viewer` reads; `reviewer` also decides on accounts and rules; `treasurer` also moves money;
+ * What an operator may do. `viewer` reads; `reviewer` also decides on accounts and rules, and adds notes about them; `treasurer` also moves money;
  * `admin` may do everything. Neither of reviewer and treasurer includes the other.
  */
 export const OPERATOR_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
@@ -47,11 +47,15 @@ export const OPERATOR_CALLS = {
   'GET /accounts': { role: 'viewer', summary: 'List the accounts of all customers' },
   'GET /accounts/:id': { role: 'viewer', summary: 'Get an account' },
   'PATCH /accounts/:id': { role: 'reviewer', fourEyes: 'approvals', summary: 'Review an account' },
+  'GET /accounts/:id/notes': { role: 'viewer', summary: 'List the notes about an account' },
+  'POST /accounts/:id/notes': { role: 'reviewer', summary: 'Add a note about an account' },
   'GET /rules': { role: 'viewer', summary: 'List the rules of all customers' },
   'GET /rules/:id': { role: 'viewer', summary: 'Get a rule' },
   'POST /rules/:id/approve': { role: 'reviewer', fourEyes: 'approvals', summary: 'Approve a rule' },
   'POST /rules/:id/reject': { role: 'reviewer', summary: 'Reject a rule' },
   'POST /rules/:id/delete': { role: 'reviewer', summary: 'Delete a rule' },
+  'GET /rules/:id/notes': { role: 'viewer', summary: 'List the notes about a rule' },
+  'POST /rules/:id/notes': { role: 'reviewer', summary: 'Add a note about a rule' },
   'GET /address-pool': { role: 'viewer', summary: 'Count the imported addresses' },
   'POST /address-pool': { role: 'admin', summary: 'Import addresses' },
   'GET /deposit-addresses': { role: 'viewer', summary: 'Show the owner of a deposit address' },

@@ -33,7 +33,7 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 const LOGIN: readonly ProblemCode[] = ['login_unavailable', 'rate_limited']
 
 /** Calls that change the state of a record, which may not allow it. */
-const CHANGES_STATE = /^POST \/(rules|deposits|orchestrations|deliveries|change-requests)\/:id\//
+const CHANGES_STATE = /^POST \/(rules|deposits|orchestrations|deliveries|change-requests)\/:id\/(?!notes$)/
 
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] } = {
@@ -46,6 +46,8 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /clients/:id/secrets': ['invalid_state'],
   'POST /signing-keys/encrypt': ['invalid_state'],
   'PATCH /accounts/:id': ['invalid_state'],
+  'POST /accounts/:id/notes': ['quota_exceeded'],
+  'POST /rules/:id/notes': ['quota_exceeded'],
   'POST /address-pool': ['already_exists'],
   'POST /deposits': ['deposit_conflict'],
   'POST /deliveries/:id/settle': ['already_exists'],

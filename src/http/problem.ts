@@ -52,7 +52,8 @@ export const PROBLEMS = {
   },
   quota_exceeded: {
     status: 403,
-    meaning: 'the customer has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many',
+    meaning:
+      'the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many',
   },
   account_blocked: {
     status: 403,

@@ -1,6 +1,10 @@
-/** The operator's calls for rules of all customers: list, approve, reject, delete. The operator guard runs before them. */
+/**
+ * The operator's calls for rules of all customers: list, approve, reject, delete, and notes about them. The operator guard runs
+ * before them.
+ */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { registerNoteRoutes } from '../accounts/review-notes.ts'
 import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
@@ -51,4 +55,5 @@ export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }:
   app.post<ById>('/rules/:id/delete', { schema: { body: Nothing } }, (request) =>
     write((transaction) => deleteRule(transaction, operatorActor(request), idOf(request.params.id))),
   )
+  registerNoteRoutes(app, db, 'rule')
 }

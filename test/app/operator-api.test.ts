@@ -286,6 +286,16 @@ const WRITES: Readonly<Record<string, Write>> = {
     }),
     again: 'unchanged',
   },
+  'POST /accounts/:id/notes': {
+    action: 'account.note',
+    prepare: async () => ({ path: `/accounts/${await newAccount()}/notes`, body: { text: 'asked for an extract' } }),
+    again: 'unchanged',
+  },
+  'POST /rules/:id/notes': {
+    action: 'rule.note',
+    prepare: async () => ({ path: `/rules/${await newRule()}/notes`, body: { text: 'payee checked' } }),
+    again: 'unchanged',
+  },
   'POST /rules/:id/approve': {
     action: 'rule.approve',
     prepare: async () => ({ path: `/rules/${await newRule()}/approve` }),

@@ -6,7 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OPERATOR_CALLS, OPERATOR_ROLES, type OperatorRole } from '../../src/contract/operator-calls.ts'
 import { type OperatorNode, openOperatorNode } from './operator-node.ts'
 
-const REVIEWS = ['PATCH /accounts/:id', 'POST /rules/:id/approve', 'POST /rules/:id/reject', 'POST /rules/:id/delete']
+const REVIEWS = [
+  'PATCH /accounts/:id',
+  ...['approve', 'reject', 'delete'].map((action) => `POST /rules/:id/${action}`),
+  'POST /accounts/:id/notes',
+  'POST /rules/:id/notes',
+]
 const MONEY = [
   'POST /deposits',
   ...['assign', 'hold', 'release', 'reject', 'reverse', 'return'].map((action) => `POST /deposits/:id/${action}`),

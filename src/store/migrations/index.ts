@@ -32,6 +32,7 @@ import { receiptKeys } from './202611230200-receipt-keys.ts'
 import { feedLeases } from './202611230400-feed-leases.ts'
 import { operators } from './202611230900-operators.ts'
 import { changeRequests } from './202611231000-change-requests.ts'
+import { reviewNotes } from './202611231210-review-notes.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -67,4 +68,5 @@ export const MIGRATIONS: readonly Migration[] = [
   feedLeases,
   operators,
   changeRequests,
+  reviewNotes,
 ]

@@ -900,7 +900,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_scope`: the token, or its client by now, lacks the scope; `disabled`: the client or its customer is disabled; `quota_exceeded`: the customer has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
+        /** @description `insufficient_scope`: the token, or its client by now, lacks the scope; `disabled`: the client or its customer is disabled; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
         "403.insufficient_scope.disabled.quota_exceeded": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -916,7 +916,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_scope`: the token, or its client by now, lacks the scope; `disabled`: the client or its customer is disabled; `quota_exceeded`: the customer has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status */
+        /** @description `insufficient_scope`: the token, or its client by now, lacks the scope; `disabled`: the client or its customer is disabled; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status */
         "403.insufficient_scope.disabled.quota_exceeded.account_blocked": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

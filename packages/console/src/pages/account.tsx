@@ -8,6 +8,7 @@ import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
 import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
+import { NotesCard } from './notes.tsx'
 
 export interface AccountDocument {
   readonly id: string
@@ -97,6 +98,7 @@ export function AccountPage({ id }: { readonly id: string }) {
             {Object.keys(metadata).length === 0 ? <p class="quiet">None.</p> : <Json value={metadata} />}
           </Card>
         </div>
+        <NotesCard subject="account" id={id} />
         <AuditCard subject={id} />
         <p>
           <a href={href(`/money/deposits?customer=${customer_id}`)}>Deposits of this customer</a>

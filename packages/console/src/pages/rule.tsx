@@ -6,6 +6,7 @@ import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
 import { Card, Facts, Id, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
+import { NotesCard } from './notes.tsx'
 import { routeText } from './rule-text.ts'
 
 type Terms = Readonly<Record<string, Readonly<Record<string, string | undefined>> | undefined>>
@@ -69,6 +70,7 @@ export function RulePage({ id }: { readonly id: string }) {
           <TermsCard title={`Deposits of ${document.source_asset}`} terms={source} />
           <TermsCard title={`Become ${document.destination_asset}, sent to`} terms={destination} />
         </div>
+        <NotesCard subject="rule" id={id} />
         <AuditCard subject={id} />
       </div>
     </>
