@@ -39,10 +39,15 @@ const DEFAULT_OPERATOR_URL = `http://${config['operator.host']}:${config['operat
 export async function apiDocuments(): Promise<[path: string, text: string][]> {
   const about = { url: DEFAULT_URL, version: programVersion(), issuesTokens: true, scopes: servedScopes(true, true) }
   const openApi = openApiDocument({ ...about, paths: await pathsOfModules() })
+  const operatorOpenApi = await operatorDocument()
   return [
     ['docs/reference/openapi.json', textOf(openApi)],
-    ['packages/client/src/rest/openapi.ts', await typesOf(openApi)],
-    ['docs/reference/operator-openapi.json', textOf(await operatorDocument())],
+    ['packages/client/src/rest/openapi.ts', await typesOf(openApi, 'The REST API', 'openapi.json')],
+    ['docs/reference/operator-openapi.json', textOf(operatorOpenApi)],
+    [
+      'packages/console/src/base/openapi.ts',
+      await typesOf(operatorOpenApi, 'The operator API', 'operator-openapi.json'),
+    ],
     ['docs/reference/asyncapi.json', textOf(asyncApiDocument(about))],
     ['docs/reference/publisher-asyncapi.json', textOf(publisherAsyncApiDocument(about.version))],
     ['docs/reference/publication.schema.json', textOf(PUBLICATION_SCHEMA)],
@@ -54,11 +59,11 @@ function textOf(document: unknown): string {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** The types of the REST client. */
-async function typesOf(openApi: unknown): Promise<string> {
+/** The types of a program that calls the API. */
+async function typesOf(openApi: unknown, name: string, file: string): Promise<string> {
   // The generator changes the document that it is given.
   const nodes = await openApiTypes(structuredClone(openApi) as OpenAPI3)
-  const header = '/** The REST API as types. Generated from docs/reference/openapi.json by `npm run docs`. */\n'
+  const header = `/** ${name} as types. Generated from docs/reference/${file} by \`npm run docs\`. */\n`
   return `${header}${astToString(nodes)}`
 }
 

@@ -9,14 +9,23 @@ import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
-import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { answered } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { reviewedAccountDocument } from './documents.ts'
 import { listAllAccounts } from './lists.ts'
 import { ensureProfile, listProfiles } from './profiles.ts'
 import type { Quotas } from './quotas.ts'
 import { registerNoteRoutes } from './review-notes.ts'
-import { NewProfileBody, REVIEW_FILTERS, ReviewBody, ReviewedAccount, ReviewedAccountPage } from './schemas.ts'
+import {
+  CustomerProfile,
+  CustomerProfilePage,
+  NewProfileBody,
+  QuotaAnswer,
+  REVIEW_FILTERS,
+  ReviewBody,
+  ReviewedAccount,
+  ReviewedAccountPage,
+} from './schemas.ts'
 import { getAccount, reviewAccount } from './store.ts'
 import type { AccountTables } from './tables.ts'
 
@@ -27,27 +36,23 @@ interface Listed {
   readonly Querystring: Static<typeof PageQuery>
 }
 
-const paged = { querystring: PageQuery }
-const answer = { 200: ReviewedAccount }
-
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quotas: Quotas): void {
   app.get<{ Querystring: ListQuery<typeof REVIEW_FILTERS> }>(
     '/accounts',
     {
       ...readsListQuery(REVIEW_FILTERS),
-      ...WRITES_RAW_JSON,
-      schema: { querystring: listQuerySchema(REVIEW_FILTERS), response: { 200: ReviewedAccountPage } },
+      ...answered(ReviewedAccountPage, { querystring: listQuerySchema(REVIEW_FILTERS) }),
     },
     async ({ query }) => pageDocument(await listAllAccounts(db, query)),
   )
-  app.get<ById>('/accounts/:id', { ...WRITES_RAW_JSON, schema: { response: answer } }, async (request) => {
+  app.get<ById>('/accounts/:id', answered(ReviewedAccount), async (request) => {
     const row = await getAccount(db, idOf(request.params.id))
     return reviewedAccountDocument(row ?? noAccount())
   })
   app.patch<ById & { Body: Static<typeof ReviewBody> }>(
     '/accounts/:id',
-    { ...WRITES_RAW_JSON, schema: { body: ReviewBody, response: answer } },
+    answered(ReviewedAccount, { body: ReviewBody }),
     async (request) => {
       const id = idOf(request.params.id)
       const row = await db.transaction((transaction: Transaction<AccountTables>) =>
@@ -59,7 +64,7 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quot
   registerNoteRoutes(app, db, 'account')
   app.post<ById & { Body: Static<typeof NewProfileBody> }>(
     '/customers/:id/profiles',
-    { schema: { body: NewProfileBody } },
+    answered(CustomerProfile, { body: NewProfileBody }),
     async (request) => {
       const { id: customerId } = await getCustomer(db, idOf(request.params.id))
       return await db.transaction(async (transaction: Transaction<AccountTables>) => {
@@ -76,11 +81,15 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quot
       })
     },
   )
-  app.get<ById & Listed>('/customers/:id/profiles', { schema: paged }, async (request) => {
-    const { id: customerId } = await getCustomer(db, idOf(request.params.id))
-    return await listProfiles(db, customerId, readPageQuery(request.query))
-  })
-  app.get<ById>('/customers/:id/quotas', async (request) => {
+  app.get<ById & Listed>(
+    '/customers/:id/profiles',
+    answered(CustomerProfilePage, { querystring: PageQuery }),
+    async (request) => {
+      const { id: customerId } = await getCustomer(db, idOf(request.params.id))
+      return await listProfiles(db, customerId, readPageQuery(request.query))
+    },
+  )
+  app.get<ById>('/customers/:id/quotas', answered(QuotaAnswer), async (request) => {
     const { id: customerId } = await getCustomer(db, idOf(request.params.id))
     return await quotas.read(db, customerId)
   })

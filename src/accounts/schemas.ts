@@ -1,7 +1,7 @@
 /** The schemas of requests and responses about accounts and profiles. Bodies are strict, and no value is coerced. */
 import { type Static, Type } from 'typebox'
 import { choices, orderBy, text, times } from '../http/list-query.ts'
-import { NextPageCursor } from '../http/page-query.ts'
+import { NextPageCursor, pageOf } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from './metadata.ts'
 import { ACCOUNT_TYPES, MEMBER_ROLES, SUMMARY_STATUSES } from './model.ts'
@@ -98,12 +98,12 @@ export const Account = Type.Object(
 )
 
 /** An account in the operator API. */
-export const ReviewedAccount = Type.Object({ ...Account.properties, customer_id: Type.String() })
+export const ReviewedAccount = Type.Object(
+  { ...Account.properties, customer_id: Type.String() },
+  { title: 'ReviewedAccount' },
+)
 
-export const ReviewedAccountPage = Type.Object({
-  items: Type.Array(ReviewedAccount),
-  next_page_cursor: Type.Optional(NextPageCursor),
-})
+export const ReviewedAccountPage = pageOf(ReviewedAccount)
 
 export const AccountPage = Type.Object({
   items: Type.Array(AccountItem),
@@ -117,6 +117,34 @@ export const ACCOUNT_FILTERS = {
   created_at: times('Created'),
   updated_at: times('Last updated'),
 }
+
+/** A profile in the operator API. */
+export const CustomerProfile = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    customer_id: Type.String({ format: 'uuid' }),
+    nickname: Type.Optional(Type.String()),
+    type: textChoice(['NORMAL']),
+    created_at: Time,
+  },
+  { title: 'CustomerProfile' },
+)
+
+export const CustomerProfilePage = pageOf(CustomerProfile)
+
+const Use = Type.Object({ limit: Type.Integer(), used: Type.Integer() }, { title: 'QuotaUse' })
+
+/** The use of a customer's quotas. */
+export const QuotaAnswer = Type.Object(
+  {
+    customer_id: Type.String({ format: 'uuid' }),
+    accounts: Use,
+    addresses: Use,
+    rules: Use,
+    creations_today: Type.Object({ ...Use.properties, resets_in_seconds: Type.Integer() }),
+  },
+  { title: 'Quotas' },
+)
 
 /** A profile in the customer's API. */
 export const Profile = Type.Object(

@@ -9,6 +9,7 @@ import type { NodeDocument } from '../cluster/nodes.ts'
 import type { Config } from '../config/settings.ts'
 import { type Origins, settingsInForce } from '../config/settings-in-force.ts'
 import { countPools } from '../deposit-instructions/address-pool.ts'
+import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Db } from '../store/db.ts'
@@ -40,31 +41,37 @@ export interface DoctorOptions {
 
 const Findings = Type.Object({
   findings: Type.Array(
-    Type.Object({
-      verdict: textChoice(VERDICTS),
-      name: Type.String(),
-      detail: Type.String(),
-      next: Type.Optional(Type.String()),
-    }),
+    Type.Object(
+      {
+        verdict: textChoice(VERDICTS),
+        name: Type.String(),
+        detail: Type.String(),
+        next: Type.Optional(Type.String()),
+      },
+      { title: 'Finding' },
+    ),
   ),
 })
 
 const Settings = Type.Object({
   items: Type.Array(
-    Type.Object({
-      key: Type.String(),
-      value: Type.Unknown(),
-      origin: Type.String(),
-      live: Type.Boolean(),
-      meaning: Type.String(),
-    }),
+    Type.Object(
+      {
+        key: Type.String(),
+        value: Type.Unknown(),
+        origin: Type.String({ description: '`default`, a flag, a variable or a file' }),
+        live: Type.Boolean({ description: 'Whether a reload applies a new value' }),
+        meaning: Type.String(),
+      },
+      { title: 'Setting' },
+    ),
   ),
 })
 
 /** Declares the routes, relative to the prefix of `app`. The operator guard runs before them. */
 export function registerDoctorRoutes(app: FastifyInstance, options: DoctorOptions): void {
-  app.get('/doctor', { schema: { response: { 200: Findings } } }, async () => ({ findings: await findingsOf(options) }))
-  app.get('/settings', { schema: { response: { 200: Settings } } }, async () => {
+  app.get('/doctor', answered(Findings), async () => ({ findings: await findingsOf(options) }))
+  app.get('/settings', answered(Settings), async () => {
     const { config, origins } = options.current
     return { items: [...settingsInForce(config, origins)] }
   })

@@ -8,6 +8,7 @@ import { type Static, Type } from 'typebox'
 import { type Clock, millisecondText, type Timer } from '../base/clock.ts'
 import type { MetricsRegistry, MetricsSnapshot } from '../base/metrics.ts'
 import { programVersion } from '../base/version.ts'
+import { answered } from '../http/raw-json.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -26,27 +27,33 @@ const POINTS_MAX = 720
 const time = Type.String({ format: 'date-time' })
 
 /** One measurement. Members without a value are absent: a rate needs two measurements, a latency a message. */
-const Point = Type.Object({
-  at: time,
-  connections: Type.Integer(),
-  lagging: Type.Integer(),
-  queued_bytes: Type.Integer(),
-  messages_per_second: Type.Optional(Type.Number()),
-  bytes_per_second: Type.Optional(Type.Number()),
-  latency_p50_ms: Type.Optional(Type.Number()),
-  latency_p99_ms: Type.Optional(Type.Number()),
-  cpu_percent: Type.Optional(Type.Number()),
-  memory_bytes: Type.Integer(),
-})
+const Point = Type.Object(
+  {
+    at: time,
+    connections: Type.Integer(),
+    lagging: Type.Integer(),
+    queued_bytes: Type.Integer(),
+    messages_per_second: Type.Optional(Type.Number()),
+    bytes_per_second: Type.Optional(Type.Number()),
+    latency_p50_ms: Type.Optional(Type.Number()),
+    latency_p99_ms: Type.Optional(Type.Number()),
+    cpu_percent: Type.Optional(Type.Number()),
+    memory_bytes: Type.Integer(),
+  },
+  { title: 'OverviewPoint' },
+)
 
-const Overview = Type.Object({
-  version: Type.String(),
-  started_at: time,
-  ready: Type.Boolean(),
-  checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })),
-  interval_seconds: Type.Number(),
-  history: Type.Array(Point),
-})
+const Overview = Type.Object(
+  {
+    version: Type.String(),
+    started_at: time,
+    ready: Type.Boolean(),
+    checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })),
+    interval_seconds: Type.Number(),
+    history: Type.Array(Point),
+  },
+  { title: 'Overview' },
+)
 
 type OverviewPoint = Static<typeof Point>
 
@@ -142,7 +149,7 @@ export function startOverview(options: OverviewOptions, lifecycle: Lifecycle): O
 
 /** Declares the route, relative to the prefix of `app`. The operator guard runs before it. */
 export function registerOverviewRoute(app: FastifyInstance, history: Pick<OverviewHistory, 'document'>): void {
-  app.get('/overview', { schema: { response: { 200: Overview } } }, async () => history.document)
+  app.get('/overview', answered(Overview), async () => history.document)
 }
 
 const NAMES = [

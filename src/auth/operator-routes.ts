@@ -7,9 +7,9 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
 import type { Scope } from '../contract/scopes.ts'
-import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
+import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
-import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { listAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
@@ -24,6 +24,15 @@ import {
 } from './clients.ts'
 import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './customers.ts'
 import type { EncryptionKey } from './encryption-key.ts'
+import {
+  AuditPage,
+  Client,
+  ClientPage,
+  Customer,
+  CustomerPage,
+  NewClientAnswer,
+  NewSecretAnswer,
+} from './operator-answers.ts'
 import { idOf, operatorActor, type Write } from './operator-calls.ts'
 import { registerReceiptKeyRoutes } from './receipt-key-routes.ts'
 import { registerSigningKeyRoutes } from './signing-key-routes.ts'
@@ -94,13 +103,13 @@ export function registerAuthOperatorRoutes(app: FastifyInstance, options: Operat
   registerReceiptKeyRoutes(app, { db, encryptionKey }, write)
   app.get<{ Querystring: Static<typeof AuditQuery> }>(
     '/audit',
-    { ...WRITES_RAW_JSON, schema: { querystring: AuditQuery, response: { 200: PageAnswer } } },
+    answered(AuditPage, { querystring: AuditQuery }),
     async ({ query }) => pageDocument(await listAudit(db, readPageQuery(query), query)),
   )
 }
 
 function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): void {
-  app.post<{ Body: Static<typeof NewCustomer> }>('/customers', { schema: { body: NewCustomer } }, (request) =>
+  app.post<{ Body: Static<typeof NewCustomer> }>('/customers', answered(Customer, { body: NewCustomer }), (request) =>
     write(async (transaction) => {
       const { name, streaming = false } = request.body
       const { customer, isNew } = await ensureCustomer(transaction, operatorActor(request), { name, streaming })
@@ -108,13 +117,13 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
       return customer
     }),
   )
-  app.get<Listed>('/customers', { schema: { querystring: NameQuery } }, ({ query }) =>
+  app.get<Listed>('/customers', answered(CustomerPage, { querystring: NameQuery }), ({ query }) =>
     listCustomers(db, readPageQuery(query), query.name),
   )
-  app.get<ById>('/customers/:id', (request) => getCustomer(db, idOf(request.params.id)))
+  app.get<ById>('/customers/:id', answered(Customer), (request) => getCustomer(db, idOf(request.params.id)))
   app.patch<ById & { Body: Static<typeof CustomerChange> }>(
     '/customers/:id',
-    { schema: { body: CustomerChange } },
+    answered(Customer, { body: CustomerChange }),
     (request) =>
       write((transaction) =>
         changeCustomer(transaction, operatorActor(request), idOf(request.params.id), request.body),
@@ -127,7 +136,7 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
   const { NewClient, ClientChange } = clientBodies(options.scopes)
   app.post<ById & { Body: Static<ClientBodies['NewClient']> }>(
     '/customers/:id/clients',
-    { schema: { body: NewClient } },
+    answered(NewClientAnswer, { body: NewClient }),
     (request) =>
       write(async (transaction) => {
         const customerId = idOf(request.params.id)
@@ -137,26 +146,28 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
         return { ...client, client_secret: secret.client_secret }
       }),
   )
-  app.get<ById & Listed>('/customers/:id/clients', { schema: { querystring: NameQuery } }, ({ params, query }) =>
-    listClients(db, { customerId: idOf(params.id), name: query.name }, readPageQuery(query)),
+  app.get<ById & Listed>(
+    '/customers/:id/clients',
+    answered(ClientPage, { querystring: NameQuery }),
+    ({ params, query }) => listClients(db, { customerId: idOf(params.id), name: query.name }, readPageQuery(query)),
   )
-  app.get<Listed>('/clients', { schema: { querystring: NameQuery } }, ({ query }) =>
+  app.get<Listed>('/clients', answered(ClientPage, { querystring: NameQuery }), ({ query }) =>
     listClients(db, { name: query.name }, readPageQuery(query)),
   )
-  app.get<ById>('/clients/:id', (request) => getClient(db, idOf(request.params.id)))
+  app.get<ById>('/clients/:id', answered(Client), (request) => getClient(db, idOf(request.params.id)))
   app.patch<ById & { Body: Static<ClientBodies['ClientChange']> }>(
     '/clients/:id',
-    { schema: { body: ClientChange } },
+    answered(Client, { body: ClientChange }),
     (request) =>
       write((transaction) => changeClient(transaction, operatorActor(request), idOf(request.params.id), request.body)),
   )
-  app.post<ById>('/clients/:id/revoke-tokens', { schema: { body: Nothing } }, (request) =>
+  app.post<ById>('/clients/:id/revoke-tokens', answered(Client, { body: Nothing }), (request) =>
     write((transaction) => revokeClientTokens(transaction, operatorActor(request), idOf(request.params.id))),
   )
-  app.post<ById>('/clients/:id/secrets', { schema: { body: Nothing } }, (request) =>
+  app.post<ById>('/clients/:id/secrets', answered(NewSecretAnswer, { body: Nothing }), (request) =>
     write((transaction) => createSecret(transaction, operatorActor(request), idOf(request.params.id), encryptionKey)),
   )
-  app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', (request) =>
+  app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', answered(Client), (request) =>
     write((transaction) =>
       deleteSecret(transaction, operatorActor(request), idOf(request.params.id), idOf(request.params.secret)),
     ),

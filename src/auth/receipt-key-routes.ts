@@ -7,9 +7,11 @@ import { type Static, Type } from 'typebox'
 import { RECEIPT_KEYS_PATH } from '../contract/receipt.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
+import { answered } from '../http/raw-json.ts'
 import type { Db } from '../store/db.ts'
 import type { Directory } from './directory.ts'
 import type { EncryptionKey } from './encryption-key.ts'
+import { ReceiptKey, ReceiptKeyPage } from './operator-answers.ts'
 import { operatorActor, type Write } from './operator-calls.ts'
 import { listReceiptKeys, rotateReceiptKey } from './receipt-keys.ts'
 import { sendKeySet } from './well-known-routes.ts'
@@ -32,10 +34,10 @@ export function registerReceiptKeyRoutes(
 ): void {
   app.get<{ Querystring: Static<typeof PageQuery> }>(
     '/receipt-keys',
-    { schema: { querystring: PageQuery } },
+    answered(ReceiptKeyPage, { querystring: PageQuery }),
     (request) => listReceiptKeys(db, readPageQuery(request.query)),
   )
-  app.post('/receipt-keys', { schema: { body: Nothing } }, (request) =>
+  app.post('/receipt-keys', answered(ReceiptKey, { body: Nothing }), (request) =>
     write((transaction) => rotateReceiptKey(transaction, operatorActor(request), encryptionKey)),
   )
 }

@@ -8,10 +8,12 @@ import { type Static, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
+import { answered } from '../http/raw-json.ts'
 import type { Db } from '../store/db.ts'
 import { readStoreTime } from '../store/store-clock.ts'
 import type { EncryptionKey } from './encryption-key.ts'
 import { encryptKeys } from './key-encryption.ts'
+import { Encryption, SigningKey, SigningKeyPage } from './operator-answers.ts'
 import { idOf, operatorActor, type Write } from './operator-calls.ts'
 import { listSigningKeys, revokeSigningKey, rotateSigningKeys } from './signing-keys.ts'
 
@@ -27,15 +29,15 @@ export function registerSigningKeyRoutes(app: FastifyInstance, options: SigningK
   const { db, clock, encryptionKey } = options
   app.get<{ Querystring: Static<typeof PageQuery> }>(
     '/signing-keys',
-    { schema: { querystring: PageQuery } },
+    answered(SigningKeyPage, { querystring: PageQuery }),
     (request) => listSigningKeys(db, clock.wallInstant().milliseconds, readPageQuery(request.query)),
   )
-  app.post('/signing-keys', { schema: { body: Nothing } }, (request) =>
+  app.post('/signing-keys', answered(SigningKey, { body: Nothing }), (request) =>
     write(async (transaction) =>
       rotateSigningKeys(transaction, operatorActor(request), await readStoreTime(transaction), encryptionKey),
     ),
   )
-  app.delete<{ Params: { id: string } }>('/signing-keys/:id', (request) =>
+  app.delete<{ Params: { id: string } }>('/signing-keys/:id', answered(SigningKey), (request) =>
     write(async (transaction) =>
       revokeSigningKey(
         transaction,
@@ -46,7 +48,7 @@ export function registerSigningKeyRoutes(app: FastifyInstance, options: SigningK
       ),
     ),
   )
-  app.post('/signing-keys/encrypt', { schema: { body: Nothing } }, (request) => {
+  app.post('/signing-keys/encrypt', answered(Encryption, { body: Nothing }), (request) => {
     if (encryptionKey === undefined) {
       throw new Problem('invalid_state', 'keys.encryption_key is not set; set it on every node first', {
         meta: { current: { encryption_key_id: null } },

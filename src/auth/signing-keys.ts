@@ -34,7 +34,9 @@ import type { AuthTables } from './tables.ts'
  * effect. Revoking the signing key makes the coming one, or a new one, sign at once. Revoking the coming key lets its
  * predecessor continue. `retired` and `revoked` are final.
  */
-type KeyState = 'coming' | 'signing' | 'verifying' | 'retired' | 'revoked'
+export const KEY_STATES = ['coming', 'signing', 'verifying', 'retired', 'revoked'] as const
+
+type KeyState = (typeof KEY_STATES)[number]
 
 /** A key in the operator API. */
 export interface SigningKeyDocument {

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { operatorActor } from '../auth/operator-calls.ts'
 import { type Conversions, FIAT_NETWORKS, isConvertible } from '../contract/assets.ts'
 import { type FieldError, invalidRequest } from '../http/problem.ts'
+import { answered } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { changeControls, readControls } from './store.ts'
@@ -29,23 +30,26 @@ const Paused = Type.Object(
   { ...strict, minProperties: 1, description: 'Each member replaces the list of its kind; absent: unchanged' },
 )
 const ControlsBody = Type.Object({ paused: Paused }, strict)
-const Controls = Type.Object({
-  paused: Type.Object({
-    assets: Type.Array(Type.String()),
-    networks: Type.Array(Type.String()),
-    pairs: Type.Array(Type.String()),
-    deliveries: Type.Boolean(),
-  }),
-  updated_at: Type.String({ format: 'date-time' }),
-})
+const Controls = Type.Object(
+  {
+    paused: Type.Object({
+      assets: Type.Array(Type.String()),
+      networks: Type.Array(Type.String()),
+      pairs: Type.Array(Type.String()),
+      deliveries: Type.Boolean(),
+    }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Controls' },
+)
 
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerControlOperatorRoutes(app: FastifyInstance, options: ControlOperatorRoutesOptions): void {
   const { db, conversions, wake } = options
-  app.get('/controls', { schema: { response: { 200: Controls } } }, () => readControls(db))
+  app.get('/controls', answered(Controls), () => readControls(db))
   app.patch<{ Body: Static<typeof ControlsBody> }>(
     '/controls',
-    { schema: { body: ControlsBody, response: { 200: Controls } } },
+    answered(Controls, { body: ControlsBody }),
     async (request) => {
       const { paused } = request.body
       const [first, ...rest] = pausedFaults(paused, conversions())

@@ -14,10 +14,14 @@ export const DELIVERY_STATUSES = ['WAITING', 'CLAIMED', 'SENT', 'SETTLED', 'FAIL
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 /** `manual`: executors claim it and report its result; `webhook`: the service sends it to `deliveries.webhook_url`. */
-export type DeliveryChannel = 'manual' | 'webhook'
+export const DELIVERY_CHANNELS = ['manual', 'webhook'] as const
+
+export type DeliveryChannel = (typeof DELIVERY_CHANNELS)[number]
 
 /** Why a delivery is not handed out: the customer, account or profile is blocked, or the operator has paused something. */
-export type DeliveryWait = 'HOLD' | 'PAUSED'
+export const DELIVERY_WAITS = ['HOLD', 'PAUSED'] as const
+
+export type DeliveryWait = (typeof DELIVERY_WAITS)[number]
 
 /** The destination of a payment; has exactly one member. */
 export type DeliveryDestination =

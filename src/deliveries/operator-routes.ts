@@ -1,17 +1,25 @@
 /** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
-import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
-import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { pageDocument, readPageQuery } from '../http/page-query.ts'
+import { answered, RawJson } from '../http/raw-json.ts'
 import { type Db, StatementFailed, type Transaction } from '../store/db.ts'
 import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import type { DeliveryMetrics } from './metrics.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { claimDeliveries, reportFailed, reportSettled, usedReference } from './reports.ts'
-import { ClaimBody, Claimed, DeliveriesQuery, FailBody, SettleBody } from './schemas.ts'
+import {
+  ClaimBody,
+  Claimed,
+  DeliveriesQuery,
+  DeliveryPage,
+  DeliveryWithAttempts,
+  FailBody,
+  SettleBody,
+} from './schemas.ts'
 import { deliveryDocument, listDeliveries } from './store.ts'
 import type { DeliveryTables } from './tables.ts'
 
@@ -28,9 +36,6 @@ interface ById {
   readonly Params: { readonly id: string }
 }
 
-/** No schema: SQL writes the JSON text. */
-const answer = { 200: Type.Unknown() }
-
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: DeliveryOperatorRoutesOptions): void {
   const { db, owners } = options
@@ -39,15 +44,15 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     transactionWithRetries(db, work)
   app.get<{ Querystring: Static<typeof DeliveriesQuery> }>(
     '/deliveries',
-    { ...WRITES_RAW_JSON, schema: { querystring: DeliveriesQuery, response: { 200: PageAnswer } } },
+    answered(DeliveryPage, { querystring: DeliveriesQuery }),
     async ({ query }) => pageDocument(await listDeliveries(db, readPageQuery(query), query)),
   )
-  app.get<ById>('/deliveries/:id', { ...WRITES_RAW_JSON, schema: { response: answer } }, ({ params }) =>
+  app.get<ById>('/deliveries/:id', answered(DeliveryWithAttempts), ({ params }) =>
     deliveryDocument(db.tables(), idOf(params.id)),
   )
   app.post<{ Body: Static<typeof ClaimBody> }>(
     '/deliveries/claim',
-    { ...WRITES_RAW_JSON, schema: { body: ClaimBody, response: { 200: Claimed } } },
+    answered(Claimed, { body: ClaimBody }),
     async (request) => {
       const actor = operatorActor(request)
       const hasWebhook = options.hasWebhook()
@@ -59,7 +64,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
   )
   app.post<ById & { Body: Static<typeof SettleBody> }>(
     '/deliveries/:id/settle',
-    { ...WRITES_RAW_JSON, schema: { body: SettleBody, response: answer } },
+    answered(DeliveryWithAttempts, { body: SettleBody }),
     async (request) => {
       const id = idOf(request.params.id)
       const actor = operatorActor(request)
@@ -72,7 +77,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
   )
   app.post<ById & { Body: Static<typeof FailBody> }>(
     '/deliveries/:id/fail',
-    { ...WRITES_RAW_JSON, schema: { body: FailBody, response: answer } },
+    answered(DeliveryWithAttempts, { body: FailBody }),
     async (request) => {
       const id = idOf(request.params.id)
       const actor = operatorActor(request)

@@ -1,8 +1,11 @@
 /** The schemas of the calls for deliveries. */
 import { Type } from 'typebox'
-import { PageQuery } from '../http/page-query.ts'
+import { FIAT_NETWORKS } from '../contract/assets.ts'
+import { CRYPTO_NETWORK_NAMES } from '../contract/crypto-networks.ts'
+import { PageQuery, pageOf } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
-import { DELIVERY_STATUSES } from './model.ts'
+import { DELIVERY_CHANNELS, DELIVERY_STATUSES, DELIVERY_WAITS } from './model.ts'
+import { ATTEMPT_OUTCOMES } from './tables.ts'
 
 /** Deliveries in one claim, at most; one transaction claims all of them. */
 const CLAIM_MAX = 100
@@ -45,4 +48,74 @@ export const DeliveriesQuery = Type.Object({
   executor: Type.Optional(Executor),
 })
 
-export const Claimed = Type.Object({ items: Type.Array(Type.Unknown()) })
+const Uuid = Type.String({ format: 'uuid' })
+const Time = Type.String({ format: 'date-time' })
+
+const Destination = Type.Object(
+  {
+    crypto: Type.Optional(Type.Object({ address: Type.String(), network: textChoice(CRYPTO_NETWORK_NAMES) })),
+    fiat: Type.Optional(
+      Type.Object({
+        fiat_account_id: Type.String(),
+        memo: Type.Optional(Type.String()),
+        network: Type.Optional(textChoice(FIAT_NETWORKS)),
+      }),
+    ),
+  },
+  { description: 'Exactly one of crypto, fiat' },
+)
+
+const deliveryMembers = {
+  id: Uuid,
+  status: textChoice(DELIVERY_STATUSES),
+  attempt: Type.Integer({ minimum: 0, description: 'The fencing token of its present attempt' }),
+  asset: Type.String(),
+  amount: Type.String({ description: 'Decimal text without trailing zeros' }),
+  fee: Type.Optional(Type.String()),
+  destination: Destination,
+  customer_id: Uuid,
+  profile_id: Uuid,
+  account_id: Type.Optional(Uuid),
+  orchestration_id: Type.Optional(Uuid),
+  deposit_id: Type.Optional(Type.String({ format: 'uuid', description: 'The deposit that it returns' })),
+  channel: textChoice(DELIVERY_CHANNELS),
+  executor: Type.Optional(Type.String()),
+  lease_until: Type.Optional(Time),
+  next_attempt_at: Type.Optional(Time),
+  waiting_for: Type.Optional(textChoice(DELIVERY_WAITS)),
+  waiting_detail: Type.Optional(Type.String()),
+  reference: Type.Optional(Type.String({ description: 'The executor’s name for the payment' })),
+  late: Type.Optional(Type.Boolean({ description: 'Settled after it had failed' })),
+  fail_reason: Type.Optional(Type.Object({ code: Type.String(), detail: Type.Optional(Type.String()) })),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  first_attempt_at: Type.Optional(Time),
+  created_at: Time,
+  updated_at: Time,
+}
+
+/** In a list. */
+const Delivery = Type.Object(deliveryMembers, { title: 'Delivery' })
+
+export const DeliveryPage = pageOf(Delivery)
+
+export const DeliveryWithAttempts = Type.Object(
+  {
+    ...deliveryMembers,
+    attempts: Type.Array(
+      Type.Object(
+        {
+          attempt: Type.Integer({ minimum: 0 }),
+          executor: Type.String(),
+          outcome: textChoice(ATTEMPT_OUTCOMES),
+          detail: Type.Optional(Type.String()),
+          started_at: Time,
+          ended_at: Type.Optional(Time),
+        },
+        { title: 'DeliveryAttempt' },
+      ),
+    ),
+  },
+  { title: 'DeliveryWithAttempts' },
+)
+
+export const Claimed = Type.Object({ items: Type.Array(Delivery) })

@@ -33,7 +33,9 @@ export interface DeliveriesTable {
 }
 
 /** The result of an attempt; STARTED: no result yet. */
-export type AttemptOutcome = 'STARTED' | 'ACCEPTED' | 'REFUSED' | 'SETTLED' | 'FAILED' | 'UNKNOWN'
+export const ATTEMPT_OUTCOMES = ['STARTED', 'ACCEPTED', 'REFUSED', 'SETTLED', 'FAILED', 'UNKNOWN'] as const
+
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
 
 interface DeliveryAttemptsTable {
   delivery_id: string

@@ -6,7 +6,6 @@ import { type Static, Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { type Conversions, isConvertible } from '../contract/assets.ts'
 import {
-  CRYPTO_NETWORK_NAMES,
   CRYPTO_NETWORKS,
   type CryptoNetwork,
   networkNamed,
@@ -23,7 +22,7 @@ import {
   times,
   uuids,
 } from '../http/list-query.ts'
-import { NextPageCursor, pageDocument } from '../http/page-query.ts'
+import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
@@ -31,6 +30,7 @@ import type { Db } from '../store/db.ts'
 import type { AddressSupply } from './allocation.ts'
 import { listDepositAddresses } from './deposit-address-list.ts'
 import { createDepositAddress, type DepositAddressDocument, NO_CONVERSION } from './deposit-addresses.ts'
+import { DepositAddress, DepositAddressPage } from './schemas.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
 export interface DepositAddressRoutesOptions {
@@ -46,7 +46,6 @@ const METADATA_CHARACTERS_MAX = 100
 
 const strict = { additionalProperties: false }
 const Id = Type.String({ minLength: 1, maxLength: 200 })
-const Network = textChoice<CryptoNetwork>(CRYPTO_NETWORK_NAMES)
 const RequestedNetworkName = textChoice(REQUESTED_NETWORK_NAMES)
 
 const Metadata = Type.Unsafe<Readonly<Record<string, string>>>({
@@ -74,32 +73,6 @@ const NewDepositAddress = Type.Object(
   },
   strict,
 )
-
-const DepositAddress = Type.Object(
-  {
-    id: Type.String({ format: 'uuid' }),
-    profile_id: Type.String(),
-    customer_id: Type.String(),
-    account_id: Type.Optional(Type.String()),
-    identity_id: Type.Optional(Type.String()),
-    ref_id: Type.Optional(Type.String()),
-    crypto_network: Network,
-    address: Type.String(),
-    conversion_target_asset: Type.String(),
-    compatible_crypto_networks: Type.Array(Network),
-    metadata: Type.Unsafe<Readonly<Record<string, string>>>({
-      type: 'object',
-      additionalProperties: { type: 'string' },
-    }),
-    created_at: Type.String({ format: 'date-time' }),
-  },
-  { title: 'DepositAddress' },
-)
-
-const DepositAddressPage = Type.Object({
-  items: Type.Array(DepositAddress),
-  next_page_cursor: Type.Optional(NextPageCursor),
-})
 
 const PARAMETERS = {
   profile_ids: texts('Filter by profile IDs'),

@@ -6,9 +6,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
 import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import { isUuid } from '../base/ids.ts'
-import { PageAnswer, pageDocument, readPageQuery } from '../http/page-query.ts'
+import { pageDocument, readPageQuery } from '../http/page-query.ts'
 import { invalidRequest, Problem, problemDocument } from '../http/problem.ts'
-import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { answered } from '../http/raw-json.ts'
 import { validationErrors } from '../http/validation.ts'
 import { type Db, StoreUnavailable, type Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
@@ -19,12 +19,16 @@ import type { DepositReporter, ReportResult } from './reporter.ts'
 import { returnDeposit } from './returns.ts'
 import {
   AssignBody,
+  Deposit,
+  DepositPage,
   DepositReport,
   type DepositReportBody,
   DepositReports,
   DepositsQuery,
+  DepositTrace,
   Nothing,
   ReasonBody,
+  ReportAnswer,
   ReturnBody,
 } from './schemas.ts'
 import { listDeposits, readDeposit } from './store.ts'
@@ -51,15 +55,17 @@ interface ById {
 export function registerDepositOperatorRoutes(app: FastifyInstance, options: DepositOperatorRoutesOptions): void {
   const { db } = options
   // The handler validates the body, because each report of a batch is accepted or rejected on its own.
-  app.post('/deposits', { config: { describedBody: DepositBodies } }, (request) => report(request, options))
+  app.post('/deposits', { ...answered(ReportAnswer), config: { describedBody: DepositBodies } }, (request) =>
+    report(request, options),
+  )
   app.get<{ Querystring: Static<typeof DepositsQuery> }>(
     '/deposits',
-    { ...WRITES_RAW_JSON, schema: { querystring: DepositsQuery, response: { 200: PageAnswer } } },
+    answered(DepositPage, { querystring: DepositsQuery }),
     async ({ query: { limit, order, page_cursor, ...filters }, query }) =>
       pageDocument(await listDeposits(db, filters, readPageQuery(query))),
   )
-  app.get<ById>('/deposits/:id', ({ params }) => readDeposit(db.tables(), idOf(params.id)))
-  app.get<ById>('/deposits/:id/trace', ({ params }) => traceDeposit(db, idOf(params.id)))
+  app.get<ById>('/deposits/:id', answered(Deposit), ({ params }) => readDeposit(db.tables(), idOf(params.id)))
+  app.get<ById>('/deposits/:id/trace', answered(DepositTrace), ({ params }) => traceDeposit(db, idOf(params.id)))
   registerActions(app, options)
 }
 
@@ -76,30 +82,30 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
   }
   app.post<ById & { Body: Static<typeof AssignBody> }>(
     '/deposits/:id/assign',
-    { schema: { body: AssignBody } },
+    answered(Deposit, { body: AssignBody }),
     (request) => {
       const { profile_id, run_rules: runsRules = false } = request.body
       const to = { profileId: profileIdOf(profile_id), runsRules }
       return act(request, (transaction, actor, id) => assignDeposit(transaction, actor, id, to, settings()))
     },
   )
-  app.post<ById>('/deposits/:id/hold', { schema: { body: Nothing } }, (request) => act(request, holdDeposit))
-  app.post<ById>('/deposits/:id/release', { schema: { body: Nothing } }, (request) =>
+  app.post<ById>('/deposits/:id/hold', answered(Deposit, { body: Nothing }), (request) => act(request, holdDeposit))
+  app.post<ById>('/deposits/:id/release', answered(Deposit, { body: Nothing }), (request) =>
     act(request, (transaction, actor, id) => releaseDeposit(transaction, actor, id, settings())),
   )
   app.post<ById & { Body: Static<typeof ReasonBody> }>(
     '/deposits/:id/reject',
-    { schema: { body: ReasonBody } },
+    answered(Deposit, { body: ReasonBody }),
     (request) => act(request, (transaction, actor, id) => rejectDeposit(transaction, actor, id, request.body.reason)),
   )
   app.post<ById & { Body: Static<typeof ReasonBody> }>(
     '/deposits/:id/reverse',
-    { schema: { body: ReasonBody } },
+    answered(Deposit, { body: ReasonBody }),
     (request) => act(request, (transaction, actor, id) => reverseDeposit(transaction, actor, id, request.body.reason)),
   )
   app.post<ById & { Body: Static<typeof ReturnBody> }>(
     '/deposits/:id/return',
-    { schema: { body: ReturnBody } },
+    answered(Deposit, { body: ReturnBody }),
     (request) =>
       act(request, (transaction, actor, id) =>
         returnDeposit(transaction, actor, id, request.body, settings().conversions.assets),

@@ -1,10 +1,11 @@
 /** The schemas of requests about deposits. Assets, amounts and addresses, which a schema cannot check, `report` checks. */
 import { type Static, Type } from 'typebox'
 import { FIAT_NETWORKS } from '../contract/assets.ts'
-import { REQUESTED_NETWORK_NAMES } from '../contract/crypto-networks.ts'
-import { PageQuery } from '../http/page-query.ts'
+import { CRYPTO_NETWORK_NAMES, REQUESTED_NETWORK_NAMES } from '../contract/crypto-networks.ts'
+import { PageQuery, pageOf } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { DISPOSITIONS, type Disposition } from './dispositions.ts'
+import { TRACE_KINDS } from './trace-text.ts'
 import { DEPOSIT_SECONDARY_STATUSES, DEPOSIT_STATUSES } from './transitions.ts'
 
 /** Reports in one request, and in one group commit, at most. */
@@ -14,6 +15,7 @@ const INTEGER_MAX = 2_147_483_647
 
 const strict = { additionalProperties: false }
 const Name = Type.String({ minLength: 1, maxLength: 200 })
+const Dispositions = textChoice(Object.keys(DISPOSITIONS) as Disposition[])
 
 export const DepositReport = Type.Object(
   {
@@ -98,9 +100,85 @@ export const DepositsQuery = Type.Object({
   ...PageQuery.properties,
   status: Type.Optional(textChoice(DEPOSIT_STATUSES)),
   secondary_status: Type.Optional(textChoice(DEPOSIT_SECONDARY_STATUSES)),
-  disposition: Type.Optional(textChoice(Object.keys(DISPOSITIONS) as Disposition[])),
+  disposition: Type.Optional(Dispositions),
   customer_id: Type.Optional(Name),
   profile_id: Type.Optional(Name),
   asset: Type.Optional(Name),
   unattributed: Type.Optional(textChoice(['true', 'false'])),
 })
+
+const Time = Type.String({ format: 'date-time' })
+const Uuid = Type.String({ format: 'uuid' })
+
+export const Deposit = Type.Object(
+  {
+    id: Uuid,
+    customer_id: Type.Optional(Uuid),
+    profile_id: Type.Optional(Type.String({ format: 'uuid', description: 'Absent: it is unattributed' })),
+    account_id: Type.Optional(Uuid),
+    asset: Type.String(),
+    amount: Type.String({ description: 'Decimal text without trailing zeros' }),
+    status: textChoice(DEPOSIT_STATUSES),
+    secondary_status: Type.Optional(textChoice(DEPOSIT_SECONDARY_STATUSES)),
+    disposition: Type.Optional(Type.Object({ code: Dispositions }, { description: 'Why it was or was not converted' })),
+    reason: Type.Optional(Type.String({ description: 'Of the operator, for the last action' })),
+    crypto: Type.Optional(
+      Type.Object({
+        network: textChoice(CRYPTO_NETWORK_NAMES),
+        address: Type.String(),
+        tx_hash: Type.String(),
+        tx_index: Type.Integer(),
+      }),
+    ),
+    fiat: Type.Optional(
+      Type.Object({
+        network: textChoice(FIAT_NETWORKS),
+        memo_id: Type.Optional(Type.String()),
+        remittance: Type.Optional(Type.String()),
+        bank_reference: Type.Optional(Type.String()),
+        sender: Type.Optional(Type.String()),
+      }),
+    ),
+    deposit_address_id: Type.Optional(Uuid),
+    deposit_instructions_id: Type.Optional(Uuid),
+    orchestration_rule_id: Type.Optional(Uuid),
+    orchestration_id: Type.Optional(Uuid),
+    delivery_id: Type.Optional(Type.String({ format: 'uuid', description: 'Of its return' })),
+    confirmations: Type.Optional(Type.Integer({ minimum: 0 })),
+    occurred_at: Time,
+    completed_at: Type.Optional(Time),
+    created_at: Time,
+    updated_at: Time,
+  },
+  { title: 'Deposit' },
+)
+
+export const DepositPage = pageOf(Deposit)
+
+export const DepositTrace = Type.Object(
+  {
+    deposit: Deposit,
+    entries: Type.Array(
+      Type.Object(
+        {
+          at: Time,
+          kind: textChoice(TRACE_KINDS),
+          text: Type.String(),
+          detail: Type.Record(Type.String(), Type.Unknown()),
+        },
+        { title: 'TraceEntry' },
+      ),
+    ),
+  },
+  { title: 'DepositTrace' },
+)
+
+const ReportResult = Type.Object({
+  deposit: Type.Optional(Deposit),
+  problem: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'Why this report was not recorded, as in an error' }),
+  ),
+})
+
+/** Of one report its deposit; of several their results, in their order. */
+export const ReportAnswer = Type.Union([Deposit, Type.Object({ results: Type.Array(ReportResult) })])

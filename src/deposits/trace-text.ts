@@ -10,9 +10,17 @@ export interface TraceEntry {
 }
 
 /** Kinds of events, in the order in which events of the same millisecond are shown. */
-const KINDS = ['sighting', 'audit', 'posting', 'orchestration', 'conversion', 'delivery', 'attempt'] as const
+export const TRACE_KINDS = [
+  'sighting',
+  'audit',
+  'posting',
+  'orchestration',
+  'conversion',
+  'delivery',
+  'attempt',
+] as const
 
-export type TraceKind = (typeof KINDS)[number]
+export type TraceKind = (typeof TRACE_KINDS)[number]
 
 export interface TracedSighting {
   readonly source: string
@@ -100,7 +108,7 @@ export interface TracedAttempt {
 
 /** Sorted by time, then by kind. */
 export function inOrderOfTime(entries: readonly TraceEntry[]): readonly TraceEntry[] {
-  const rank = ({ kind }: TraceEntry) => KINDS.indexOf(kind)
+  const rank = ({ kind }: TraceEntry) => TRACE_KINDS.indexOf(kind)
   const byTime = (left: TraceEntry, right: TraceEntry) =>
     left.at < right.at ? -1 : left.at > right.at ? 1 : rank(left) - rank(right)
   return [...entries].sort(byTime)

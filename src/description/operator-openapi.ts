@@ -10,7 +10,6 @@ import {
   type OperatorCallRow,
   type OperatorRole,
 } from '../contract/operator-calls.ts'
-import { NextPageCursor } from '../http/page-query.ts'
 import { HEADERS, type HeaderName, headersOf, type Json, PROBLEM_SCHEMA, problemAnswer } from './answers.ts'
 import { nameSchemas } from './named-schemas.ts'
 import type { DescribedPaths, DescribedRoute } from './operations-document.ts'
@@ -77,14 +76,6 @@ const TAGS: readonly { readonly name: string; readonly description: string; read
 ]
 
 const SCHEMES = { token: 'token', session: 'session', csrf: 'csrf' } as const
-
-/** The page of a list whose items have no schema. */
-const PAGE = {
-  title: 'Page',
-  type: 'object',
-  required: ['items'],
-  properties: { items: { type: 'array', items: { type: 'object' } }, next_page_cursor: NextPageCursor },
-}
 
 export function operatorOpenApiDocument({ paths, url, version }: OperatorOpenApiOptions): Json {
   const responses = new Map<string, Json>([['Problem', OTHER_PROBLEM]])
@@ -217,9 +208,8 @@ const OTHER_PROBLEM = {
 }
 
 function successOf(described: Json, isList: boolean): Json {
-  const schema = isList ? PAGE : { type: 'object' }
   return {
-    content: { 'application/json': { schema } },
+    content: { 'application/json': { schema: { type: 'object' } } },
     ...described,
     description: isList ? 'A page of the list' : 'The answer of the call',
     headers: headersOf(['X-Request-Id']),

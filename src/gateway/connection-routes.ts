@@ -13,6 +13,7 @@ import type { NodeDocument, Nodes } from '../cluster/nodes.ts'
 import type { NodeAnswer, NodeQuestions } from '../cluster/questions.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
+import { answered } from '../http/raw-json.ts'
 import type { Page } from '../store/page.ts'
 import { type Placed, pageOfParts } from '../store/page-memory.ts'
 import type { ConnectionDocument } from './connection-document.ts'
@@ -24,6 +25,7 @@ import {
   type PlacedConnection,
   pageRequestOf,
 } from './node-connections.ts'
+import { Connection, ConnectionPage } from './operator-answers.ts'
 
 /** The nodes that serve the stream, this one included. */
 export interface ConnectionNodes {
@@ -63,7 +65,7 @@ export function registerConnectionRoutes(
   const serving = () => nodes.all.filter(({ roles }) => roles.includes('gateway'))
   app.get<{ Querystring: Static<typeof ConnectionQuery> }>(
     '/connections',
-    { schema: { querystring: ConnectionQuery } },
+    answered(ConnectionPage, { querystring: ConnectionQuery }),
     async ({ query }): Promise<ConnectionList> => {
       const { client_id, customer_id } = query
       const request: ConnectionRequest = { ...readPageQuery(query), filter: { client_id, customer_id } }
@@ -80,7 +82,8 @@ export function registerConnectionRoutes(
       }
     },
   )
-  app.delete<{ Params: { id: string } }>('/connections/:id', async (request): Promise<ConnectionDocument> => {
+  const closes = answered(Connection)
+  app.delete<{ Params: { id: string } }>('/connections/:id', closes, async (request): Promise<ConnectionDocument> => {
     const id = request.params.id.toLowerCase()
     const actor = operatorActor(request)
     const own = await connections.close(id, actor)

@@ -8,6 +8,7 @@ import { type Static, Type } from 'typebox'
 import { millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
+import { answered } from '../http/raw-json.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
 import type { Db } from '../store/db.ts'
 import { type ConnectionNodes, registerConnectionRoutes } from './connection-routes.ts'
@@ -15,6 +16,7 @@ import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
 import { createNodeConnections } from './node-connections.ts'
+import { Book, MarketList } from './operator-answers.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
 
 export interface StreamOperatorRoutesOptions {
@@ -47,7 +49,7 @@ function registerMarketRoutes(
   app: FastifyInstance,
   { hub, processes, sourcesOf, pastBooks }: StreamOperatorRoutesOptions,
 ): void {
-  app.get('/markets', async (): Promise<{ items: MarketDocument[] }> => {
+  app.get('/markets', answered(MarketList), async (): Promise<{ items: MarketDocument[] }> => {
     const subscribers = (await processes?.measure())?.subscribers
     return {
       items: [...hub.markets].map((market) => ({
@@ -58,7 +60,7 @@ function registerMarketRoutes(
   })
   app.get<{ Params: { symbol: string }; Querystring: Static<typeof BookQuery> }>(
     '/markets/:symbol/book',
-    { schema: { querystring: BookQuery } },
+    answered(Book, { querystring: BookQuery }),
     async ({ params, query }): Promise<object> => {
       const depth = readDepth(query.depth)
       // A market that is no longer configured can still be in the recordings.

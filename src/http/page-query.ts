@@ -1,5 +1,5 @@
 /** The query parameters of the operator's lists (`limit`, `order`, `page_cursor`), and the answers of all lists. */
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { invalidRequest } from './problem.ts'
 import { RawJson } from './raw-json.ts'
 import { textChoice } from './text-choice.ts'
@@ -26,11 +26,10 @@ export const NextPageCursor = Type.String({
     'Absent on the last page, and only there: a page may hold fewer items than `limit`, or none, because it ends at 2 MiB and after 5,000 examined records',
 })
 
-/** For lists whose items are in no API description: those of the operator. */
-export const PageAnswer = Type.Object({
-  items: Type.Array(Type.Unknown()),
-  next_page_cursor: Type.Optional(NextPageCursor),
-})
+/** The schema of one page of a list. */
+export function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({ items: Type.Array(item), next_page_cursor: Type.Optional(NextPageCursor) })
+}
 
 /** A page as the store returns it. */
 interface PageParts {

@@ -4,6 +4,7 @@
  * else, several times as fast as a loop over members: it writes a placeholder for each raw value, which is replaced
  * afterwards. Long texts are kept as parts and not copied before they are sent. Pure.
  */
+import type { TSchema } from 'typebox'
 import { assert } from '../base/assert.ts'
 
 /**
@@ -48,6 +49,14 @@ const PARTS_CHARACTERS_MIN = 65_536
  * cast is needed because fastify's type allows only strings, while it passes any result to the hooks unchanged.
  */
 export const WRITES_RAW_JSON = { serializerCompiler: () => writeAnswer as (value: unknown) => string }
+
+/**
+ * Options of a route whose answer has this schema: it describes the answer, and changes nothing in it.
+ * @param request the schemas of the request
+ */
+export function answered<Request extends object>(schema: TSchema, request?: Request) {
+  return { ...WRITES_RAW_JSON, schema: { ...(request as Request), response: { 200: schema } } }
+}
 
 function writeAnswer(value: unknown): string | LongJson {
   const parts = writeParts(value)

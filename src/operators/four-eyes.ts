@@ -15,7 +15,8 @@ import {
   type OperatorCallId,
   type OperatorCallRow,
 } from '../contract/operator-calls.ts'
-import { PageQuery, readPageQuery } from '../http/page-query.ts'
+import { PageQuery, pageOf, readPageQuery } from '../http/page-query.ts'
+import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -127,7 +128,6 @@ const ChangeRequest = Type.Object(
   },
   { title: 'ChangeRequest' },
 )
-const answer = { response: { 200: ChangeRequest } }
 
 interface ById {
   readonly Params: { readonly id: string }
@@ -142,10 +142,10 @@ export function registerChangeRequestRoutes(
   const now = () => clock.wallInstant().milliseconds
   app.get<{ Querystring: Static<typeof RequestsQuery> }>(
     '/change-requests',
-    { schema: { querystring: RequestsQuery } },
+    answered(pageOf(ChangeRequest), { querystring: RequestsQuery }),
     ({ query }) => listRequests(db, readPageQuery(query), query, now()),
   )
-  app.get<ById>('/change-requests/:id', { schema: answer }, ({ params }) => getRequest(db, idOf(params.id), now()))
+  app.get<ById>('/change-requests/:id', answered(ChangeRequest), ({ params }) => getRequest(db, idOf(params.id), now()))
   app.post<ById>('/change-requests/:id/confirm', { schema: { body: Nothing } }, async (request, reply) => {
     const id = idOf(request.params.id)
     const requested = await db.transaction<OperatorTables, RequestedCall>((transaction) =>
@@ -162,7 +162,7 @@ export function registerChangeRequestRoutes(
       .header('content-type', answer.headers['content-type'])
       .send(answer.rawPayload)
   })
-  app.post<ById>('/change-requests/:id/decline', { schema: { body: Nothing, ...answer } }, (request) =>
+  app.post<ById>('/change-requests/:id/decline', answered(ChangeRequest, { body: Nothing }), (request) =>
     db.transaction<OperatorTables, ChangeRequestDocument>((transaction) =>
       declineRequest(transaction, deciderOf(request), idOf(request.params.id), now()),
     ),

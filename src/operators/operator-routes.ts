@@ -6,8 +6,10 @@ import type { Clock } from '../base/clock.ts'
 import { OPERATOR_ROLES } from '../contract/operator-calls.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
+import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
+import { FirstLink, NewApiToken, Operator, OperatorPage, OperatorWithLink } from './operator-answers.ts'
 import { createLink, type NewLink } from './setup-links.ts'
 import {
   changeOperator,
@@ -60,23 +62,26 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
   })
   app.get<{ Querystring: Static<typeof PageQuery> }>(
     '/operators',
-    { schema: { querystring: PageQuery } },
+    answered(OperatorPage, { querystring: PageQuery }),
     ({ query }) => listOperators(db, readPageQuery(query)),
   )
-  app.post<{ Body: Static<typeof NewOperator> }>('/operators', { schema: { body: NewOperator } }, (request) =>
-    db.transaction<OperatorTables, object>(async (transaction) => {
-      const { operator, isNew } = await ensureOperator(transaction, operatorActor(request), request.body)
-      if (isNew) {
-        const { id } = await lockPerson(transaction, operator.name)
-        return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
-      }
-      throw new Problem('already_exists', 'name: an operator with this name exists', { meta: { existing: operator } })
-    }),
+  app.post<{ Body: Static<typeof NewOperator> }>(
+    '/operators',
+    answered(OperatorWithLink, { body: NewOperator }),
+    (request) =>
+      db.transaction<OperatorTables, object>(async (transaction) => {
+        const { operator, isNew } = await ensureOperator(transaction, operatorActor(request), request.body)
+        if (isNew) {
+          const { id } = await lockPerson(transaction, operator.name)
+          return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
+        }
+        throw new Problem('already_exists', 'name: an operator with this name exists', { meta: { existing: operator } })
+      }),
   )
-  app.get<ByName>('/operators/:name', ({ params }) => getOperator(db.tables(), params.name))
+  app.get<ByName>('/operators/:name', answered(Operator), ({ params }) => getOperator(db.tables(), params.name))
   app.patch<ByName & { Body: Static<typeof OperatorChange> }>(
     '/operators/:name',
-    { schema: { body: OperatorChange } },
+    answered(Operator, { body: OperatorChange }),
     async (request) => {
       const { name } = request.params
       if (operatorOf(request).name === name) {
@@ -89,11 +94,11 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
       )
     },
   )
-  app.post('/operators/setup-link', { schema: { body: Nothing } }, async (request) => {
+  app.post('/operators/setup-link', answered(FirstLink, { body: Nothing }), async (request) => {
     const { file, ...link } = await options.renewFirstLink(operatorActor(request))
     return { file, ...linkMembers(link) }
   })
-  app.post<ByName>('/operators/:name/reset', { schema: { body: Nothing } }, (request) =>
+  app.post<ByName>('/operators/:name/reset', answered(OperatorWithLink, { body: Nothing }), (request) =>
     db.transaction<OperatorTables, object>(async (transaction) => {
       const { id } = await lockPerson(transaction, request.params.name)
       const operator = await resetOperator(transaction, operatorActor(request), request.params.name)
@@ -102,13 +107,13 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
   )
   app.post<ByName & { Body: Static<typeof NewToken> }>(
     '/operators/:name/tokens',
-    { schema: { body: NewToken } },
+    answered(NewApiToken, { body: NewToken }),
     (request) =>
       db.transaction<OperatorTables, object>((transaction) =>
         createApiToken(transaction, operatorActor(request), request.params.name, request.body),
       ),
   )
-  app.delete<{ Params: { name: string; id: string } }>('/operators/:name/tokens/:id', (request) =>
+  app.delete<{ Params: { name: string; id: string } }>('/operators/:name/tokens/:id', answered(Operator), (request) =>
     db.transaction<OperatorTables, object>((transaction) =>
       deleteApiToken(transaction, operatorActor(request), request.params.name, idOf(request.params.id)),
     ),

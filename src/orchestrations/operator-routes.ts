@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
-import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { answered, RawJson } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { getAnyOrchestration, listAllOrchestrations } from './lists.ts'
@@ -29,7 +29,6 @@ interface ById {
 }
 
 const Nothing = Type.Object({}, { additionalProperties: false })
-const answer = { response: { 200: OperatorOrchestration } }
 
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerOrchestrationOperatorRoutes(
@@ -42,32 +41,25 @@ export function registerOrchestrationOperatorRoutes(
     '/orchestrations',
     {
       ...readsListQuery(OPERATOR_ORCHESTRATION_FILTERS),
-      ...WRITES_RAW_JSON,
-      schema: {
-        querystring: listQuerySchema(OPERATOR_ORCHESTRATION_FILTERS),
-        response: { 200: OperatorOrchestrationPage },
-      },
+      ...answered(OperatorOrchestrationPage, { querystring: listQuerySchema(OPERATOR_ORCHESTRATION_FILTERS) }),
     },
     async ({ query }) => pageDocument(await listAllOrchestrations(db, query)),
   )
-  app.get<ById>('/orchestrations/:id', { ...WRITES_RAW_JSON, schema: answer }, async ({ params }) => {
+  app.get<ById>('/orchestrations/:id', answered(OperatorOrchestration), async ({ params }) => {
     const text = await getAnyOrchestration(db.tables<OrchestrationTables>(), idOf(params.id))
     return new RawJson(text ?? noOrchestration())
   })
-  app.post<ById>('/orchestrations/:id/retry', { ...WRITES_RAW_JSON, schema: { body: Nothing, ...answer } }, (request) =>
+  app.post<ById>('/orchestrations/:id/retry', answered(OperatorOrchestration, { body: Nothing }), (request) =>
     write((transaction) =>
       retryOrchestration(transaction, operatorActor(request), idOf(request.params.id), settings()),
     ),
   )
-  app.post<ById>(
-    '/orchestrations/:id/release',
-    { ...WRITES_RAW_JSON, schema: { body: Nothing, ...answer } },
-    (request) =>
-      write((transaction) => releaseOrchestration(transaction, operatorActor(request), idOf(request.params.id))),
+  app.post<ById>('/orchestrations/:id/release', answered(OperatorOrchestration, { body: Nothing }), (request) =>
+    write((transaction) => releaseOrchestration(transaction, operatorActor(request), idOf(request.params.id))),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/orchestrations/:id/reject',
-    { ...WRITES_RAW_JSON, schema: { body: RejectBody, ...answer } },
+    answered(OperatorOrchestration, { body: RejectBody }),
     (request) =>
       write((transaction) =>
         rejectOrchestration(transaction, operatorActor(request), idOf(request.params.id), request.body.reason),

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from 'typebox'
 import { choices, texts, times, uuids } from '../http/list-query.ts'
-import { NextPageCursor } from '../http/page-query.ts'
+import { NextPageCursor, pageOf } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { Destination, RequestedDestination, Source } from '../rules/schemas.ts'
 import { ORCHESTRATION_STATUSES, WAITING_REASONS } from './model.ts'
@@ -110,17 +110,17 @@ export const OrchestrationList = Type.Object({
   next_page_cursor: Type.Optional(NextPageCursor),
 })
 
-export const OperatorOrchestration = Type.Object({
-  ...MEMBERS,
-  step: Type.Optional(textChoice(['convert', 'deliver'])),
-  waiting_detail: Type.Optional(Type.String()),
-  waiting_since: Type.Optional(Type.String({ format: 'date-time' })),
-})
+export const OperatorOrchestration = Type.Object(
+  {
+    ...MEMBERS,
+    step: Type.Optional(textChoice(['convert', 'deliver'])),
+    waiting_detail: Type.Optional(Type.String()),
+    waiting_since: Type.Optional(Type.String({ format: 'date-time' })),
+  },
+  { title: 'OperatorOrchestration' },
+)
 
-export const OperatorOrchestrationPage = Type.Object({
-  items: Type.Array(OperatorOrchestration),
-  next_page_cursor: Type.Optional(NextPageCursor),
-})
+export const OperatorOrchestrationPage = pageOf(OperatorOrchestration)
 
 export const RejectBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 1_000 }) }, strict)
 

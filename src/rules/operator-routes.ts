@@ -7,12 +7,12 @@ import { type Static, Type } from 'typebox'
 import { registerNoteRoutes } from '../accounts/review-notes.ts'
 import { idOf, operatorActor } from '../auth/operator-calls.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
-import { PageAnswer, PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
-import { WRITES_RAW_JSON } from '../http/raw-json.ts'
+import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
+import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type OperatorRuleDocument, RULE_STATUSES } from './model.ts'
-import { RejectBody } from './schemas.ts'
+import { OperatorRule, OperatorRulePage, RejectBody } from './schemas.ts'
 import { approveRule, deleteRule, rejectRule } from './service.ts'
 import { getRule, listAllRules, noRule, operatorRuleDocument, type RuleRow, type RuleTables } from './store.ts'
 
@@ -35,24 +35,24 @@ export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }:
   ): Promise<OperatorRuleDocument> => operatorRuleDocument(await db.transaction(work))
   app.get<{ Querystring: Static<typeof RulesQuery> }>(
     '/rules',
-    { ...WRITES_RAW_JSON, schema: { querystring: RulesQuery, response: { 200: PageAnswer } } },
+    answered(OperatorRulePage, { querystring: RulesQuery }),
     async ({ query }) => pageDocument(await listAllRules(db, readPageQuery(query), query.status)),
   )
-  app.get<ById>('/rules/:id', async ({ params }) =>
+  app.get<ById>('/rules/:id', answered(OperatorRule), async ({ params }) =>
     operatorRuleDocument((await getRule(db, idOf(params.id))) ?? noRule()),
   )
-  app.post<ById>('/rules/:id/approve', { schema: { body: Nothing } }, (request) =>
+  app.post<ById>('/rules/:id/approve', answered(OperatorRule, { body: Nothing }), (request) =>
     write((transaction) => approveRule(transaction, supply, operatorActor(request), idOf(request.params.id))),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/rules/:id/reject',
-    { schema: { body: RejectBody } },
+    answered(OperatorRule, { body: RejectBody }),
     (request) =>
       write((transaction) =>
         rejectRule(transaction, operatorActor(request), idOf(request.params.id), request.body.reason),
       ),
   )
-  app.post<ById>('/rules/:id/delete', { schema: { body: Nothing } }, (request) =>
+  app.post<ById>('/rules/:id/delete', answered(OperatorRule, { body: Nothing }), (request) =>
     write((transaction) => deleteRule(transaction, operatorActor(request), idOf(request.params.id))),
   )
   registerNoteRoutes(app, db, 'rule')

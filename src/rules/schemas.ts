@@ -12,7 +12,7 @@ import {
   type RequestedNetwork,
 } from '../contract/crypto-networks.ts'
 import { choices, text, uuids } from '../http/list-query.ts'
-import { NextPageCursor } from '../http/page-query.ts'
+import { NextPageCursor, pageOf } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { RULE_STATUSES } from './model.ts'
 
@@ -157,6 +157,11 @@ const Rule = Type.Object(
   },
   { title: 'Rule' },
 )
+
+/** A rule in the operator API. */
+export const OperatorRule = Type.Object({ ...Rule.properties, customer_id: Type.String() }, { title: 'OperatorRule' })
+
+export const OperatorRulePage = pageOf(OperatorRule)
 
 export const RuleAnswer = Type.Object({ rule: Rule })
 

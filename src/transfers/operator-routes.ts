@@ -7,10 +7,11 @@ import { type Static, Type } from 'typebox'
 import { idOf } from '../auth/operator-calls.ts'
 import { readTime } from '../http/list-times.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
+import { answered } from '../http/raw-json.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Db } from '../store/db.ts'
 import { readBalances } from './balances.ts'
-import { OperatorBalances } from './schemas.ts'
+import { Ledger, OperatorBalances, Statement } from './schemas.ts'
 import { readStatement, STATEMENT_LINES_MAX, type StatementPeriod } from './statement.ts'
 
 interface ById {
@@ -21,12 +22,12 @@ const StatementQuery = Type.Object({ from: Type.String(), to: Type.String() })
 
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerTransferOperatorRoutes(app: FastifyInstance, db: Db, ledgerState: () => LedgerState): void {
-  app.get<ById>('/profiles/:id/balances', { schema: { response: { 200: OperatorBalances } } }, async (request) => ({
+  app.get<ById>('/profiles/:id/balances', answered(OperatorBalances), async (request) => ({
     items: await balancesOf(db, request.params.id),
   }))
   app.get<ById & { Querystring: Static<typeof StatementQuery> }>(
     '/profiles/:id/statement',
-    { schema: { querystring: StatementQuery } },
+    answered(Statement, { querystring: StatementQuery }),
     async (request) => {
       const period = readPeriod(request.query)
       await balancesOf(db, request.params.id)
@@ -37,7 +38,7 @@ export function registerTransferOperatorRoutes(app: FastifyInstance, db: Db, led
       throw invalidRequest([{ parameter: 'to', detail }])
     },
   )
-  app.get('/ledger', async () => ledgerState())
+  app.get('/ledger', answered(Ledger), async () => ledgerState())
 }
 
 async function balancesOf(db: Db, id: string): ReturnType<typeof readBalances> {

@@ -70,13 +70,71 @@ const Balance = Type.Object(balance, { title: 'Balance' })
 
 export const Balances = Type.Object({ items: Type.Array(Balance) })
 
-export const OperatorBalances = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      ...balance,
-      receivable: Type.String({
-        description: 'The amount that the profile owes, such as the part of reversed deposits that it had spent',
-      }),
+const OperatorBalance = Type.Object(
+  {
+    ...balance,
+    receivable: Type.String({
+      description: 'The amount that the profile owes, such as the part of reversed deposits that it had spent',
     }),
-  ),
-})
+  },
+  { title: 'OperatorBalance' },
+)
+
+export const OperatorBalances = Type.Object({ items: Type.Array(OperatorBalance) })
+
+const StatementBalances = Type.Object(
+  {
+    balance: Type.String({ description: 'Available, in transit and held together, less what is owed' }),
+    available: Type.String(),
+    in_transit: Type.String(),
+    held: Type.String(),
+    receivable: Type.String(),
+  },
+  { title: 'StatementBalances' },
+)
+
+const StatementLine = Type.Object(
+  {
+    posting_id: Type.String(),
+    group_id: Type.String({ format: 'uuid' }),
+    created_at: Time,
+    effective_at: Time,
+    debit: Type.String(),
+    debit_profile_id: Type.Optional(Type.String({ description: 'Of an account of another profile' })),
+    credit: Type.String(),
+    credit_profile_id: Type.Optional(Type.String({ description: 'Of an account of another profile' })),
+    amount: Amount,
+    change: Type.String({ description: 'Change of the balance: `0` when the money stays with the profile' }),
+    balance: Type.String({ description: 'After this line' }),
+  },
+  { title: 'StatementLine' },
+)
+
+export const Statement = Type.Object(
+  {
+    profile_id: Type.String({ format: 'uuid' }),
+    from: Time,
+    to: Type.String({ format: 'date-time', description: 'Not included' }),
+    assets: Type.Array(
+      Type.Object({
+        asset: Type.String(),
+        opening: StatementBalances,
+        lines: Type.Array(StatementLine),
+        closing: StatementBalances,
+      }),
+    ),
+  },
+  { title: 'Statement' },
+)
+
+/** The result of the last comparison of balances with postings. */
+export const Ledger = Type.Object(
+  {
+    compared_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent until the first is complete' })),
+    balances: Type.Integer({ minimum: 0, description: 'Number of profile balances' }),
+    differences: Type.Array(
+      Type.Object({ account: Type.String(), asset: Type.String(), kept: Type.String(), recomputed: Type.String() }),
+    ),
+  },
+  { title: 'Ledger' },
+)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PAGE_BYTES_MAX } from '../../src/store/page.ts'
 import { sql } from '../../src/store/sql.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
-import { type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
+import { OPERATOR_TOKEN, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
 import { ADDRESSES, RULES, ruleBody } from '../support/rules.ts'
 
 const ACCOUNTS = '/v2/identity/accounts'
@@ -22,6 +22,14 @@ beforeAll(async () => {
   customer = await node.newCustomer()
 })
 afterAll(() => node?.close())
+
+/** Without the comparison with the document: members of these records are longer than requests may have them. */
+async function ofOperator(path: string): Promise<RestAnswer> {
+  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+  const response = await fetch(`${node.operatorUrl}/admin/v1${path}`, { headers })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+}
 
 /** Compact JSON with the members in their order. */
 const compact = (value: unknown) => JSON.stringify(value)
@@ -166,7 +174,7 @@ describe('a page of large records ends at 2 MiB', () => {
   })
 
   it.each(['accounts', 'rules', 'audit', 'customers'])('in the operator’s list of %s', async (list) => {
-    const pages = await allPages((query) => node.operator('GET', `/${list}?${query}`))
+    const pages = await allPages((query) => ofOperator(`/${list}?${query}`))
     const count = pages.reduce((sum, { body }) => sum + body.items.length, 0)
     expect(count).toBeGreaterThanOrEqual(COUNT)
     for (const { text } of pages) expect(Buffer.byteLength(text)).toBeLessThan(PAGE_BYTES_MAX + 1_000)

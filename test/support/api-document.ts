@@ -19,8 +19,9 @@ export async function structureFaults(root: Node): Promise<string[]> {
 /**
  * The document with objects that allow no members except those described, unless it states otherwise: in the responses
  * of the REST API, and in the schemas they refer to. Errors may be extended.
+ * @param prefix of the paths of the API
  */
-export function closed(root: Node): Node {
+export function closed(root: Node, prefix = '/v2'): Node {
   const close = (schemas: Node): Node =>
     JSON.parse(JSON.stringify(schemas), (_name, value) =>
       value?.type === 'object' && value.properties !== undefined && value.additionalProperties === undefined
@@ -32,7 +33,7 @@ export function closed(root: Node): Node {
     if (!name.endsWith('Problem') && !name.endsWith('Error')) copy.components.schemas[name] = close(schema)
   }
   for (const [path, methods] of Object.entries<Node>(copy.paths)) {
-    if (!path.startsWith('/v2/')) continue
+    if (!path.startsWith(`${prefix}/`)) continue
     for (const { responses } of Object.values<Node>(methods)) responses[200].content = close(responses[200].content)
   }
   return copy

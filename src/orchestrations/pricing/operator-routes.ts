@@ -1,9 +1,11 @@
 /** The operator's calls for prices and the desk. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { idOf } from '../../auth/operator-calls.ts'
+import { answered } from '../../http/raw-json.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
 import type { Db } from '../../store/db.ts'
 import { readDesk } from './desk.ts'
+import { Desk, Price } from './schemas.ts'
 import { readPrice } from './stored-price.ts'
 
 export interface PricingOperatorRoutesOptions {
@@ -15,8 +17,8 @@ export interface PricingOperatorRoutesOptions {
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerPricingOperatorRoutes(app: FastifyInstance, options: PricingOperatorRoutesOptions): void {
   const { db, deskLimits } = options
-  app.get<{ Params: { readonly id: string } }>('/orchestrations/:id/price', ({ params }) =>
+  app.get<{ Params: { readonly id: string } }>('/orchestrations/:id/price', answered(Price), ({ params }) =>
     readPrice(db.tables(), idOf(params.id)),
   )
-  app.get('/desk', async () => ({ items: await readDesk(db.tables(), deskLimits()) }))
+  app.get('/desk', answered(Desk), async () => ({ items: await readDesk(db.tables(), deskLimits()) }))
 }

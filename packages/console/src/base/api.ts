@@ -4,6 +4,8 @@
  * so that pages have one kind of failure to show.
  */
 
+import type { AnswerOf, BodyOf, CallsForTwo, ItemOf, ListPath, Method, PathOf, Schema } from './operator-api.ts'
+
 /** One invalid field of a request. */
 export interface FieldFault {
   readonly pointer?: string
@@ -57,7 +59,7 @@ const PREFIX = '/admin/v1'
 /** Codes with which a session that was valid is refused. */
 const ENDED = new Set(['session_ended', 'unauthorized', 'invalid_token'])
 
-export function pathOf(path: string, query: Query = {}): string {
+function withQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== '') parameters.set(name, String(value))
@@ -65,25 +67,32 @@ export function pathOf(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-export interface Answer<Document> {
-  readonly status: number
-  readonly document: Document
+/** The result of a call that may need a second person: its document, or the request that the person has to confirm. */
+export type Answer<Document> =
+  | { readonly document: Document; readonly request?: undefined }
+  | { readonly request: Schema<'ChangeRequest'>; readonly document?: undefined }
+
+type AnswerTo<Verb extends Method, Path extends string> =
+  CallsForTwo<Verb, Path> extends true
+    ? Answer<AnswerOf<Verb, Path>>
+    : Extract<Answer<AnswerOf<Verb, Path>>, { readonly request?: undefined }>
+
+/** @param path below `/admin/v1` */
+export async function call<Verb extends Method, Path extends PathOf<Verb>>(
+  method: Verb,
+  path: Path,
+  ...[body]: BodyOf<Verb, Path> extends undefined ? [] : [body: BodyOf<Verb, Path>]
+): Promise<AnswerTo<Verb, Path>> {
+  return (await send(method, path, body)) as AnswerTo<Verb, Path>
 }
 
-/** @param path below `/admin/v1`, or an absolute path that starts with `//` for one outside of it, such as `//readyz` */
-export async function call<Document>(
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-  path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<Answer<Document>> {
-  const url = path.startsWith('//') ? path.slice(1) : PREFIX + path
+async function send(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer<unknown>> {
   const headers: Record<string, string> = { accept: 'application/json' }
   if (body !== undefined) headers['content-type'] = 'application/json'
   if (method !== 'GET' && credentials.csrfToken !== undefined) headers['x-csrf-token'] = credentials.csrfToken
   let response: Response
   try {
-    response = await fetch(url, {
+    response = await fetch(PREFIX + path, {
       method,
       headers,
       credentials: 'same-origin',
@@ -99,28 +108,42 @@ export async function call<Document>(
   }
   const text = await response.text()
   const document = parse(text)
-  if (response.ok || (url === '/readyz' && response.status === 503)) {
-    return { status: response.status, document: document as Document }
-  }
+  if (response.status === 202) return { request: (document as { readonly request: Schema<'ChangeRequest'> }).request }
+  if (response.ok) return { document }
   const problem = new Problem({ status: response.status, ...(document as ProblemDocument | undefined) })
   if (response.status === 401 && ENDED.has(problem.code)) credentials.onEnded()
   throw problem
 }
 
-export async function get<Document>(path: string, query?: Query, signal?: AbortSignal): Promise<Document> {
-  return (await call<Document>('GET', pathOf(path, query), undefined, signal)).document
+export async function get<Path extends PathOf<'GET'>>(
+  path: Path,
+  query?: Query,
+  signal?: AbortSignal,
+): Promise<AnswerOf<'GET', Path>> {
+  const { document } = await send('GET', withQuery(path, query), undefined, signal)
+  return document as AnswerOf<'GET', Path>
+}
+
+/** One page of a list. */
+export async function getPage<Path extends ListPath>(
+  path: Path,
+  query: Query,
+  signal?: AbortSignal,
+): Promise<Page<ItemOf<Path>>> {
+  const { document } = await send('GET', withQuery(path, query), undefined, signal)
+  return document as Page<ItemOf<Path>>
 }
 
 /** All items of a list, page by page, at most `max`; `isComplete` is false when there are more. */
-export async function getAll<Item>(
-  path: string,
+export async function getAll<Path extends ListPath>(
+  path: Path,
   query: Query,
   max: number,
-): Promise<{ readonly items: readonly Item[]; readonly isComplete: boolean }> {
-  const items: Item[] = []
+): Promise<{ readonly items: readonly ItemOf<Path>[]; readonly isComplete: boolean }> {
+  const items: ItemOf<Path>[] = []
   let cursor: string | undefined
   do {
-    const page: Page<Item> = await get(path, { ...query, limit: 1_000, page_cursor: cursor })
+    const page: Page<ItemOf<Path>> = await getPage(path, { ...query, limit: 1_000, page_cursor: cursor })
     items.push(...page.items)
     cursor = page.next_page_cursor
   } while (cursor !== undefined && items.length < max)

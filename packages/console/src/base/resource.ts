@@ -3,7 +3,8 @@
  * shown and reports the problem beside it. Repeated loading stops while the tab is hidden.
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { get, type Page, Problem, type Query } from './api.ts'
+import { get, getPage, type Page, Problem, type Query } from './api.ts'
+import type { AnswerOf, ItemOf, ListPath, PathOf } from './operator-api.ts'
 
 export interface Resource<Document> {
   readonly document: Document | undefined
@@ -68,13 +69,13 @@ export function useResource<Document>(
 }
 
 /** A document of the operator API. */
-export function useGet<Document>(
-  path: string | undefined,
+export function useGet<Path extends PathOf<'GET'>>(
+  path: Path | undefined,
   query?: Query,
   everyMilliseconds?: number,
-): Resource<Document> {
+): Resource<AnswerOf<'GET', Path>> {
   const key = path === undefined ? undefined : `${path} ${JSON.stringify(query ?? {})}`
-  return useResource<Document>(key, (signal) => get<Document>(path as string, query, signal), everyMilliseconds)
+  return useResource(key, (signal) => get(path as Path, query, signal), everyMilliseconds)
 }
 
 export interface List<Item> {
@@ -89,10 +90,11 @@ export interface List<Item> {
 const PAGE_ITEMS = 50
 
 /** A list of the operator API, which grows page by page. */
-export function useList<Item>(path: string | undefined, query: Query): List<Item> {
-  const key = path === undefined ? undefined : `${path} ${JSON.stringify(query)}`
-  const first = useResource<Page<Item>>(key, (signal) => get(path as string, { limit: PAGE_ITEMS, ...query }, signal))
-  const [rest, setRest] = useState<{ of: Page<Item> | undefined; pages: readonly Page<Item>[]; problem?: Problem }>({
+export function useList<Path extends ListPath>(path: Path, query: Query): List<ItemOf<Path>> {
+  type Loaded = Page<ItemOf<Path>>
+  const key = `${path} ${JSON.stringify(query)}`
+  const first = useResource<Loaded>(key, (signal) => getPage(path, { limit: PAGE_ITEMS, ...query }, signal))
+  const [rest, setRest] = useState<{ of: Loaded | undefined; pages: readonly Loaded[]; problem?: Problem }>({
     of: undefined,
     pages: [],
   })
@@ -101,9 +103,9 @@ export function useList<Item>(path: string | undefined, query: Query): List<Item
   const last = pages.at(-1) ?? first.document
   const cursor = last?.next_page_cursor
   const more = () => {
-    if (cursor === undefined || isLoadingMore || path === undefined) return
+    if (cursor === undefined || isLoadingMore) return
     setLoadingMore(true)
-    get<Page<Item>>(path, { limit: PAGE_ITEMS, ...query, page_cursor: cursor })
+    getPage(path, { limit: PAGE_ITEMS, ...query, page_cursor: cursor })
       .then((page) => setRest({ of: first.document, pages: [...pages, page] }))
       .catch((error: unknown) => {
         if (error instanceof Problem) setRest({ of: first.document, pages, problem: error })

@@ -4,19 +4,11 @@
  */
 import { computed, signal } from '@preact/signals'
 import { call, credentials, get, Problem } from './api.ts'
+import type { Schema } from './operator-api.ts'
 
-export type Role = 'viewer' | 'reviewer' | 'treasurer' | 'admin'
-
-export interface Session {
-  readonly operator: { readonly name: string; readonly role: Role }
-  readonly via: 'session' | 'api_token' | 'operator_token'
-  readonly csrf_token?: string
-  readonly expires_at?: string
-  readonly idle_seconds?: number
-  /** The kinds of changes that need a second person; absent = none. */
-  readonly four_eyes?: readonly string[]
-  readonly allows: readonly string[]
-}
+export type Session = Schema<'Session'>
+export type FourEyesKind = Schema<'ChangeRequest'>['kind']
+export type Role = Session['operator']['role']
 
 export type SessionState =
   | { readonly kind: 'unknown' }
@@ -38,8 +30,8 @@ export function can(operation: string): boolean {
 }
 
 /** Whether writes of this kind need a second person. */
-export function needsFourEyes(kind: 'approvals' | 'settlements' | 'controls'): boolean {
-  return session.value?.four_eyes?.includes(kind) === true
+export function needsFourEyes(kind: FourEyesKind): boolean {
+  return session.value?.four_eyes.includes(kind) === true
 }
 
 export function openSession(document: Session): void {
@@ -50,7 +42,7 @@ export function openSession(document: Session): void {
 
 export async function loadSession(): Promise<void> {
   try {
-    openSession(await get<Session>('/session'))
+    openSession(await get('/session'))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     sessionState.value = error.status === 401 ? { kind: 'none' } : { kind: 'unreachable', problem: error }
@@ -58,7 +50,8 @@ export async function loadSession(): Promise<void> {
 }
 
 export async function logIn(name: string, password: string, totp: string): Promise<void> {
-  openSession((await call<Session>('POST', '/session', { name, password, totp })).document)
+  const { document } = await call('POST', '/session', { name, password, totp })
+  openSession(document)
 }
 
 export async function logOut(): Promise<void> {

@@ -1,6 +1,7 @@
 /** One account, and the decision about it. */
 import { call } from '../base/api.ts'
 import { words } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
@@ -10,23 +11,6 @@ import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } f
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
 
-export interface AccountDocument {
-  readonly id: string
-  readonly customer_id: string
-  readonly identity_id: string
-  readonly type: string
-  readonly summary_status: string
-  readonly description?: string
-  readonly ref_id?: string
-  readonly admin_disabled: boolean
-  readonly user_disabled: boolean
-  readonly profile_id?: string
-  readonly metadata: Readonly<Record<string, unknown>>
-  readonly members: readonly { readonly id: string; readonly identity_id: string; readonly roles: readonly string[] }[]
-  readonly created_at: string
-  readonly updated_at: string
-}
-
 const CONSEQUENCES: Readonly<Record<string, string>> = {
   APPROVED: 'Its profile can get deposit addresses and rules, and its deposits are converted.',
   DENIED: 'This is final. Its profile gets no addresses and rules; its money is neither converted nor sent.',
@@ -34,7 +18,7 @@ const CONSEQUENCES: Readonly<Record<string, string>> = {
 }
 
 export function AccountPage({ id }: { readonly id: string }) {
-  const account = useGet<AccountDocument>(`/accounts/${id}`)
+  const account = useGet(`/accounts/${id}`)
   const { document, problem, reload } = account
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
@@ -108,10 +92,16 @@ export function AccountPage({ id }: { readonly id: string }) {
   )
 }
 
-function AccountActions({ account, reload }: { readonly account: AccountDocument; readonly reload: () => void }) {
+function AccountActions({
+  account,
+  reload,
+}: {
+  readonly account: Schema<'ReviewedAccount'>
+  readonly reload: () => void
+}) {
   const { id, identity_id, summary_status, admin_disabled } = account
   const change = (title: string, consequence: string, confirm: string, body: object, isDangerous: boolean) =>
-    ask<AccountDocument>({
+    ask({
       title,
       consequence: <p>{consequence}</p>,
       confirm,

@@ -1,29 +1,17 @@
 /** What needs a person now: failed checks of readiness, differences of the ledger, work that waits. */
+import type { Query } from '../base/api.ts'
 import { count, plural } from '../base/format.ts'
+import type { ListPath, Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { Icon } from '../ui/icons.tsx'
-import type { MarketDocument, OverviewDocument } from './documents.ts'
 
 interface Alarm {
   readonly tone: 'bad' | 'warn' | 'info'
   readonly text: string
   readonly detail: string
   readonly path?: string
-}
-
-interface LedgerState {
-  readonly differences: readonly unknown[]
-}
-
-interface Controls {
-  readonly paused: {
-    readonly assets: readonly string[]
-    readonly networks: readonly string[]
-    readonly pairs: readonly string[]
-    readonly deliveries: boolean
-  }
 }
 
 const REFRESH_MILLISECONDS = 15_000
@@ -33,15 +21,15 @@ export function Alarms({
   overview,
   markets = [],
 }: {
-  readonly overview: OverviewDocument | undefined
-  readonly markets: readonly MarketDocument[] | undefined
+  readonly overview: Schema<'Overview'> | undefined
+  readonly markets: readonly Schema<'Market'>[] | undefined
 }) {
-  const ledger = useGet<LedgerState>(allowed('GET /ledger', '/ledger'), undefined, REFRESH_MILLISECONDS)
-  const controls = useGet<Controls>(allowed('GET /controls', '/controls'), undefined, REFRESH_MILLISECONDS)
-  const stuck = useWaiting('GET /deliveries', '/deliveries', { status: 'NEEDS_OPERATOR' })
-  const accounts = useWaiting('GET /accounts', '/accounts', { summary_status: 'PENDING' })
-  const rules = useWaiting('GET /rules', '/rules', { status: 'PENDING' })
-  const unattributed = useWaiting('GET /deposits', '/deposits', { unattributed: 'true', status: 'COMPLETED' })
+  const ledger = useGet(can('GET /ledger') ? '/ledger' : undefined, undefined, REFRESH_MILLISECONDS)
+  const controls = useGet(can('GET /controls') ? '/controls' : undefined, undefined, REFRESH_MILLISECONDS)
+  const stuck = useWaiting('/deliveries', { status: 'NEEDS_OPERATOR' })
+  const accounts = useWaiting('/accounts', { summary_status: 'PENDING' })
+  const rules = useWaiting('/rules', { status: 'PENDING' })
+  const unattributed = useWaiting('/deposits', { unattributed: 'true', status: 'COMPLETED' })
   if (overview === undefined) return null
   const alarms: readonly (Alarm | undefined)[] = [
     ...checkAlarms(overview, markets),
@@ -93,17 +81,9 @@ export function Alarms({
   )
 }
 
-function allowed(operation: string, path: string): string | undefined {
-  return can(operation) ? path : undefined
-}
-
 /** How many records wait, up to one page of the list. */
-function useWaiting(operation: string, path: string, query: Record<string, string>): number {
-  const list = useGet<{ items: readonly unknown[] }>(
-    allowed(operation, path),
-    { ...query, limit: WAITING_MAX },
-    REFRESH_MILLISECONDS,
-  )
+function useWaiting(path: ListPath, query: Query): number {
+  const list = useGet(can(`GET ${path}`) ? path : undefined, { ...query, limit: WAITING_MAX }, REFRESH_MILLISECONDS)
   return list.document?.items.length ?? 0
 }
 
@@ -121,7 +101,7 @@ function alarm(
 }
 
 /** Markets with the same text share one alarm. */
-function checkAlarms({ checks }: OverviewDocument, markets: readonly MarketDocument[]): readonly Alarm[] {
+function checkAlarms({ checks }: Schema<'Overview'>, markets: readonly Schema<'Market'>[]): readonly Alarm[] {
   const symbols = new Set(markets.map(({ symbol }) => symbol))
   const groups = new Map<string, Alarm & { readonly symbols: readonly string[] }>()
   for (const { name, ok, detail } of checks) {
@@ -141,7 +121,7 @@ function checkAlarms({ checks }: OverviewDocument, markets: readonly MarketDocum
   return [...groups.values()]
 }
 
-function pausedAlarm(controls: Controls | undefined): Alarm | undefined {
+function pausedAlarm(controls: Schema<'Controls'> | undefined): Alarm | undefined {
   if (controls === undefined) return undefined
   const { assets, networks, pairs, deliveries } = controls.paused
   const names = [...assets, ...networks, ...pairs, ...(deliveries ? ['all deliveries'] : [])]

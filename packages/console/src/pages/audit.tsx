@@ -1,22 +1,14 @@
 /** The audit trail: every change with its actor, filtered by actor and record. */
 import { useState } from 'preact/hooks'
-import { useList } from '../base/resource.ts'
+import type { Schema } from '../base/operator-api.ts'
+import { type List, useList } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { CsvButton, type CsvColumn } from '../ui/csv-button.tsx'
 import { filterOf, TextFilter } from '../ui/filters.tsx'
 import { Card, Empty, Id, Json, PageHead, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 
-interface AuditEntry {
-  readonly id: string
-  readonly created_at: string
-  readonly actor: string
-  readonly action: string
-  readonly subject: string
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
-const CSV: readonly CsvColumn<AuditEntry>[] = [
+const CSV: readonly CsvColumn<Schema<'AuditEntry'>>[] = [
   { name: 'id', text: ({ id }) => id },
   { name: 'created_at', text: ({ created_at }) => created_at },
   { name: 'actor', text: ({ actor }) => actor },
@@ -27,7 +19,7 @@ const CSV: readonly CsvColumn<AuditEntry>[] = [
 
 export function AuditPage() {
   const query = { actor: filterOf('actor'), subject: filterOf('subject') }
-  const list = useList<AuditEntry>('/audit', query)
+  const list = useList('/audit', query)
   return (
     <>
       <PageHead
@@ -51,7 +43,7 @@ export function AuditPage() {
 
 /** The entries about one record. */
 export function AuditCard({ subject }: { readonly subject: string }) {
-  const list = useList<AuditEntry>('/audit', { subject })
+  const list = useList('/audit', { subject })
   return (
     <Card title="History" flush actions={<a href={href(`/audit?subject=${subject}`)}>In the audit</a>}>
       <AuditTable list={list} />
@@ -59,7 +51,7 @@ export function AuditCard({ subject }: { readonly subject: string }) {
   )
 }
 
-function AuditTable({ list }: { readonly list: ReturnType<typeof useList<AuditEntry>> }) {
+function AuditTable({ list }: { readonly list: List<Schema<'AuditEntry'>> }) {
   return (
     <ListTable
       caption="Audit entries"

@@ -6,25 +6,6 @@ import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
 
-export interface ChangeRequest {
-  readonly id: string
-  readonly kind: string
-  /** Method and path of the original call, with the names of its parameters. */
-  readonly call: string
-  /** What the call does. */
-  readonly summary: string
-  readonly params: Readonly<Record<string, string>>
-  readonly subject: string
-  readonly body: unknown
-  readonly status: string
-  readonly requested_by: string
-  readonly created_at: string
-  readonly expires_at: string
-  readonly decided_by?: string
-  readonly decided_at?: string
-  readonly detail?: string
-}
-
 /** Pages of the records that requests are about. */
 const PAGES: Readonly<Record<string, string>> = {
   accounts: '/review/accounts',
@@ -34,7 +15,7 @@ const PAGES: Readonly<Record<string, string>> = {
 }
 
 export function ChangeRequestPage({ id }: { readonly id: string }) {
-  const { document, problem, reload } = useGet<ChangeRequest>(`/change-requests/${id}`)
+  const { document, problem, reload } = useGet(`/change-requests/${id}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
   const { summary, status, requested_by, call: operation, params, subject, body } = document

@@ -3,22 +3,11 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { call } from '../base/api.ts'
 import { saveFile } from '../base/csv.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { report } from '../ui/toast.tsx'
 import { SCOPES } from './scopes.ts'
-
-export interface ClientDocument {
-  readonly client_id: string
-  readonly customer_id: string
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly publish_markets: readonly string[]
-  readonly enabled: boolean
-  readonly secrets: readonly { readonly id: string; readonly created_at: string }[]
-  readonly tokens_valid_from?: string
-  readonly created_at: string
-}
 
 export interface ShownSecret {
   readonly title: string
@@ -88,7 +77,7 @@ function Secret({ secret: { title, rows, file } }: { readonly secret: ShownSecre
 const scopeOptions = Object.keys(SCOPES).map((scope) => [scope, scope] as const)
 
 export function askNewClient(customer: { readonly id: string; readonly name: string }, done: () => void): void {
-  ask<ClientDocument & { readonly client_secret: string }>({
+  ask({
     title: `New client of ${customer.name}`,
     consequence: <p>Its id and secret are shown once, when it was created.</p>,
     confirm: 'Create',
@@ -114,7 +103,7 @@ export function askNewClient(customer: { readonly id: string; readonly name: str
 
 const SCOPES_DEFAULT = 'exchange:read_aggregated_marketdata_stream'
 
-export function askScopes(client: ClientDocument, done: () => void): void {
+export function askScopes(client: Schema<'Client'>, done: () => void): void {
   ask({
     title: `Scopes of ${client.name}`,
     consequence: (
@@ -130,7 +119,7 @@ export function askScopes(client: ClientDocument, done: () => void): void {
   })
 }
 
-export function askEnabled(client: ClientDocument, done: () => void): void {
+export function askEnabled(client: Schema<'Client'>, done: () => void): void {
   const { client_id, name, enabled } = client
   ask({
     title: enabled ? `Disable ${name}?` : `Enable ${name}?`,
@@ -151,7 +140,7 @@ export function askEnabled(client: ClientDocument, done: () => void): void {
   })
 }
 
-export function askRevocation(client: ClientDocument, done: () => void): void {
+export function askRevocation(client: Schema<'Client'>, done: () => void): void {
   ask({
     title: `Revoke all tokens of ${client.name}?`,
     consequence: (
@@ -170,8 +159,8 @@ export function askRevocation(client: ClientDocument, done: () => void): void {
   })
 }
 
-export function askNewSecret(client: ClientDocument, done: () => void): void {
-  ask<{ readonly client_id: string; readonly client_secret: string }>({
+export function askNewSecret(client: Schema<'Client'>, done: () => void): void {
+  ask({
     title: `New secret of ${client.name}`,
     consequence: (
       <p>
@@ -196,7 +185,7 @@ export function askNewSecret(client: ClientDocument, done: () => void): void {
   })
 }
 
-export function askSecretDeletion(client: ClientDocument, secretId: string, done: () => void): void {
+export function askSecretDeletion(client: Schema<'Client'>, secretId: string, done: () => void): void {
   ask({
     title: 'Delete this secret?',
     consequence: (

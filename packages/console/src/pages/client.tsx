@@ -1,32 +1,20 @@
 /** One client: scopes, secrets, and its connections. */
-import type { Page } from '../base/api.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { Customer } from '../ui/customer.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
-import {
-  askEnabled,
-  askNewSecret,
-  askRevocation,
-  askScopes,
-  askSecretDeletion,
-  type ClientDocument,
-} from './client-actions.tsx'
+import { askEnabled, askNewSecret, askRevocation, askScopes, askSecretDeletion } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
-import type { ConnectionDocument } from './documents.ts'
 import { SCOPES } from './scopes.ts'
 
 const REFRESH_MILLISECONDS = 4_000
 
 export function ClientPage({ id }: { readonly id: string }) {
-  const client = useGet<ClientDocument>(`/clients/${id}`)
-  const connections = useGet<Page<ConnectionDocument>>(
-    '/connections',
-    { client_id: id, limit: 200 },
-    REFRESH_MILLISECONDS,
-  )
+  const client = useGet(`/clients/${id}`)
+  const connections = useGet('/connections', { client_id: id, limit: 200 }, REFRESH_MILLISECONDS)
   const { document, problem, reload } = client
   if (problem !== undefined) return <ProblemNote problem={problem} retry={reload} />
   if (document === undefined) return <Loading />
@@ -107,7 +95,7 @@ export function ClientPage({ id }: { readonly id: string }) {
 
 const SECRETS_MAX = 2
 
-function SecretsCard({ client, reload }: { readonly client: ClientDocument; readonly reload: () => void }) {
+function SecretsCard({ client, reload }: { readonly client: Schema<'Client'>; readonly reload: () => void }) {
   const { secrets } = client
   return (
     <Card

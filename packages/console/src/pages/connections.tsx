@@ -1,20 +1,19 @@
 /** Connections of a customer as the service sees them: lag, bytes that wait, and closing one. */
 import { call, type Page } from '../base/api.ts'
 import { bytesText, count } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import type { Resource } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Badge, Card, Empty, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
-import type { ClientDocument } from './client-actions.tsx'
-import type { ConnectionDocument } from './documents.ts'
 
 export function ConnectionsCard({
   connections: { document, problem, reload },
   clients,
 }: {
-  readonly connections: Resource<Page<ConnectionDocument>>
-  readonly clients: readonly ClientDocument[]
+  readonly connections: Resource<Page<Schema<'Connection'>>>
+  readonly clients: readonly Schema<'Client'>[]
 }) {
   const nameOf = (clientId: string) => clients.find(({ client_id }) => client_id === clientId)?.name ?? clientId
   const items = document?.items ?? []
@@ -50,7 +49,7 @@ export function ConnectionsCard({
               ? [
                   {
                     name: 'Action',
-                    show: (connection: ConnectionDocument) => <CloseButton connection={connection} reload={reload} />,
+                    show: (connection: Schema<'Connection'>) => <CloseButton connection={connection} reload={reload} />,
                   },
                 ]
               : []),
@@ -61,7 +60,13 @@ export function ConnectionsCard({
   )
 }
 
-function CloseButton({ connection, reload }: { readonly connection: ConnectionDocument; readonly reload: () => void }) {
+function CloseButton({
+  connection,
+  reload,
+}: {
+  readonly connection: Schema<'Connection'>
+  readonly reload: () => void
+}) {
   const close = () =>
     ask({
       title: 'Close this connection?',

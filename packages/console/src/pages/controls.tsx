@@ -1,21 +1,12 @@
 /** What the operator has paused, and the switches. */
 import { call } from '../base/api.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Facts, Loading, ProblemNote, Time } from '../ui/parts.tsx'
 import { MoneyFrame } from './money.tsx'
-
-interface Controls {
-  readonly paused: {
-    readonly assets: readonly string[]
-    readonly networks: readonly string[]
-    readonly pairs: readonly string[]
-    readonly deliveries: boolean
-  }
-  readonly updated_at: string
-}
 
 type Kind = 'assets' | 'networks' | 'pairs'
 
@@ -26,7 +17,7 @@ const KINDS: readonly (readonly [kind: Kind, label: string, hint: string])[] = [
 ]
 
 export function ControlsPage() {
-  const { document, problem, reload } = useGet<Controls>('/controls')
+  const { document, problem, reload } = useGet('/controls')
   return (
     <MoneyFrame>
       <div class="stack">
@@ -45,12 +36,12 @@ function Switches({
   controls: { paused, updated_at },
   reload,
 }: {
-  readonly controls: Controls
+  readonly controls: Schema<'Controls'>
   readonly reload: () => void
 }) {
   const mayChange = can('PATCH /controls')
   const change = (title: string, consequence: string, confirm: string, body: object, isDangerous: boolean) =>
-    ask<Controls>({
+    ask({
       title,
       consequence: <p>{consequence}</p>,
       confirm,
@@ -63,7 +54,7 @@ function Switches({
       },
     })
   const edit = (kind: Kind, label: string, hint: string) =>
-    ask<Controls>({
+    ask({
       title: `Paused ${label.toLowerCase()}`,
       consequence: (
         <p>Money that is concerned waits and loses nothing; what is removed from the list continues at once.</p>

@@ -1,47 +1,23 @@
 /** One customer: its rights, clients, profiles, quotas, and its connections as the service sees them. */
-import { call, type Page } from '../base/api.ts'
+import { call } from '../base/api.ts'
 import { count } from '../base/format.ts'
-import { useGet, useList } from '../base/resource.ts'
+import type { Schema } from '../base/operator-api.ts'
+import { type List, useGet, useList } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
-import { askNewClient, type ClientDocument } from './client-actions.tsx'
+import { askNewClient } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
-import type { CustomerDocument } from './customers.tsx'
-import type { ConnectionDocument } from './documents.ts'
-
-interface Use {
-  readonly limit: number
-  readonly used: number
-}
-
-interface QuotaDocument {
-  readonly accounts: Use
-  readonly addresses: Use
-  readonly rules: Use
-  readonly creations_today: Use
-}
-
-interface ProfileDocument {
-  readonly id: string
-  readonly nickname?: string
-  readonly account_id?: string
-  readonly created_at: string
-}
 
 const REFRESH_MILLISECONDS = 4_000
 
 export function CustomerPage({ id }: { readonly id: string }) {
-  const customer = useGet<CustomerDocument>(`/customers/${id}`)
-  const clients = useList<ClientDocument>(`/customers/${id}/clients`, {})
-  const connections = useGet<Page<ConnectionDocument>>(
-    '/connections',
-    { customer_id: id, limit: 200 },
-    REFRESH_MILLISECONDS,
-  )
+  const customer = useGet(`/customers/${id}`)
+  const clients = useList(`/customers/${id}/clients`, {})
+  const connections = useGet('/connections', { customer_id: id, limit: 200 }, REFRESH_MILLISECONDS)
   const { document } = customer
   if (customer.problem !== undefined) return <ProblemNote problem={customer.problem} retry={customer.reload} />
   if (document === undefined) return <Loading />
@@ -98,11 +74,11 @@ export function CustomerPage({ id }: { readonly id: string }) {
   )
 }
 
-function CustomerActions({ customer, reload }: { readonly customer: CustomerDocument; readonly reload: () => void }) {
+function CustomerActions({ customer, reload }: { readonly customer: Schema<'Customer'>; readonly reload: () => void }) {
   if (!can('PATCH /customers/:id')) return null
   const { id, name, enabled, streaming } = customer
   const change = (title: string, consequence: string, confirm: string, body: object, isDangerous: boolean) =>
-    ask<CustomerDocument>({
+    ask({
       title,
       consequence: <p>{consequence}</p>,
       confirm,
@@ -167,8 +143,8 @@ function ClientsCard({
   list,
   customer,
 }: {
-  readonly list: ReturnType<typeof useList<ClientDocument>>
-  readonly customer: CustomerDocument
+  readonly list: List<Schema<'Client'>>
+  readonly customer: Schema<'Customer'>
 }) {
   return (
     <Card
@@ -209,9 +185,9 @@ function ClientsCard({
 }
 
 function ProfilesCard({ id }: { readonly id: string }) {
-  const list = useList<ProfileDocument>(`/customers/${id}/profiles`, {})
+  const list = useList(`/customers/${id}/profiles`, {})
   const create = () =>
-    ask<ProfileDocument>({
+    ask({
       title: 'New profile',
       consequence: <p>A profile without an account holds balances of the customer itself.</p>,
       confirm: 'Create',
@@ -251,7 +227,7 @@ function ProfilesCard({ id }: { readonly id: string }) {
 }
 
 function QuotasCard({ id }: { readonly id: string }) {
-  const quotas = useGet<QuotaDocument>(`/customers/${id}/quotas`)
+  const quotas = useGet(`/customers/${id}/quotas`)
   const { document, problem, reload } = quotas
   return (
     <Card title="Quotas">

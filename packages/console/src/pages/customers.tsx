@@ -10,16 +10,8 @@ import { Badge, Card, Empty, PageHead, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { loadNames } from './names.ts'
 
-export interface CustomerDocument {
-  readonly id: string
-  readonly name: string
-  readonly enabled: boolean
-  readonly streaming: boolean
-  readonly created_at: string
-}
-
 export function CustomersPage() {
-  const list = useList<CustomerDocument>('/customers', { name: filterOf('name') })
+  const list = useList('/customers', { name: filterOf('name') })
   return (
     <>
       <PageHead title="Customers" lead="Who may connect, with which clients and scopes.">
@@ -64,7 +56,7 @@ export function CustomersPage() {
 }
 
 function askNewCustomer(): void {
-  ask<CustomerDocument>({
+  ask({
     title: 'New customer',
     consequence: <p>The customer exists at once. It can connect when it has a client.</p>,
     confirm: 'Create',

@@ -1,6 +1,7 @@
 /** One delivery with its attempts, and the report of its result. */
 import { call } from '../base/api.ts'
 import { grouped, words } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
@@ -8,15 +9,14 @@ import { Customer } from '../ui/customer.tsx'
 import { Amount, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
-import type { DeliveryAttempt, DeliveryDocument } from './money-documents.ts'
 import { destinationText } from './rule-text.ts'
 
 export function DeliveryPage({ id }: { readonly id: string }) {
-  const { document, problem, reload } = useGet<DeliveryDocument>(`/deliveries/${id}`)
+  const { document, problem, reload } = useGet(`/deliveries/${id}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
-  const { amount, asset, destination, attempts = [], status } = document
-  const target = Object.values(destination)[0] ?? {}
+  const { amount, asset, destination, attempts, status } = document
+  const [target = {}] = Object.values<Record<string, string>>(destination)
   return (
     <>
       <PageHead
@@ -107,15 +107,19 @@ export function DeliveryPage({ id }: { readonly id: string }) {
               items={attempts}
               keyOf={({ attempt }) => String(attempt)}
               columns={[
-                { name: 'Attempt', isNumber: true, show: ({ attempt }: DeliveryAttempt) => attempt },
-                { name: 'Executor', show: ({ executor }: DeliveryAttempt) => executor },
+                { name: 'Attempt', isNumber: true, show: ({ attempt }: Schema<'DeliveryAttempt'>) => attempt },
+                { name: 'Executor', show: ({ executor }: Schema<'DeliveryAttempt'>) => executor },
                 {
                   name: 'Outcome',
-                  show: ({ outcome }: DeliveryAttempt) => (outcome === undefined ? 'not known yet' : words(outcome)),
+                  show: ({ outcome }: Schema<'DeliveryAttempt'>) =>
+                    outcome === undefined ? 'not known yet' : words(outcome),
                 },
-                { name: 'Detail', isWide: true, show: ({ detail }: DeliveryAttempt) => detail ?? '' },
-                { name: 'Started', show: ({ started_at }: DeliveryAttempt) => <Time at={started_at} exact /> },
-                { name: 'Ended', show: ({ ended_at }: DeliveryAttempt) => <Time at={ended_at} exact /> },
+                { name: 'Detail', isWide: true, show: ({ detail }: Schema<'DeliveryAttempt'>) => detail ?? '' },
+                {
+                  name: 'Started',
+                  show: ({ started_at }: Schema<'DeliveryAttempt'>) => <Time at={started_at} exact />,
+                },
+                { name: 'Ended', show: ({ ended_at }: Schema<'DeliveryAttempt'>) => <Time at={ended_at} exact /> },
               ]}
             />
           )}
@@ -126,11 +130,11 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   )
 }
 
-function DeliveryActions({ delivery, reload }: { readonly delivery: DeliveryDocument; readonly reload: () => void }) {
+function DeliveryActions({ delivery, reload }: { readonly delivery: Schema<'Delivery'>; readonly reload: () => void }) {
   const { id, status, amount, asset, attempt, destination } = delivery
   const isFailed = status === 'FAILED'
   const settle = () =>
-    ask<DeliveryDocument>({
+    ask({
       title: `Settle ${grouped(amount)} ${asset}?`,
       consequence: (
         <>
@@ -168,7 +172,7 @@ function DeliveryActions({ delivery, reload }: { readonly delivery: DeliveryDocu
       },
     })
   const fail = () =>
-    ask<DeliveryDocument>({
+    ask({
       title: `Fail ${grouped(amount)} ${asset}?`,
       consequence: (
         <p>

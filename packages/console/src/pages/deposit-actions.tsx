@@ -1,24 +1,24 @@
 /** The actions on a deposit. Those that its state does not allow are not offered; the service decides in any case. */
-import { call } from '../base/api.ts'
+import { type Answer, call } from '../base/api.ts'
 import { grouped } from '../base/format.ts'
-import { can } from '../base/session.ts'
+import type { Schema } from '../base/operator-api.ts'
+import { can, type FourEyesKind } from '../base/session.ts'
 import { ask, type Field, type Values } from '../ui/action-dialog.tsx'
-import type { DepositDocument } from './money-documents.ts'
 
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'stored with the deposit' }
 
 interface DepositAction {
   readonly name: string
-  readonly path: string
-  readonly isOffered: (deposit: DepositDocument) => boolean
+  readonly path: 'assign' | 'hold' | 'release' | 'reject' | 'reverse' | 'return'
+  readonly isOffered: (deposit: Schema<'Deposit'>) => boolean
   readonly consequence: string
   readonly isDangerous?: boolean
-  readonly fields?: (deposit: DepositDocument) => readonly Field[]
-  readonly body?: (values: Values, deposit: DepositDocument) => object
-  readonly fourEyes?: 'settlements'
+  readonly fields?: (deposit: Schema<'Deposit'>) => readonly Field[]
+  readonly run: (deposit: Schema<'Deposit'>, values: Values) => Promise<Answer<Schema<'Deposit'>>>
+  readonly fourEyes?: FourEyesKind
 }
 
-const isDone = ({ secondary_status }: DepositDocument) =>
+const isDone = ({ secondary_status }: Schema<'Deposit'>) =>
   secondary_status === 'REVERSED' || secondary_status === 'RETURNED'
 
 const ACTIONS: readonly DepositAction[] = [
@@ -31,10 +31,11 @@ const ACTIONS: readonly DepositAction[] = [
       { name: 'profile_id', label: 'Profile', hint: 'the id of the profile, from the page of its customer' },
       { name: 'run_rules', label: 'Apply rules', kind: 'check', hint: 'converts and sends it if a rule matches' },
     ],
-    body: ({ profile_id, run_rules }) => ({
-      profile_id: String(profile_id).trim(),
-      ...(run_rules === true ? { run_rules } : {}),
-    }),
+    run: ({ id }, { profile_id, run_rules }) =>
+      call('POST', `/deposits/${id}/assign`, {
+        profile_id: String(profile_id).trim(),
+        ...(run_rules === true ? { run_rules } : {}),
+      }),
   },
   {
     name: 'Hold',
@@ -42,6 +43,7 @@ const ACTIONS: readonly DepositAction[] = [
     isOffered: (deposit) =>
       deposit.secondary_status === undefined && deposit.status !== 'FAILED' && deposit.profile_id !== undefined,
     consequence: 'The money is credited but cannot be used, and no rule applies, until it is released.',
+    run: ({ id }) => call('POST', `/deposits/${id}/hold`, {}),
   },
   {
     name: 'Release',
@@ -49,6 +51,7 @@ const ACTIONS: readonly DepositAction[] = [
     isOffered: ({ secondary_status }) => secondary_status === 'HELD',
     consequence:
       'The money becomes available, and the rule that matches applies at once: it may be converted and sent.',
+    run: ({ id }) => call('POST', `/deposits/${id}/release`, {}),
   },
   {
     name: 'Reject',
@@ -57,7 +60,7 @@ const ACTIONS: readonly DepositAction[] = [
     consequence: 'The money stays held: the customer cannot use it. Return it to its sender afterwards.',
     isDangerous: true,
     fields: () => [REASON],
-    body: ({ reason }) => ({ reason }),
+    run: ({ id }, { reason }) => call('POST', `/deposits/${id}/reject`, { reason }),
   },
   {
     name: 'Reverse',
@@ -67,7 +70,7 @@ const ACTIONS: readonly DepositAction[] = [
       'The payment was undone outside, such as by a bank: the amount is taken from the profile again. What the customer has spent becomes a debt, and nothing leaves the profile until it is repaid.',
     isDangerous: true,
     fields: () => [REASON],
-    body: ({ reason }) => ({ reason }),
+    run: ({ id }, { reason }) => call('POST', `/deposits/${id}/reverse`, { reason }),
     fourEyes: 'settlements',
   },
   {
@@ -96,10 +99,13 @@ const ACTIONS: readonly DepositAction[] = [
           ]),
       REASON,
     ],
-    body: ({ address, fiat_account_id, memo, reason }, { crypto }) =>
-      crypto === undefined
-        ? { reason, fiat: { fiat_account_id, ...(memo === '' ? {} : { memo }) } }
-        : { reason, crypto: { address: String(address).trim(), network: crypto.network } },
+    run: ({ id, crypto }, { address, fiat_account_id, memo, reason }) =>
+      call('POST', `/deposits/${id}/return`, {
+        reason,
+        ...(crypto === undefined
+          ? { fiat: { fiat_account_id, ...(memo === '' ? {} : { memo }) } }
+          : { crypto: { address: String(address).trim(), network: crypto.network } }),
+      }),
     fourEyes: 'settlements',
   },
 ]
@@ -108,19 +114,19 @@ export function DepositActions({
   deposit,
   reload,
 }: {
-  readonly deposit: DepositDocument
+  readonly deposit: Schema<'Deposit'>
   readonly reload: () => void
 }) {
   const offered = ACTIONS.filter(({ path, isOffered }) => can(`POST /deposits/:id/${path}`) && isOffered(deposit))
-  const start = ({ name, path, consequence, isDangerous = false, fields, body, fourEyes }: DepositAction) =>
-    ask<DepositDocument>({
+  const start = ({ name, consequence, isDangerous = false, fields, fourEyes, run }: DepositAction) =>
+    ask({
       title: `${name} ${grouped(deposit.amount)} ${deposit.asset}?`,
       consequence: <p>{consequence}</p>,
       confirm: name,
       isDangerous,
       ...(fields === undefined ? {} : { fields: fields(deposit) }),
       ...(fourEyes === undefined ? {} : { fourEyes }),
-      run: (values) => call('POST', `/deposits/${deposit.id}/${path}`, body?.(values, deposit) ?? {}),
+      run: (values) => run(deposit, values),
       done: () => {
         reload()
         return `${name}: done`

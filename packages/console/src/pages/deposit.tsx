@@ -5,16 +5,10 @@ import { Customer } from '../ui/customer.tsx'
 import { Amount, Badge, Card, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { DepositActions } from './deposit-actions.tsx'
 import { DepositState } from './money.tsx'
-import type { DepositDocument } from './money-documents.ts'
-import { Timeline, type TraceEntry } from './timeline.tsx'
-
-interface DepositTrace {
-  readonly deposit: DepositDocument
-  readonly entries: readonly TraceEntry[]
-}
+import { Timeline } from './timeline.tsx'
 
 export function DepositPage({ id }: { readonly id: string }) {
-  const { document, problem, reload } = useGet<DepositTrace>(`/deposits/${id}/trace`)
+  const { document, problem, reload } = useGet(`/deposits/${id}/trace`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
   const { deposit, entries } = document

@@ -1,36 +1,17 @@
 /** The desk: the operator's own position in each asset, and the trade that closes it. */
+
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { CsvOfRows } from '../ui/csv-button.tsx'
 import { Amount, Badge, Card, Empty, Loading, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { MoneyFrame } from './money.tsx'
 
-interface DeskItem {
-  readonly asset: string
-  readonly position: string
-  readonly limit?: string
-  readonly committed: string
-  readonly in_transit: string
-  readonly receivable: string
-  readonly hedge?: { readonly side: 'BUY' | 'SELL'; readonly amount: string }
-}
-
-interface LedgerState {
-  readonly compared_at?: string
-  readonly balances: number
-  readonly differences: readonly {
-    readonly account: string
-    readonly asset: string
-    readonly kept: string
-    readonly recomputed: string
-  }[]
-}
-
 const REFRESH_MILLISECONDS = 10_000
 
 export function DeskPage() {
-  const desk = useGet<{ items: readonly DeskItem[] }>('/desk', undefined, REFRESH_MILLISECONDS)
-  const ledger = useGet<LedgerState>('/ledger', undefined, REFRESH_MILLISECONDS)
+  const desk = useGet('/desk', undefined, REFRESH_MILLISECONDS)
+  const ledger = useGet('/ledger', undefined, REFRESH_MILLISECONDS)
   const items = desk.document?.items
   return (
     <MoneyFrame actions={<CsvOfRows items={items ?? []} name="desk" columns={DESK_CSV} />}>
@@ -80,7 +61,7 @@ export function DeskPage() {
   )
 }
 
-function LedgerCard({ ledger: { compared_at, balances, differences } }: { readonly ledger: LedgerState }) {
+function LedgerCard({ ledger: { compared_at, balances, differences } }: { readonly ledger: Schema<'Ledger'> }) {
   const isEqual = differences.length === 0
   return (
     <Card
@@ -119,8 +100,8 @@ function LedgerCard({ ledger: { compared_at, balances, differences } }: { readon
 const DESK_CSV = [
   ...(['asset', 'position', 'limit', 'committed', 'in_transit', 'receivable'] as const).map((name) => ({
     name,
-    text: (item: DeskItem) => item[name],
+    text: (item: Schema<'DeskItem'>) => item[name],
   })),
-  { name: 'hedge_side', text: ({ hedge }: DeskItem) => hedge?.side },
-  { name: 'hedge_amount', text: ({ hedge }: DeskItem) => hedge?.amount },
+  { name: 'hedge_side', text: ({ hedge }: Schema<'DeskItem'>) => hedge?.side },
+  { name: 'hedge_amount', text: ({ hedge }: Schema<'DeskItem'>) => hedge?.amount },
 ]

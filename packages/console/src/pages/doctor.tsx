@@ -4,20 +4,11 @@ import { get } from '../base/api.ts'
 import { useResource } from '../base/resource.ts'
 import { Card, Loading, PageHead, ProblemNote, Status } from '../ui/parts.tsx'
 
-interface Finding {
-  readonly verdict: 'ok' | 'warn' | 'bad'
-  readonly name: string
-  readonly detail: string
-  readonly next?: string
-}
-
 const ORDER = { bad: 0, warn: 1, ok: 2 } as const
 const NAMES = { bad: 'Wrong', warn: 'To correct', ok: 'OK' } as const
 
 export function DoctorPage() {
-  const { document, problem, isLoading, reload } = useResource('doctor', (signal) =>
-    get<{ findings: readonly Finding[] }>('/doctor', {}, signal),
-  )
+  const { document, problem, isLoading, reload } = useResource('doctor', (signal) => get('/doctor', {}, signal))
   const findings = [...(document?.findings ?? [])].sort((left, right) => ORDER[left.verdict] - ORDER[right.verdict])
   const open = findings.filter(({ verdict }) => verdict !== 'ok').length
   return (

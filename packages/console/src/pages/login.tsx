@@ -6,25 +6,11 @@ import { logIn } from '../base/session.ts'
 import { ProblemNote } from '../ui/parts.tsx'
 import { Gate } from './gate.tsx'
 
-interface LoginOptions {
-  readonly password: boolean
-  readonly password_reason?: string
-  readonly oidc?: { readonly start: string; readonly label: string }
-  readonly needs_setup: boolean
-}
-
-const OIDC_ERRORS: Readonly<Record<string, string>> = {
-  oidc_denied: 'The issuer did not confirm who you are.',
-  oidc_failed: 'The login at the issuer failed. Try again; the log of the service has the reason.',
-  oidc_unknown_operator: 'The issuer knows you, but no operator has this identity. An administrator can add it.',
-}
-
 export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
-  const options = useGet<LoginOptions>('/login')
+  const options = useGet('/login')
   const [problem, setProblem] = useState<Problem>()
   const [isRunning, setRunning] = useState(false)
   const first = useRef<HTMLInputElement>(null)
-  const failure = OIDC_ERRORS[/^#login-error=(\w+)/.exec(window.location.hash)?.[1] ?? '']
   const { document: offered } = options
   useEffect(() => first.current?.focus(), [offered])
   const submit = async (event: Event) => {
@@ -44,7 +30,6 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
   return (
     <Gate isOverlay={isOverlay} title={isOverlay ? 'Your session has ended' : 'Log in'}>
       {isOverlay && <p class="lead">Log in again to continue. What you typed is still there.</p>}
-      {failure !== undefined && <p class="problem-line">{failure}</p>}
       {options.problem !== undefined && <ProblemNote problem={options.problem} retry={options.reload} />}
       {offered?.needs_setup && (
         <p class="notice">
@@ -80,11 +65,6 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
             {isRunning ? 'Checking' : 'Log in'}
           </button>
         </form>
-      )}
-      {offered?.oidc !== undefined && (
-        <a class="button" href={`${offered.oidc.start}?return=${encodeURIComponent(window.location.pathname)}`}>
-          Log in with {offered.oidc.label}
-        </a>
       )}
     </Gate>
   )

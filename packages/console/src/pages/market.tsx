@@ -1,19 +1,19 @@
 /** One market: price, depth, ladder, tape, and its sources. */
 import { plural } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { DepthChart, PriceChart } from '../charts/lazy.tsx'
 import { Ladder } from '../live/ladder.tsx'
 import { Tape } from '../live/tape.tsx'
 import { Badge, Card, Empty, Facts, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
-import type { MarketDocument, SourceDocument } from './documents.ts'
 import { FeedState } from './markets.tsx'
 import { PastBookCard } from './past-book.tsx'
 
 const REFRESH_MILLISECONDS = 2_000
 
 export function MarketPage({ symbol }: { readonly symbol: string }) {
-  const markets = useGet<{ items: readonly MarketDocument[] }>('/markets', undefined, REFRESH_MILLISECONDS)
+  const markets = useGet('/markets', undefined, REFRESH_MILLISECONDS)
   const market = markets.document?.items.find((each) => each.symbol === symbol)
   if (markets.document !== undefined && market === undefined) {
     return (
@@ -52,7 +52,7 @@ export function MarketPage({ symbol }: { readonly symbol: string }) {
   )
 }
 
-function MarketLead({ market }: { readonly market: MarketDocument | undefined }) {
+function MarketLead({ market }: { readonly market: Schema<'Market'> | undefined }) {
   if (market === undefined) return null
   const { depth, subscribers, bid_levels, ask_levels } = market
   const published = depth === 0 ? 'all levels published' : `${depth} levels per side published`
@@ -63,7 +63,7 @@ function MarketLead({ market }: { readonly market: MarketDocument | undefined })
   )
 }
 
-function Sources({ market }: { readonly market: MarketDocument }) {
+function Sources({ market }: { readonly market: Schema<'Market'> }) {
   const { source_states, live, reason, stale_since, version, committed_at } = market
   return (
     <>
@@ -84,19 +84,19 @@ function Sources({ market }: { readonly market: MarketDocument }) {
           items={source_states}
           keyOf={({ source }) => source}
           columns={[
-            { name: 'Source', show: ({ source }: SourceDocument) => <span class="mono">{source}</span> },
+            { name: 'Source', show: ({ source }: Schema<'MarketSource'>) => <span class="mono">{source}</span> },
             {
               name: 'State',
-              show: (source: SourceDocument) => (
+              show: (source: Schema<'MarketSource'>) => (
                 <Badge tone={source.live ? 'good' : 'bad'}>{source.live ? 'In the book' : 'Not in the book'}</Badge>
               ),
             },
             ...(source_states.length < 2 ? [] : sharedColumns(source_states)),
-            { name: 'Since', show: ({ since }: SourceDocument) => <Time at={since} /> },
+            { name: 'Since', show: ({ since }: Schema<'MarketSource'>) => <Time at={since} /> },
             {
               name: 'Notes',
               isWide: true,
-              show: (source: SourceDocument) => [source.reason, ...source.notices].filter(Boolean).join('; '),
+              show: (source: Schema<'MarketSource'>) => [source.reason, ...source.notices].filter(Boolean).join('; '),
             },
           ]}
         />
@@ -106,12 +106,12 @@ function Sources({ market }: { readonly market: MarketDocument }) {
 }
 
 /** Only of several sources: what each contributes. Levels at one price of several sources count for each. */
-function sharedColumns(sources: readonly SourceDocument[]) {
+function sharedColumns(sources: readonly Schema<'MarketSource'>[]) {
   const all = sources.reduce((sum, { levels = 0 }) => sum + levels, 0)
   return [
     {
       name: 'Share of the levels',
-      show: ({ levels = 0 }: SourceDocument) => (
+      show: ({ levels = 0 }: Schema<'MarketSource'>) => (
         <label class="share">
           <meter min={0} max={all || 1} value={levels} />
           <span class="num">{all === 0 ? '0 %' : `${Math.round((levels * 100) / all)} %`}</span>
@@ -119,6 +119,6 @@ function sharedColumns(sources: readonly SourceDocument[]) {
         </label>
       ),
     },
-    { name: 'Last message', show: ({ heard_at }: SourceDocument) => <Time at={heard_at} /> },
+    { name: 'Last message', show: ({ heard_at }: Schema<'MarketSource'>) => <Time at={heard_at} /> },
   ]
 }

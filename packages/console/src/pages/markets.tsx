@@ -1,18 +1,19 @@
 /** All markets in a table, and the live ladders of up to three of them side by side. */
+
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href, location, setQuery } from '../base/router.ts'
 import { Ladder } from '../live/ladder.tsx'
 import { useFeedValue } from '../live/use-feed.ts'
 import { Badge, Card, Empty, Loading, PageHead, ProblemNote } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
-import type { MarketDocument } from './documents.ts'
 import { MARKET_COLUMNS } from './overview.tsx'
 
 const REFRESH_MILLISECONDS = 3_000
 const LADDERS_MAX = 3
 
 export function MarketsPage() {
-  const markets = useGet<{ items: readonly MarketDocument[] }>('/markets', undefined, REFRESH_MILLISECONDS)
+  const markets = useGet('/markets', undefined, REFRESH_MILLISECONDS)
   const items = markets.document?.items
   const chosen = chosenOf(items)
   return (
@@ -67,7 +68,7 @@ export function MarketsPage() {
 }
 
 /** From the address; otherwise the first ones. */
-function chosenOf(items: readonly MarketDocument[] | undefined): readonly string[] {
+function chosenOf(items: readonly Schema<'Market'>[] | undefined): readonly string[] {
   const known = items?.map(({ symbol }) => symbol) ?? []
   const given = location.value.query.get('show')
   if (given === null) return known.slice(0, LADDERS_MAX)

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { call } from '../base/api.ts'
 import { plural, words } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useList } from '../base/resource.ts'
 import { location } from '../base/router.ts'
 import { can, session } from '../base/session.ts'
@@ -11,14 +12,7 @@ import { Customer, customerOptions } from '../ui/customer.tsx'
 import { filterOf, SelectFilter, TextFilter } from '../ui/filters.tsx'
 import { Amount, Badge, Card, Empty, Id, PageHead, Status, Tabs, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
-import {
-  DELIVERY_CSV,
-  DEPOSIT_CSV,
-  type DeliveryDocument,
-  type DepositDocument,
-  ORCHESTRATION_CSV,
-  type OrchestrationDocument,
-} from './money-documents.ts'
+import { DELIVERY_CSV, DEPOSIT_CSV, ORCHESTRATION_CSV } from './money-csv.ts'
 import { destinationText } from './rule-text.ts'
 
 const TABS = [
@@ -61,7 +55,7 @@ export function DepositsPage() {
     asset: filterOf('asset'),
     unattributed: filterOf('unattributed'),
   }
-  const list = useList<DepositDocument>('/deposits', query)
+  const list = useList('/deposits', query)
   return (
     <MoneyFrame actions={<CsvButton path="/deposits" query={query} name="deposits" columns={DEPOSIT_CSV} />}>
       <div class="filters">
@@ -107,7 +101,7 @@ export function DepositsPage() {
   )
 }
 
-export function DepositState({ deposit: { status, secondary_status } }: { readonly deposit: DepositDocument }) {
+export function DepositState({ deposit: { status, secondary_status } }: { readonly deposit: Schema<'Deposit'> }) {
   return <Status of={secondary_status ?? status} />
 }
 
@@ -119,7 +113,7 @@ export function OrchestrationsPage() {
     profile_id: filterOf('profile'),
     orchestration_rule_id: filterOf('rule'),
   }
-  const list = useList<OrchestrationDocument>('/orchestrations', query)
+  const list = useList('/orchestrations', query)
   return (
     <MoneyFrame
       actions={<CsvButton path="/orchestrations" query={query} name="orchestrations" columns={ORCHESTRATION_CSV} />}
@@ -179,7 +173,7 @@ export function DeliveriesPage() {
     orchestration_id: filterOf('orchestration'),
     executor: filterOf('executor'),
   }
-  const list = useList<DeliveryDocument>('/deliveries', query)
+  const list = useList('/deliveries', query)
   return (
     <MoneyFrame
       actions={
@@ -232,7 +226,7 @@ const LEASE_SECONDS = 3_600
 
 /** Hands deliveries that are due to the person, who pays them by hand. */
 function askClaim(done: () => void): void {
-  ask<{ readonly items: readonly DeliveryDocument[] }>({
+  ask({
     title: 'Claim deliveries to pay them by hand',
     consequence: (
       <p>

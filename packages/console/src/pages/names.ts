@@ -1,12 +1,7 @@
 /** Names of customers for lists that have only their ids; read once per session and again after a change. */
 import { computed, signal } from '@preact/signals'
-import { get, type Page, Problem } from '../base/api.ts'
+import { getPage, Problem } from '../base/api.ts'
 import { can, session } from '../base/session.ts'
-
-interface Named {
-  readonly id: string
-  readonly name: string
-}
 
 const CUSTOMERS_MAX = 1_000
 
@@ -23,7 +18,7 @@ export async function loadNames(): Promise<void> {
   loadedFor = session.value
   if (!can('GET /customers')) return
   try {
-    const { items } = await get<Page<Named>>('/customers', { limit: CUSTOMERS_MAX })
+    const { items } = await getPage('/customers', { limit: CUSTOMERS_MAX })
     known.value = new Map(items.map(({ id, name }) => [id, name]))
   } catch (error) {
     // The lists show the ids.

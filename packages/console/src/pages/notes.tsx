@@ -6,19 +6,14 @@ import { can } from '../base/session.ts'
 import { Card, Empty, Loading, ProblemNote, Time } from '../ui/parts.tsx'
 import { report } from '../ui/toast.tsx'
 
-interface NoteDocument {
-  readonly id: string
-  readonly text: string
-  readonly author: string
-  readonly created_at: string
-}
+type NotesPath = `/accounts/${string}/notes` | `/rules/${string}/notes`
 
 const CHARACTERS_MAX = 2_000
 
 export function NotesCard({ subject, id }: { readonly subject: 'account' | 'rule'; readonly id: string }) {
   const [order, setOrder] = useState<'ASC' | 'DESC'>('DESC')
-  const path = `/${subject}s/${id}/notes`
-  const { items, problem, hasMore, isLoading, more, reload } = useList<NoteDocument>(path, { order })
+  const path: NotesPath = subject === 'account' ? `/accounts/${id}/notes` : `/rules/${id}/notes`
+  const { items, problem, hasMore, isLoading, more, reload } = useList(path, { order })
   return (
     <Card
       title="Notes"
@@ -54,7 +49,7 @@ export function NotesCard({ subject, id }: { readonly subject: 'account' | 'rule
   )
 }
 
-function NoteForm({ path, done }: { readonly path: string; readonly done: () => void }) {
+function NoteForm({ path, done }: { readonly path: NotesPath; readonly done: () => void }) {
   const [text, setText] = useState('')
   const [problem, setProblem] = useState<Problem>()
   const [isRunning, setRunning] = useState(false)

@@ -1,5 +1,6 @@
 /** One operator: role, access, and API tokens. */
 import { call } from '../base/api.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
@@ -9,26 +10,6 @@ import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { showSecret } from './client-actions.tsx'
 import { OperatorState, showSetupLink } from './operators.tsx'
-
-export interface OperatorDocument {
-  readonly name: string
-  readonly role: string
-  readonly enabled: boolean
-  readonly kind: 'person' | 'built_in'
-  readonly has_password: boolean
-  readonly oidc: boolean
-  readonly created_at: string
-  readonly last_login_at?: string
-  readonly tokens: readonly OperatorToken[]
-}
-
-interface OperatorToken {
-  readonly id: string
-  readonly name: string
-  readonly role: string
-  readonly created_at: string
-  readonly last_used_at?: string
-}
 
 export interface WithSetupLink {
   readonly setup_link: string
@@ -42,7 +23,7 @@ export const ROLE_OPTIONS = [
 ] as const
 
 export function OperatorPage({ name }: { readonly name: string }) {
-  const { document, problem, reload } = useGet<OperatorDocument>(`/operators/${name}`)
+  const { document, problem, reload } = useGet(`/operators/${name}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
   const { role, kind, tokens, created_at, last_login_at } = document
@@ -69,7 +50,7 @@ export function OperatorPage({ name }: { readonly name: string }) {
   )
 }
 
-function OperatorActions({ operator, reload }: { readonly operator: OperatorDocument; readonly reload: () => void }) {
+function OperatorActions({ operator, reload }: { readonly operator: Schema<'Operator'>; readonly reload: () => void }) {
   const { name, role, enabled } = operator
   // The service refuses it: an administrator who locks himself out could not undo it.
   if (name === session.value?.operator.name)
@@ -103,7 +84,7 @@ function OperatorActions({ operator, reload }: { readonly operator: OperatorDocu
       },
     })
   const reset = () =>
-    ask<WithSetupLink>({
+    ask({
       title: `Reset the login of ${name}?`,
       consequence: (
         <p>Password and authenticator are removed and the sessions end. You get a new link for the person.</p>
@@ -143,12 +124,12 @@ function TokensCard({
   tokens,
   reload,
 }: {
-  readonly operator: OperatorDocument
-  readonly tokens: readonly OperatorToken[]
+  readonly operator: Schema<'Operator'>
+  readonly tokens: readonly Schema<'ApiToken'>[]
   readonly reload: () => void
 }) {
   const create = () =>
-    ask<{ readonly name: string; readonly token: string }>({
+    ask({
       title: `New API token of ${name}`,
       consequence: <p>For a program of this person. It has at most the rights of the person, and is shown once.</p>,
       confirm: 'Create',
@@ -156,14 +137,14 @@ function TokensCard({
         { name: 'name', label: 'Name', hint: 'the program that uses it' },
         { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role },
       ],
-      run: (values) => call('POST', `/operators/${name}/tokens`, values),
+      run: (values) => call('POST', `/operators/${name}/tokens`, { name: values.name, role: values.role }),
       done: ({ name: tokenName, token }) => {
         reload()
         showSecret({ title: `API token ${tokenName}`, rows: [['token', token]], file: `${name}-${tokenName}.json` })
         return undefined
       },
     })
-  const remove = ({ id, name: tokenName }: OperatorToken) =>
+  const remove = ({ id, name: tokenName }: Schema<'ApiToken'>) =>
     ask({
       title: `Delete the token ${tokenName}?`,
       consequence: <p>Programs that use it are refused from now on.</p>,
@@ -208,7 +189,7 @@ function TokensCard({
               ? [
                   {
                     name: 'Action',
-                    show: (token: OperatorToken) => (
+                    show: (token: Schema<'ApiToken'>) => (
                       <button type="button" class="bare text" onClick={() => remove(token)}>
                         Delete
                       </button>

@@ -1,5 +1,6 @@
 /** The people who may use this console, their roles and API tokens. */
 import { call } from '../base/api.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useList } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'
 import { can, session } from '../base/session.ts'
@@ -8,12 +9,12 @@ import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, PageHead, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { showSecret } from './client-actions.tsx'
-import { type OperatorDocument, ROLE_OPTIONS, type WithSetupLink } from './operator.tsx'
+import { ROLE_OPTIONS } from './operator.tsx'
 
 export function OperatorsPage() {
-  const list = useList<OperatorDocument>('/operators', {})
+  const list = useList('/operators', {})
   const create = () =>
-    ask<OperatorDocument & WithSetupLink>({
+    ask({
       title: 'New operator',
       consequence: (
         <p>
@@ -58,10 +59,8 @@ export function OperatorsPage() {
             { name: 'State', show: (operator) => <OperatorState operator={operator} /> },
             {
               name: 'Logs in with',
-              show: ({ kind, has_password, oidc }) =>
-                kind === 'built_in'
-                  ? 'the token of the configuration'
-                  : [has_password && 'password', oidc && 'issuer'].filter(Boolean).join(', ') || 'nothing yet',
+              show: ({ kind, has_password }) =>
+                kind === 'built_in' ? 'the token of the configuration' : has_password ? 'password' : 'nothing yet',
             },
             { name: 'API tokens', isNumber: true, show: ({ tokens }) => tokens.length },
             { name: 'Last login', show: ({ last_login_at }) => <Time at={last_login_at} /> },
@@ -74,12 +73,12 @@ export function OperatorsPage() {
 }
 
 export function OperatorState({
-  operator: { enabled, kind, has_password, oidc },
+  operator: { enabled, kind, has_password },
 }: {
-  readonly operator: OperatorDocument
+  readonly operator: Schema<'Operator'>
 }) {
   if (!enabled) return <Badge tone="bad">Disabled</Badge>
-  if (kind === 'person' && !has_password && !oidc) return <Badge tone="warn">Not set up</Badge>
+  if (kind === 'person' && !has_password) return <Badge tone="warn">Not set up</Badge>
   return <Badge tone="good">Enabled</Badge>
 }
 

@@ -1,29 +1,18 @@
 /** One orchestration: amounts, price with its evidence, why it waits, and the actions on it. */
-import { call } from '../base/api.ts'
+import { type Answer, call } from '../base/api.ts'
 import { words } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
-import { ask } from '../ui/action-dialog.tsx'
+import { ask, type Field, type Values } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
 import { Amount, Badge, Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
-import type { OrchestrationDocument } from './money-documents.ts'
 import { destinationText } from './rule-text.ts'
 
-interface PriceDocument {
-  readonly price?: string
-  readonly price_source?: string
-  readonly evidence: unknown
-  readonly explanation: {
-    readonly adds_up: boolean
-    readonly steps: readonly string[]
-    readonly differences: readonly { readonly value: string; readonly stored: string; readonly recomputed: string }[]
-  }
-}
-
 export function OrchestrationPage({ id }: { readonly id: string }) {
-  const { document, problem, reload } = useGet<OrchestrationDocument>(`/orchestrations/${id}`)
+  const { document, problem, reload } = useGet(`/orchestrations/${id}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
   const { source_amount, source_asset, destination_amount, destination_asset, customer_id, waiting_for } = document
@@ -115,7 +104,7 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
 }
 
 function PriceCard({ id }: { readonly id: string }) {
-  const { document, problem } = useGet<PriceDocument>(`/orchestrations/${id}/price`)
+  const { document, problem } = useGet(`/orchestrations/${id}/price`)
   if (problem !== undefined) return <ProblemNote problem={problem} />
   if (document === undefined) return <Loading />
   const { explanation, evidence } = document
@@ -147,24 +136,26 @@ function PriceCard({ id }: { readonly id: string }) {
   )
 }
 
+const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }
+
+type Run = (values: Values) => Promise<Answer<Schema<'OperatorOrchestration'>>>
+
 function OrchestrationActions({
   orchestration,
   reload,
 }: {
-  readonly orchestration: OrchestrationDocument
+  readonly orchestration: Schema<'OperatorOrchestration'>
   readonly reload: () => void
 }) {
   const { id, status, waiting_for } = orchestration
-  const act = (name: string, path: string, consequence: string, isDangerous = false) =>
+  const act = (name: string, consequence: string, run: Run, reason?: Field) =>
     ask({
       title: `${name} this orchestration?`,
       consequence: <p>{consequence}</p>,
       confirm: name,
-      isDangerous,
-      ...(path === 'reject'
-        ? { fields: [{ name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }] as const }
-        : {}),
-      run: (values) => call('POST', `/orchestrations/${id}/${path}`, path === 'reject' ? values : {}),
+      isDangerous: reason !== undefined,
+      ...(reason === undefined ? {} : { fields: [reason] }),
+      run,
       done: () => {
         reload()
         return `${name}: done`
@@ -177,7 +168,12 @@ function OrchestrationActions({
         <button
           type="button"
           onClick={() =>
-            act('Reject', 'reject', 'It fails, and the money returns to the balance of the profile.', true)
+            act(
+              'Reject',
+              'It fails, and the money returns to the balance of the profile.',
+              ({ reason }) => call('POST', `/orchestrations/${id}/reject`, { reason }),
+              REASON,
+            )
           }
         >
           Reject
@@ -188,7 +184,9 @@ function OrchestrationActions({
           type="button"
           class="primary"
           onClick={() =>
-            act('Release', 'release', 'It continues at once: it is converted at the present price and delivered.')
+            act('Release', 'It continues at once: it is converted at the present price and delivered.', () =>
+              call('POST', `/orchestrations/${id}/release`, {}),
+            )
           }
         >
           Release
@@ -201,8 +199,8 @@ function OrchestrationActions({
           onClick={() =>
             act(
               'Retry',
-              'retry',
               'A new orchestration with the same terms starts from the balance of the profile, at the present price.',
+              () => call('POST', `/orchestrations/${id}/retry`, {}),
             )
           }
         >

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { bytesText, count, durationText, grouped, plural } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
@@ -10,13 +11,12 @@ import { basisPoints } from '../live/ladder.tsx'
 import { Badge, Card, Loading, PageHead, ProblemNote, Time, useNow } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { Alarms } from './alarms.tsx'
-import type { MarketDocument, OverviewDocument, OverviewPoint } from './documents.ts'
 
 const REFRESH_MILLISECONDS = 5_000
 
 export function OverviewPage() {
-  const overview = useGet<OverviewDocument>('/overview', undefined, REFRESH_MILLISECONDS)
-  const markets = useGet<{ items: readonly MarketDocument[] }>('/markets', undefined, REFRESH_MILLISECONDS)
+  const overview = useGet('/overview', undefined, REFRESH_MILLISECONDS)
+  const markets = useGet('/markets', undefined, REFRESH_MILLISECONDS)
   const now = useNow(10_000)
   const { document: node } = overview
   const last = node?.history.at(-1)
@@ -43,10 +43,11 @@ export function OverviewPage() {
   )
 }
 
-function Figures({ node, last }: { readonly node: OverviewDocument; readonly last: OverviewPoint }) {
+function Figures({ node, last }: { readonly node: Schema<'Overview'>; readonly last: Schema<'OverviewPoint'> }) {
   const { history } = node
   const times = useMemo(() => history.map(({ at }) => Date.parse(at) / 1000), [history])
-  const values = (name: keyof OverviewPoint) => history.map((point) => (point[name] as number | undefined) ?? null)
+  const values = (name: keyof Schema<'OverviewPoint'>) =>
+    history.map((point) => (point[name] as number | undefined) ?? null)
   return (
     <div class="figures">
       <Figure name="Connections" value={count(last.connections)} note={laggingText(last)}>
@@ -107,7 +108,7 @@ function Figures({ node, last }: { readonly node: OverviewDocument; readonly las
   )
 }
 
-function laggingText({ lagging, queued_bytes }: OverviewPoint): string {
+function laggingText({ lagging, queued_bytes }: Schema<'OverviewPoint'>): string {
   return lagging === 0 ? 'none lagging' : `${plural(lagging, 'lagging reader')}, ${bytesText(queued_bytes)} unsent`
 }
 
@@ -136,7 +137,7 @@ function Figure({
   )
 }
 
-function MarketsCard({ markets }: { readonly markets: readonly MarketDocument[] | undefined }) {
+function MarketsCard({ markets }: { readonly markets: readonly Schema<'Market'>[] | undefined }) {
   if (markets === undefined || !can('GET /markets')) return null
   const sources = markets.flatMap(({ source_states }) => source_states)
   const liveSources = sources.filter(({ live }) => live).length
@@ -155,33 +156,33 @@ function MarketsCard({ markets }: { readonly markets: readonly MarketDocument[] 
 }
 
 export const MARKET_COLUMNS = [
-  { name: 'Market', show: ({ symbol }: MarketDocument) => symbol },
+  { name: 'Market', show: ({ symbol }: Schema<'Market'>) => symbol },
   {
     name: 'State',
-    show: ({ live, reason }: MarketDocument) => (
+    show: ({ live, reason }: Schema<'Market'>) => (
       <Badge tone={live ? 'good' : 'bad'}>{live ? 'Live' : (reason ?? 'Not live')}</Badge>
     ),
   },
-  { name: 'Best bid', isNumber: true, show: ({ best_bid }: MarketDocument) => grouped(best_bid?.price ?? '') },
-  { name: 'Best ask', isNumber: true, show: ({ best_ask }: MarketDocument) => grouped(best_ask?.price ?? '') },
+  { name: 'Best bid', isNumber: true, show: ({ best_bid }: Schema<'Market'>) => grouped(best_bid?.price ?? '') },
+  { name: 'Best ask', isNumber: true, show: ({ best_ask }: Schema<'Market'>) => grouped(best_ask?.price ?? '') },
   {
     name: 'Spread',
     isNumber: true,
-    show: ({ best_bid, best_ask }: MarketDocument) =>
+    show: ({ best_bid, best_ask }: Schema<'Market'>) =>
       best_bid === undefined || best_ask === undefined ? '' : `${basisPoints(best_bid.price, best_ask.price)} bp`,
   },
   {
     name: 'Levels',
     isNumber: true,
-    show: ({ bid_levels, ask_levels }: MarketDocument) => `${count(bid_levels)} / ${count(ask_levels)}`,
+    show: ({ bid_levels, ask_levels }: Schema<'Market'>) => `${count(bid_levels)} / ${count(ask_levels)}`,
   },
   {
     name: 'Sources',
-    show: ({ source_states }: MarketDocument) => {
+    show: ({ source_states }: Schema<'Market'>) => {
       const live = source_states.filter((source) => source.live).length
       return live === source_states.length ? plural(live, 'source') : `${live} of ${source_states.length} live`
     },
   },
-  { name: 'Last change', show: ({ committed_at }: MarketDocument) => <Time at={committed_at} /> },
-  { name: 'Subscribers', isNumber: true, show: ({ subscribers }: MarketDocument) => count(subscribers) },
+  { name: 'Last change', show: ({ committed_at }: Schema<'Market'>) => <Time at={committed_at} /> },
+  { name: 'Subscribers', isNumber: true, show: ({ subscribers }: Schema<'Market'>) => count(subscribers) },
 ]

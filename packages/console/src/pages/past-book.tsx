@@ -5,27 +5,11 @@
 import { useState } from 'preact/hooks'
 import { get, type Problem } from '../base/api.ts'
 import { clockText, grouped, timeText } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useResource } from '../base/resource.ts'
 import { DepthChart } from '../charts/lazy.tsx'
 import type { Level } from '../live/level.ts'
 import { Badge, Card, Empty, Facts, Loading, ProblemNote, Time } from '../ui/parts.tsx'
-
-interface PastBook {
-  readonly at: string
-  readonly live: boolean
-  readonly reason?: string
-  readonly withdrawn: boolean
-  readonly version: number
-  readonly committed_at?: string
-  readonly bids: readonly Level[]
-  readonly asks: readonly Level[]
-  readonly executions?: readonly (Level & {
-    readonly id?: string
-    readonly side?: string
-    readonly committed_at: string
-  })[]
-  readonly recording: string
-}
 
 const DEPTH = 150
 const ROWS = 12
@@ -94,9 +78,9 @@ function BookAt({
   readonly at: string
   readonly open: (milliseconds: number) => void
 }) {
-  const [last, setLast] = useState<PastBook>()
+  const [last, setLast] = useState<Schema<'Book'>>()
   const { document, problem } = useResource(`${symbol} ${at}`, async (signal) => {
-    const book = await get<PastBook>(`/markets/${symbol}/book`, { at, depth: DEPTH, executions: EXECUTIONS }, signal)
+    const book = await get(`/markets/${symbol}/book`, { at, depth: DEPTH, executions: EXECUTIONS }, signal)
     setLast(book)
     return book
   })

@@ -1,42 +1,13 @@
 /** Balances of a profile, and its statement of a period. */
 import { useState } from 'preact/hooks'
 import { get, Problem } from '../base/api.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'
 import { CsvOfRows } from '../ui/csv-button.tsx'
 import { Amount, Card, Empty, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { MoneyFrame } from './money.tsx'
-
-interface Balance {
-  readonly asset: string
-  readonly available: string
-  readonly in_transit: string
-  readonly held: string
-  readonly receivable: string
-}
-
-interface StatementLine {
-  readonly posting_id: string
-  readonly group_id: string
-  readonly effective_at: string
-  readonly debit: string
-  readonly credit: string
-  readonly amount: string
-  readonly change: string
-  readonly balance: string
-}
-
-interface Statement {
-  readonly from: string
-  readonly to: string
-  readonly assets: readonly {
-    readonly asset: string
-    readonly opening: { readonly balance: string }
-    readonly closing: { readonly balance: string }
-    readonly lines: readonly StatementLine[]
-  }[]
-}
 
 const ID = /^[0-9a-f-]{36}$/i
 
@@ -70,7 +41,7 @@ export function BalancesPage() {
 }
 
 export function ProfilePage({ id }: { readonly id: string }) {
-  const { document, problem, reload } = useGet<{ items: readonly Balance[] }>(`/profiles/${id}/balances`)
+  const { document, problem, reload } = useGet(`/profiles/${id}/balances`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
   const { items } = document
@@ -99,7 +70,13 @@ export function ProfilePage({ id }: { readonly id: string }) {
                 { name: 'In transit', isNumber: true, show: ({ in_transit }) => <Amount of={in_transit} /> },
                 { name: 'Held', isNumber: true, show: ({ held }) => <Amount of={held} /> },
                 ...(hasDebt
-                  ? [{ name: 'Owed', isNumber: true, show: ({ receivable }: Balance) => <Amount of={receivable} /> }]
+                  ? [
+                      {
+                        name: 'Owed',
+                        isNumber: true,
+                        show: ({ receivable }: Schema<'OperatorBalance'>) => <Amount of={receivable} />,
+                      },
+                    ]
                   : []),
               ]}
             />
@@ -113,7 +90,7 @@ export function ProfilePage({ id }: { readonly id: string }) {
 
 const BALANCE_CSV = (['asset', 'available', 'in_transit', 'held', 'receivable'] as const).map((name) => ({
   name,
-  text: (balance: Balance) => balance[name],
+  text: (balance: Schema<'OperatorBalance'>) => balance[name],
 }))
 
 /** The first day of this month, and the day after today. */
@@ -128,14 +105,14 @@ function defaultPeriod(): { from: string; to: string } {
 
 function StatementCard({ id }: { readonly id: string }) {
   const [period, setPeriod] = useState(defaultPeriod)
-  const [statement, setStatement] = useState<Statement>()
+  const [statement, setStatement] = useState<Schema<'Statement'>>()
   const [problem, setProblem] = useState<Problem>()
   const load = async (event: Event) => {
     event.preventDefault()
     setProblem(undefined)
     try {
       const query = { from: `${period.from}T00:00:00Z`, to: `${period.to}T00:00:00Z` }
-      setStatement(await get<Statement>(`/profiles/${id}/statement`, query))
+      setStatement(await get(`/profiles/${id}/statement`, query))
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       setProblem(error)
@@ -197,4 +174,4 @@ function StatementCard({ id }: { readonly id: string }) {
 
 const STATEMENT_CSV = (
   ['asset', 'posting_id', 'effective_at', 'group_id', 'debit', 'credit', 'amount', 'change', 'balance'] as const
-).map((name) => ({ name, text: (line: StatementLine & { readonly asset: string }) => line[name] }))
+).map((name) => ({ name, text: (line: Schema<'StatementLine'> & { readonly asset: string }) => line[name] }))

@@ -1,7 +1,9 @@
 /** Review: accounts, rules, requests for a second person, owners of addresses, and address pools. */
 import type { ComponentChildren } from 'preact'
-import { call, type Page, type Problem } from '../base/api.ts'
+import { call, type Problem } from '../base/api.ts'
+
 import { count } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet, useList } from '../base/resource.ts'
 import { location } from '../base/router.ts'
 import { can } from '../base/session.ts'
@@ -11,9 +13,6 @@ import { filterOf, SelectFilter, TextFilter } from '../ui/filters.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Card, Empty, Id, PageHead, ProblemNote, Status, Tabs, Time } from '../ui/parts.tsx'
 import { ListTable, Table } from '../ui/table.tsx'
-import type { AccountDocument } from './account.tsx'
-import type { ChangeRequest } from './change-request.tsx'
-import type { RuleDocument } from './rule.tsx'
 import { routeText } from './rule-text.ts'
 
 export function ReviewFrame({ children }: { readonly children: ComponentChildren }) {
@@ -33,7 +32,7 @@ export function ReviewFrame({ children }: { readonly children: ComponentChildren
 }
 
 export function AccountsPage() {
-  const list = useList<AccountDocument>('/accounts', {
+  const list = useList('/accounts', {
     summary_status: filterOf('status'),
     customer_id: filterOf('customer'),
     identity_id: filterOf('identity'),
@@ -72,7 +71,7 @@ export function AccountsPage() {
 }
 
 export function RulesPage() {
-  const list = useList<RuleDocument>('/rules', { status: filterOf('status') })
+  const list = useList('/rules', { status: filterOf('status') })
   return (
     <ReviewFrame>
       <div class="filters">
@@ -103,7 +102,7 @@ export function RulesPage() {
 }
 
 export function RequestsPage() {
-  const list = useList<ChangeRequest>('/change-requests', { status: filterOf('status') })
+  const list = useList('/change-requests', { status: filterOf('status') })
   return (
     <ReviewFrame>
       <div class="filters">
@@ -142,26 +141,10 @@ export function RequestsPage() {
   )
 }
 
-interface AddressDocument {
-  readonly id: string
-  readonly address: string
-  readonly crypto_network: string
-  readonly customer_id: string
-  readonly account_id?: string
-  readonly profile_id: string
-  readonly created_at: string
-}
-
-interface Pool {
-  readonly network: string
-  readonly free: number
-  readonly used: number
-}
-
 export function AddressesPage() {
   const address = filterOf('address')
-  const owners = useGet<Page<AddressDocument>>(address === '' ? undefined : '/deposit-addresses', { address })
-  const pools = useGet<{ items: readonly Pool[] }>('/address-pool')
+  const owners = useGet(address === '' ? undefined : '/deposit-addresses', { address })
+  const pools = useGet('/address-pool')
   return (
     <ReviewFrame>
       <div class="stack">
@@ -221,12 +204,12 @@ function PoolsCard({
   problem,
   reload,
 }: {
-  readonly pools: readonly Pool[] | undefined
+  readonly pools: readonly Schema<'AddressPool'>[] | undefined
   readonly problem: Problem | undefined
   readonly reload: () => void
 }) {
   const importAddresses = () =>
-    ask<{ readonly added?: number }>({
+    ask({
       title: 'Import addresses',
       consequence: (
         <p>

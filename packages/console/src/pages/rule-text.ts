@@ -1,7 +1,8 @@
 /** A rule in words: from where, converted into what, to where. */
-import type { RuleDocument } from './rule.tsx'
+import type { Schema } from '../base/operator-api.ts'
 
-type Terms = Readonly<Record<string, Readonly<Record<string, string | undefined>> | undefined>>
+/** A source or a destination of any record: exactly one form, with its members. */
+export type Terms = Readonly<Record<string, Readonly<Record<string, string | undefined>> | undefined>>
 
 function placeText(terms: Terms): string {
   const { crypto, fiat, profile } = terms
@@ -13,7 +14,7 @@ function placeText(terms: Terms): string {
 }
 
 /** `USDC on Ethereum → USDG on Ethereum 0x5aAeb6…Aed`. */
-export function routeText({ source_asset, source, destination_asset, destination }: RuleDocument): string {
+export function routeText({ source_asset, source, destination_asset, destination }: Schema<'OperatorRule'>): string {
   return `${source_asset} from ${placeText(source)} → ${destination_asset} to ${placeText(destination)}`
 }
 

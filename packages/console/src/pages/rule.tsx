@@ -1,5 +1,6 @@
 /** One rule, and the decision about it. */
 import { call } from '../base/api.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
@@ -7,29 +8,10 @@ import { Customer } from '../ui/customer.tsx'
 import { Card, Facts, Id, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
-import { routeText } from './rule-text.ts'
-
-type Terms = Readonly<Record<string, Readonly<Record<string, string | undefined>> | undefined>>
-
-export interface RuleDocument {
-  readonly id: string
-  readonly ref_id: string
-  readonly nickname?: string
-  readonly customer_id: string
-  readonly profile_id: string
-  readonly identity_id?: string
-  readonly account_id?: string
-  readonly status: string
-  readonly reject_reason?: string
-  readonly source_asset: string
-  readonly destination_asset: string
-  readonly source: Terms
-  readonly destination: Terms
-  readonly created_at: string
-}
+import { routeText, type Terms } from './rule-text.ts'
 
 export function RulePage({ id }: { readonly id: string }) {
-  const rule = useGet<RuleDocument>(`/rules/${id}`)
+  const rule = useGet(`/rules/${id}`)
   const { document, problem, reload } = rule
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
@@ -97,7 +79,7 @@ function TermsCard({ title, terms }: { readonly title: string; readonly terms: T
   )
 }
 
-function RuleActions({ rule, reload }: { readonly rule: RuleDocument; readonly reload: () => void }) {
+function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; readonly reload: () => void }) {
   const { id, status, ref_id } = rule
   const name = rule.nickname ?? ref_id
   const done = (text: string) => () => {

@@ -4,18 +4,8 @@ import { useGet } from '../base/resource.ts'
 import { Badge, Card, Empty, Loading, PageHead, ProblemNote } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 
-interface SettingDocument {
-  readonly key: string
-  readonly value: unknown
-  /** `default`, a flag, a variable or a file. */
-  readonly origin: string
-  /** Whether a reload applies a new value. */
-  readonly live: boolean
-  readonly meaning: string
-}
-
 export function SettingsPage() {
-  const { document, problem, reload } = useGet<{ items: readonly SettingDocument[] }>('/settings')
+  const { document, problem, reload } = useGet('/settings')
   const [text, setText] = useState('')
   const [isChangedOnly, setChangedOnly] = useState(false)
   const items = document?.items ?? []

@@ -5,22 +5,15 @@
 import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { call, Problem } from '../base/api.ts'
+import type { AnswerOf } from '../base/operator-api.ts'
 import { useResource } from '../base/resource.ts'
-import { openSession, type Session } from '../base/session.ts'
+import { openSession } from '../base/session.ts'
 import { Loading, ProblemNote } from '../ui/parts.tsx'
 import { QrCode } from '../ui/qr-code.tsx'
 import { Gate } from './gate.tsx'
 
-interface Link {
-  readonly name?: string
-  readonly role: string
-  readonly expires_at: string
-}
-
-interface Enrolment {
-  readonly name: string
-  readonly totp: { readonly secret: string; readonly uri: string }
-}
+type Link = AnswerOf<'POST', '/setup'>
+type Authenticator = NonNullable<Link['totp']>
 
 function readToken(): string | undefined {
   const token = /^#setup=([^&]+)/.exec(window.location.hash)?.[1]
@@ -31,8 +24,8 @@ function readToken(): string | undefined {
 export const setupToken = signal<string | undefined>(readToken())
 
 export function Setup({ token }: { readonly token: string }) {
-  const link = useResource(token, async () => (await call<Link>('POST', '/setup', { token })).document)
-  const [enrolment, setEnrolment] = useState<Enrolment>()
+  const link = useResource(token, async () => (await call('POST', '/setup', { token })).document)
+  const [authenticator, setAuthenticator] = useState<Authenticator>()
   if (link.problem !== undefined) {
     return (
       <Gate title="This link cannot be used">
@@ -45,10 +38,10 @@ export function Setup({ token }: { readonly token: string }) {
     )
   }
   if (link.document === undefined) return <Loading />
-  return enrolment === undefined ? (
-    <PasswordStep token={token} link={link.document} done={setEnrolment} />
+  return authenticator === undefined ? (
+    <PasswordStep token={token} link={link.document} done={setAuthenticator} />
   ) : (
-    <CodeStep token={token} enrolment={enrolment} />
+    <CodeStep token={token} authenticator={authenticator} />
   )
 }
 
@@ -61,7 +54,7 @@ function PasswordStep({
 }: {
   readonly token: string
   readonly link: Link
-  readonly done: (enrolment: Enrolment) => void
+  readonly done: (authenticator: Authenticator | undefined) => void
 }) {
   const [problem, setProblem] = useState<Problem>()
   const [hint, setHint] = useState<string>()
@@ -74,7 +67,7 @@ function PasswordStep({
     setProblem(undefined)
     try {
       const body = { token, password, ...(link.name === undefined ? { name: String(form.get('name')).trim() } : {}) }
-      done((await call<Enrolment>('POST', '/setup', body)).document)
+      done((await call('POST', '/setup', body)).document.totp)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       setProblem(error)
@@ -127,15 +120,15 @@ function PasswordStep({
   )
 }
 
-function CodeStep({ token, enrolment }: { readonly token: string; readonly enrolment: Enrolment }) {
+function CodeStep({ token, authenticator }: { readonly token: string; readonly authenticator: Authenticator }) {
   const [problem, setProblem] = useState<Problem>()
-  const { secret, uri } = enrolment.totp
+  const { secret, uri } = authenticator
   const submit = async (event: Event) => {
     event.preventDefault()
     const totp = String(new FormData(event.currentTarget as HTMLFormElement).get('totp')).replaceAll(' ', '')
     setProblem(undefined)
     try {
-      const { document } = await call<Session>('POST', '/setup/confirm', { token, totp })
+      const { document } = await call('POST', '/setup/confirm', { token, totp })
       setupToken.value = undefined
       openSession(document)
     } catch (error) {

@@ -1,19 +1,13 @@
 /** The history of a deposit as a line in time; each event can be opened for its values. */
 import { clockText, shortId } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { CsvOfRows } from '../ui/csv-button.tsx'
 import { Card, Json } from '../ui/parts.tsx'
 
-export interface TraceEntry {
-  readonly at: string
-  readonly kind: string
-  readonly text: string
-  readonly detail: Readonly<Record<string, unknown>>
-}
-
 const CSV = [
-  { name: 'at', text: ({ at }: TraceEntry) => at },
-  { name: 'kind', text: ({ kind }: TraceEntry) => kind },
-  { name: 'text', text: ({ text }: TraceEntry) => text },
+  { name: 'at', text: ({ at }: Schema<'TraceEntry'>) => at },
+  { name: 'kind', text: ({ kind }: Schema<'TraceEntry'>) => kind },
+  { name: 'text', text: ({ text }: Schema<'TraceEntry'>) => text },
 ]
 
 /** Ids are whole in the values of the event. */
@@ -21,7 +15,13 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
 const KIND_NAMES: Readonly<Record<string, string>> = { sighting: 'report', audit: 'action' }
 
-export function Timeline({ entries, name }: { readonly entries: readonly TraceEntry[]; readonly name: string }) {
+export function Timeline({
+  entries,
+  name,
+}: {
+  readonly entries: readonly Schema<'TraceEntry'>[]
+  readonly name: string
+}) {
   const days = [...new Set(entries.map(({ at }) => at.slice(0, 10)))]
   return (
     <Card title="What happened" note="UTC" actions={<CsvOfRows items={entries} name={name} columns={CSV} />}>

@@ -2,7 +2,7 @@
  * The command palette: pages, markets, customers by name, and records by id. What a person may not open is not offered.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { get, type Page } from '../base/api.ts'
+import { get, getPage } from '../base/api.ts'
 import { useResource } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'
 import { can } from '../base/session.ts'
@@ -42,8 +42,8 @@ export function Palette({ close }: { readonly close: () => void }) {
   useEffect(() => element.current?.showModal(), [])
   const known = useResource('palette', async (signal) => {
     const [markets, customers] = await Promise.all([
-      get<{ items: { symbol: string }[] }>('/markets', {}, signal),
-      can('GET /customers') ? get<Page<Named>>('/customers', { limit: 1_000 }, signal) : { items: [] },
+      get('/markets', {}, signal),
+      can('GET /customers') ? getPage('/customers', { limit: 1_000 }, signal) : { items: [] },
     ])
     return { markets: markets.items.map(({ symbol }) => symbol), customers: customers.items }
   })

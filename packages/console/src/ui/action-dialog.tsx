@@ -7,7 +7,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Answer, Problem } from '../base/api.ts'
 import { href } from '../base/router.ts'
-import { needsFourEyes } from '../base/session.ts'
+import { type FourEyesKind, needsFourEyes } from '../base/session.ts'
 import { ProblemNote } from './parts.tsx'
 import { report } from './toast.tsx'
 
@@ -30,9 +30,9 @@ export interface Action<Document> {
   readonly confirm: string
   readonly isDangerous?: boolean
   readonly fields?: readonly Field[]
-  readonly fourEyes?: 'approvals' | 'settlements' | 'controls'
+  readonly fourEyes?: FourEyesKind
   readonly run: (values: Values) => Promise<Answer<Document>>
-  /** Called after the call succeeded; a text is reported. */
+  /** Called after the change was made; a text is reported. */
   readonly done: (document: Document) => string | undefined
 }
 
@@ -73,17 +73,18 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
     setRunning(true)
     setProblem(undefined)
     try {
-      const { status, document } = await run(values)
+      const { document, request } = await run(values)
       close()
-      if (status === 202) {
+      if (request !== undefined) {
         report(
           <>
-            Requested. <a href={href('/review/requests')}>A second person has to confirm it.</a>
+            Requested. <a href={href(`/review/requests/${request.id}`)}>A second person has to confirm it.</a>
           </>,
         )
+        return
       }
       const text = done(document)
-      if (text !== undefined && status !== 202) report(text)
+      if (text !== undefined) report(text)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       setProblem(error)

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { getAll, Problem, type Query } from '../base/api.ts'
 import { csvText, saveFile } from '../base/csv.ts'
+import type { ItemOf, ListPath } from '../base/operator-api.ts'
 import { Icon } from './icons.tsx'
 import { report } from './toast.tsx'
 
@@ -20,23 +21,23 @@ export function csvOf<Item>(columns: readonly CsvColumn<Item>[], items: readonly
   )
 }
 
-export function CsvButton<Item>({
+export function CsvButton<Path extends ListPath>({
   path,
   query,
   name,
   columns,
 }: {
-  readonly path: string
+  readonly path: Path
   readonly query: Query
   /** Of the file, without its ending. */
   readonly name: string
-  readonly columns: readonly CsvColumn<Item>[]
+  readonly columns: readonly CsvColumn<ItemOf<Path>>[]
 }) {
   const [isRunning, setRunning] = useState(false)
   const save = async () => {
     setRunning(true)
     try {
-      const { items, isComplete } = await getAll<Item>(path, query, ROWS_MAX)
+      const { items, isComplete } = await getAll(path, query, ROWS_MAX)
       saveFile(`${name}-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(columns, items))
       report(isComplete ? `${items.length} rows saved` : `The first ${ROWS_MAX} rows saved; filter for the others`)
     } catch (error) {

@@ -1,0 +1,111 @@
+/** The schemas of the operator API's answers about connections, markets and books. */
+import { Type } from 'typebox'
+import { pageOf } from '../http/page-query.ts'
+
+const Time = Type.String({ format: 'date-time' })
+const Count = Type.Integer({ minimum: 0 })
+const Reason = Type.Optional(Type.String({ description: 'Why it is not live' }))
+
+export const Connection = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    client_id: Type.String(),
+    customer_id: Type.String(),
+    client_address: Type.String(),
+    subprotocol: Type.Optional(Type.String({ description: 'Absent: the base protocol' })),
+    created_at: Time,
+    subscriptions: Count,
+    behind: Type.Boolean({ description: 'Whether it lags: it gets conflated updates when its socket has drained' }),
+    queued_bytes: { ...Count, description: 'Bytes that wait in the process' },
+    bytes_out: { ...Count, description: 'Bytes written to its socket' },
+    node: Type.String({ description: 'The node that serves it' }),
+  },
+  { title: 'Connection' },
+)
+
+export const ConnectionPage = Type.Object({
+  ...pageOf(Connection).properties,
+  nodes: Type.Array(
+    Type.Object({
+      node: Type.String(),
+      connections: Type.Optional({ ...Count, description: 'Its connections that match, on this page or another' }),
+      problem: Type.Optional(Type.String({ description: 'Why its connections are missing in the list' })),
+    }),
+  ),
+})
+
+const Level = Type.Object({ price: Type.String(), amount: Type.String() }, { title: 'Level' })
+
+const Source = Type.Object(
+  {
+    source: Type.String({ description: 'As the configuration names it' }),
+    live: Type.Boolean(),
+    reason: Reason,
+    since: Type.String({ format: 'date-time', description: 'When its state changed last' }),
+    notices: Type.Array(Type.String()),
+    levels: Type.Optional({ ...Count, description: 'Of a market with several sources: its levels in the book' }),
+    heard_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'The same: when its last book message arrived' }),
+    ),
+  },
+  { title: 'MarketSource' },
+)
+
+const Market = Type.Object(
+  {
+    symbol: Type.String(),
+    live: Type.Boolean(),
+    reason: Reason,
+    stale_since: Type.Optional(Time),
+    sources: Type.Array(Type.String()),
+    source_states: Type.Array(Source),
+    depth: { ...Count, description: 'Published levels per side; 0 = all' },
+    version: { ...Count, description: 'Version of the last commit; 0 before the first' },
+    committed_at: Type.Optional(Type.String({ description: 'RFC 3339 with nanoseconds' })),
+    bid_levels: Count,
+    ask_levels: Count,
+    best_bid: Type.Optional(Level),
+    best_ask: Type.Optional(Level),
+    subscribers: { ...Count, description: 'Connections with a subscription to any of its channels' },
+  },
+  { title: 'Market' },
+)
+
+export const MarketList = Type.Object({ items: Type.Array(Market) })
+
+const Execution = Type.Object({
+  ...Level.properties,
+  id: Type.Optional(Type.String()),
+  side: Type.Optional(Type.String()),
+  venue: Type.Optional(Type.String()),
+  executed_at: Type.Optional(Time),
+  committed_at: Time,
+})
+
+/** With `at`, from the recordings. */
+const recorded = {
+  at: Type.Optional(Type.String()),
+  stale_since: Type.Optional(Time),
+  withdrawn: Type.Optional(Type.Boolean({ description: 'Whether the market was removed' })),
+  epoch: Type.Optional(Type.String()),
+  committed_at: Type.Optional(Type.String({ description: 'RFC 3339 with nanoseconds' })),
+  origin: Type.Optional(Type.String({ description: 'What the publisher of the book states as its origin' })),
+  instrument_state: Type.Optional(Type.String()),
+  instrument_reason: Type.Optional(Type.String()),
+  executions: Type.Optional(Type.Array(Execution)),
+  recording: Type.Optional(Type.String({ description: 'The file that contains it' })),
+}
+
+export const Book = Type.Object(
+  {
+    symbol: Type.String(),
+    live: Type.Boolean(),
+    reason: Reason,
+    version: Count,
+    time: Type.Optional(Type.String({ format: 'date-time', description: 'Of the last commit' })),
+    bids: Type.Array(Level, { description: 'Best first' }),
+    asks: Type.Array(Level, { description: 'Best first' }),
+    ...recorded,
+  },
+  { title: 'Book', description: 'With `at`, also the members that only recordings have' },
+)

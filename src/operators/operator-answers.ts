@@ -1,0 +1,49 @@
+/** The schemas of the operator API's answers about operators and their API tokens. */
+import { Type } from 'typebox'
+import { OPERATOR_ROLES } from '../contract/operator-calls.ts'
+import { pageOf } from '../http/page-query.ts'
+import { textChoice } from '../http/text-choice.ts'
+
+const Role = textChoice(OPERATOR_ROLES)
+const Time = Type.String({ format: 'date-time' })
+
+const tokenMembers = {
+  id: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  role: Role,
+  created_at: Time,
+  last_used_at: Type.Optional(Time),
+}
+
+const operatorMembers = {
+  name: Type.String(),
+  role: Role,
+  enabled: Type.Boolean(),
+  kind: textChoice(['person', 'built_in']),
+  has_password: Type.Boolean({ description: 'Whether password and one-time codes are set up' }),
+  last_login_at: Type.Optional(Time),
+  created_at: Time,
+  tokens: Type.Array(Type.Object(tokenMembers, { title: 'ApiToken' }), { description: 'Without their values' }),
+}
+
+export const Operator = Type.Object(operatorMembers, { title: 'Operator' })
+
+export const OperatorPage = pageOf(Operator)
+
+const linkMembers = {
+  setup_link: Type.String({ description: 'Returned once: it sets password and one-time codes' }),
+  setup_expires_at: Time,
+}
+
+export const OperatorWithLink = Type.Object({ ...operatorMembers, ...linkMembers }, { title: 'OperatorWithLink' })
+
+/** The link of the first admin. */
+export const FirstLink = Type.Object({
+  file: Type.String({ description: 'The file of the data folder that has the link' }),
+  ...linkMembers,
+})
+
+export const NewApiToken = Type.Object(
+  { ...tokenMembers, token: Type.String({ description: 'Returned once' }) },
+  { title: 'NewApiToken' },
+)
