@@ -1,10 +1,12 @@
 /** How the client connects: tokens, the protocol, delays, close codes, refused handshakes, silence, signals. */
 import { describe, expect, it } from 'vitest'
 import { StreamClient, type StreamEvent, type StreamOptions } from '../../packages/client/src/index.ts'
-import { CREDENTIALS, FakePlatform, settled } from '../support/client-platform.ts'
+import { CREDENTIALS, FakePlatform, FakeSocket, settled } from '../support/client-platform.ts'
 import { heartbeat, snapshot } from '../support/wire.ts'
 
 const M = 'BTCUSD'
+const NO_TIME = '{"channel":"heartbeat","payload":{"timestamp":"2026-13-45T99:00:00.000000000Z"}}'
+const NO_DECIMAL = JSON.stringify(snapshot(M, 2, [['01.00', '1.0']], []))
 
 interface Started {
   readonly platform: FakePlatform
@@ -62,7 +64,7 @@ describe('the client', () => {
     expect(platform.socketNow.url).toBe('wss://api.example.com/')
     expect(platform.socketNow.offered).toEqual(['tidegate.v1', 'tidegate.default', 'bearer.token-1'])
     expect(platform.socketNow.requests).toEqual([
-      { type: 'subscribe', channels: [{ type: 'market_data', params: { market: M } }, { type: 'heartbeat' }] },
+      { type: 'subscribe', channels: [{ type: 'heartbeat' }, { type: 'market_data', params: { market: M } }] },
     ])
   })
 
@@ -100,11 +102,50 @@ describe('the client', () => {
     await opening
   })
 
+  it('leaves no connection behind when it is closed while a socket is created', async () => {
+    const created: ((socket: FakeSocket) => void)[] = []
+    const { platform, client, events } = await start((platform) => {
+      platform.socket = () => new Promise((resolve) => created.push(resolve))
+    })
+    client.close()
+    const socket = new FakeSocket('', [])
+    created[0]?.(socket)
+    await settled()
+    expect(socket.isClosed).toBe(true)
+    socket.open()
+    await platform.pass(60_000)
+    expect(events).toEqual([])
+    expect(created).toHaveLength(1)
+  })
+
   it.each([
     [{ credentials: { ...CREDENTIALS, ws_url: 'api.example.com' } }, /must begin with wss/],
     [{ credentials: { ...CREDENTIALS, client_secret: '' } }, /no client_secret/],
   ])('refuses options that cannot work: %#', (options, message) => {
     expect(() => new StreamClient(options, new FakePlatform())).toThrow(message)
+  })
+
+  it('refuses arguments that cannot work, before it sends anything', async () => {
+    const platform = new FakePlatform()
+    const client = new StreamClient({ credentials: CREDENTIALS }, platform)
+    const attempts = [
+      client.book(''),
+      client.executions('BTC USD'),
+      client.topOfBook('x'.repeat(65)),
+      client.book(M, { depth: 0 }),
+      client.topOfBook(M, { interval: 0.5 }),
+    ]
+    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect(platform.fetched).toEqual([])
+  })
+
+  it('rejects what is awaited when the program closes it', async () => {
+    const { client, failure } = await start()
+    client.close()
+    expect(await failure).toMatchObject({
+      code: 'CLOSED',
+      message: 'the book of BTCUSD was closed before it was complete',
+    })
   })
 })
 
@@ -342,7 +383,7 @@ describe('a silent connection', () => {
 })
 
 describe('a message that is no message', () => {
-  it.each(['{', '[]', '{"channel":"market_data","payload":null}', '{"type":"subscribe"}'])(
+  it.each(['{', '[]', '{"channel":"market_data","payload":null}', '{"type":"subscribe"}', NO_TIME, NO_DECIMAL])(
     'ends the connection: %s',
     async (text) => {
       const { platform } = await served()

@@ -69,7 +69,7 @@ describe('executions', () => {
     const opened = await open()
     opened.socket.receive(trade(1))
     const socket = await reconnect(opened, true)
-    expect(socket.requests[0]?.channels[0]?.params?.resume).toBe('e1')
+    expect(socket.requests[0]?.channels[1]?.params?.resume).toBe('e1')
     socket.receive(trade(2))
     expect([await next(opened), await next(opened)]).toMatchObject([{ amount: '1.0' }, { amount: '2.0' }])
   })

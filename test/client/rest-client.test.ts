@@ -20,9 +20,12 @@ function start(answers: readonly Answer[]): Started {
   platform.answer = (url) =>
     url.endsWith('/oauth2/token') ? token(url) : (left.shift() ?? new Error('no answer left'))
   platform.after = (milliseconds, callback) => {
-    waits.set(platform, [...(waits.get(platform) ?? []), milliseconds])
-    queueMicrotask(callback)
-    return () => undefined
+    // Answers come before that, so a deadline is cancelled.
+    const timer = setImmediate(() => {
+      waits.set(platform, [...(waits.get(platform) ?? []), milliseconds])
+      callback()
+    })
+    return () => clearImmediate(timer)
   }
   const rest = new RestClient({ credentials: CREDENTIALS, scopes: ['identity:write_account', 'x'] }, platform)
   const sent = () =>

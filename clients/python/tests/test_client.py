@@ -5,13 +5,25 @@ import unittest
 from decimal import Decimal
 from typing import Any
 
-from tidegate_client import Book, BookChange, Credentials, ExecutionGap, Executions, Level, TidegateError
+from tidegate_client import (
+    Book,
+    BookChange,
+    Credentials,
+    DigestMatch,
+    ExecutionGap,
+    Executions,
+    Level,
+    TidegateError,
+    Top,
+    TopOfBook,
+)
 from tidegate_client.book_content import BookContent
 from tidegate_client.digest import digest_text, level_hash
 from tidegate_client.errors import Fault
-from tidegate_client.messages import BookMessage, BookStatement, ExecutionMessage, parse_message
+from tidegate_client.messages import BookMessage, BookStatement, ExecutionMessage, TopMessage, parse_message
 
 Pairs = list[tuple[str, str]]
+TIME = "2026-11-23T10:00:00.000000000Z"
 
 
 def book_message(
@@ -82,7 +94,7 @@ class BookContentTest(unittest.TestCase):
         for text in ("", "[]", "[" * 100_000, '{"channel":"market_data"}', '{"channel":"heartbeat","payload":{"timestamp":"x"}}'):
             with self.assertRaises(Fault):
                 parse_message(text)
-        for number in ("1e5", "-1", "٣", "1" * 41, "NaN", ".5"):
+        for number in ("1e5", "-1", "٣", "1" * 41, "01.0", "NaN", ".5"):
             with self.assertRaises(Fault):
                 book_message(1, "SNAPSHOT", [(number, "1")])
         with self.assertRaises(Fault):
@@ -129,10 +141,12 @@ class BookTest(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(Fault, "not received"):
             book.receive(book_message(3, bids=[("98.00", "1.0000")], prev=2))
         with self.assertRaisesRegex(Fault, "later one"):
-            book.confirm(BookStatement("BTCUSD", "c2", None, True, None))
+            book.confirm(BookStatement("BTCUSD", TIME, "c2", None, True, None))
         with self.assertRaisesRegex(Fault, "digest"):
-            book.confirm(BookStatement("BTCUSD", "c1", "0" * 16, True, None))
-        book.confirm(BookStatement("BTCUSD", "c1", "d40b92e8fa3df3b5", False, "HALTED"))
+            book.confirm(BookStatement("BTCUSD", TIME, "c1", "0" * 16, True, None))
+        self.assertIsNone(book.digest_match)
+        book.confirm(BookStatement("BTCUSD", TIME, "c1", "d40b92e8fa3df3b5", False, "HALTED"))
+        self.assertEqual(book.digest_match, DigestMatch("d40b92e8fa3df3b5", TIME))
         self.assertEqual((book.status, book.instrument_state), ("STALE", "HALTED"))
 
     async def test_status_over_a_lost_connection(self) -> None:
@@ -149,6 +163,56 @@ class BookTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((book.status, book.best_bid), ("STALE", None))
         book.reset("market changed")
         self.assertEqual(book.params(True), {"market": "BTCUSD", "depth": 1})
+
+
+def top_message(number: int, bids: Pairs, asks: Pairs, prev: int | None = None) -> TopMessage:
+    def levels(pairs: Pairs) -> list[dict[str, str]]:
+        return [{"price": price, "amount": amount} for price, amount in pairs]
+
+    payload: dict[str, Any] = {"market": "BTCUSD", "type": "TOP_OF_BOOK", "timestamp": f"2026-11-23T10:00:{number:02}.000000000Z"}
+    stream = {"cursor": f"c{number}", "covers": 1} | ({} if prev is None else {"prev": f"c{prev}"})
+    content = {**payload, "bids": levels(bids), "asks": levels(asks)}
+    message = parse_message(json.dumps({"channel": "market_data.top_of_book", "payload": content, "stream": stream}))
+    assert isinstance(message, TopMessage)
+    return message
+
+
+class TopOfBookTest(unittest.IsolatedAsyncioTestCase):
+    async def test_a_loop_gets_the_latest(self) -> None:
+        top = TopOfBook("BTCUSD", 100, lambda closed: closed.end(None))
+        self.assertEqual(top.params(True), {"market": "BTCUSD", "interval_ms": 100})
+        self.assertEqual(top.params(False), {"market": "BTCUSD"})
+        top.acknowledge(None)
+        loop = aiter(top)
+        top.receive(top_message(1, [("100.00", "1.0000")], [("100.50", "2.0000")]))
+        self.assertEqual((await anext(loop)).best_ask, Level(Decimal("100.50"), Decimal("2.0000")))
+        top.receive(top_message(2, [("100.10", "1.0000")], [], prev=1))
+        top.receive(top_message(3, [("100.20", "1.0000")], [], prev=2))
+        self.assertEqual(await anext(loop), Top("LIVE", top.time, Level(Decimal("100.20"), Decimal("1.0000")), None))
+        top.suspend("lost")
+        self.assertEqual((await anext(loop)).status, "RESYNCING")
+        top.acknowledge(None)
+        top.receive(top_message(2, [], []))
+        self.assertEqual((await anext(loop)).status, "STALE")
+        top.close()
+        with self.assertRaises(StopAsyncIteration):
+            await anext(loop)
+
+    async def test_rules(self) -> None:
+        bid = [("100.00", "1.0000")]
+        for message, reason in (
+            (top_message(1, bid, []), "arrived after"),
+            (top_message(3, bid, [], prev=2), "not received"),
+            (top_message(2, bid, [("100.00", "1.0000")], prev=1), "crossed"),
+            (top_message(2, bid, [("100.1", "1.0000")], prev=1), "decimals"),
+        ):
+            top = TopOfBook("BTCUSD", None, lambda closed: closed.end(None))
+            top.acknowledge(None)
+            top.receive(top_message(1, bid, []))
+            with self.assertRaisesRegex(Fault, reason):
+                top.receive(message)
+        with self.assertRaisesRegex(Fault, "levels on a side"):
+            top_message(1, [*bid, ("99.00", "1.0000")], [])
 
 
 class ExecutionsTest(unittest.IsolatedAsyncioTestCase):

@@ -3,7 +3,7 @@
  * expires, while the old one is still used; however many callers wait, one request is made at a time.
  */
 import { reasonOf, TidegateError } from './errors.ts'
-import { abortable, PLATFORM, type Platform } from './platform.ts'
+import { abortable, PLATFORM, type Platform, withDeadline } from './platform.ts'
 
 /** The content of a credentials file, as `tidegate admin client create --credentials FILE` and the demo write it. */
 export interface Credentials {
@@ -100,17 +100,16 @@ export class ClientCredentials implements TokenSource {
     const startedAt = this.#platform.now()
     const form = { grant_type: 'client_credentials', client_id, client_secret, scope: this.#scope }
     let response: Response
+    let answer: Record<string, unknown>
     try {
-      response = await this.#platform.fetch(url, {
-        method: 'POST',
-        body: new URLSearchParams(form),
-        redirect: 'error',
-        signal: AbortSignal.timeout(ANSWER_MILLISECONDS_MAX),
+      ;[response, answer] = await withDeadline(this.#platform, ANSWER_MILLISECONDS_MAX, undefined, async (signal) => {
+        const body = new URLSearchParams(form)
+        const given = await this.#platform.fetch(url, { method: 'POST', body, redirect: 'error', signal })
+        return [given, (await given.json().catch(() => ({}))) as Record<string, unknown>]
       })
     } catch (error) {
       throw new TokenUnavailable(`cannot reach ${url}: ${reasonOf(error)}`, 0, true)
     }
-    const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>
     if (!response.ok) throw refusal(url, response, answer)
     const { access_token: text, expires_in: seconds } = answer
     if (typeof text !== 'string' || typeof seconds !== 'number')

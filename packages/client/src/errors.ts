@@ -18,6 +18,8 @@ export type ErrorCode =
   | 'SUBSCRIPTION_REFUSED'
   /** A webhook request does not have a valid signature. */
   | 'INVALID_SIGNATURE'
+  /** The program closed a subscription, or the client, while it waited for it. */
+  | 'CLOSED'
   /** The service could not be reached, or did not answer. */
   | 'UNREACHABLE'
 

@@ -55,7 +55,7 @@ async function packageWs(): Promise<unknown> {
 }
 
 /** Resolves after the delay; rejects with the reason of the signal as soon as it is aborted. */
-export function sleep(platform: Platform, milliseconds: number, signal: AbortSignal): Promise<void> {
+export function sleep(platform: Platform, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   let cancel: () => void = () => undefined
   const elapsed = new Promise<void>((resolve) => {
     cancel = platform.after(milliseconds, resolve)
@@ -69,7 +69,32 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)
     if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
+    else signal.addEventListener('abort', abort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
+}
+
+/**
+ * The result of `work`, whose signal is aborted with `signal`, and after the time. Leaves no timer and no listener; those of
+ * `AbortSignal.any` stay with a signal that lives long, in Node.js 20.
+ */
+export async function withDeadline<T>(
+  platform: Platform,
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const abort = (): void => controller.abort(signal?.reason)
+  if (signal?.aborted) abort()
+  else signal?.addEventListener('abort', abort, { once: true })
+  const cancel = platform.after(milliseconds, () =>
+    controller.abort(new Error(`no answer in ${milliseconds / 1_000} s`)),
+  )
+  try {
+    return await work(controller.signal)
+  } finally {
+    cancel()
+    signal?.removeEventListener('abort', abort)
+  }
 }

@@ -1,12 +1,13 @@
 """The client of the stream of a Tidegate service. Everything is imported from here."""
 
-from .book import Book, BookChange, BookStatus
+from .book import Book, BookChange, BookStatus, DigestMatch
 from .credentials import Credentials
 from .errors import ErrorCode, TidegateError
 from .executions import Executions
 from .levels import Level
 from .messages import Execution, ExecutionGap, InstrumentState
 from .stream_client import Connected, Disconnected, Resync, StreamClient, StreamEvent
+from .top_of_book import Top, TopOfBook
 
 __all__ = [
     "Book",
@@ -14,6 +15,7 @@ __all__ = [
     "BookStatus",
     "Connected",
     "Credentials",
+    "DigestMatch",
     "Disconnected",
     "ErrorCode",
     "Execution",
@@ -25,4 +27,6 @@ __all__ = [
     "StreamClient",
     "StreamEvent",
     "TidegateError",
+    "Top",
+    "TopOfBook",
 ]

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from .book_content import GONE, BookContent
 from .errors import Fault, TidegateError
 from .levels import SIDES, Level, LevelText, SideName
-from .messages import BookMessage, BookStatement, ExecutionMessage, InstrumentState
+from .messages import BookMessage, BookStatement, DataMessage, InstrumentState
 
 # LIVE: equal to the book of the service. STALE: the service has no live source for the market now. RESYNCING: the connection
 # is lost, or the book is being repaired: what it shows is old, or nothing. CLOSED: it will not change again. Only a LIVE book
@@ -40,6 +40,16 @@ class BookChange:
     """The lowest first."""
 
 
+@dataclass(frozen=True, slots=True)
+class DigestMatch:
+    """The digest of the whole book was equal to that of the service. A book whose digest differs is repaired instead."""
+
+    digest: str
+    """16 lower-case hexadecimal digits."""
+    time: str
+    """When the service stated it, by its clock: RFC 3339 with nanoseconds."""
+
+
 class Book:
     """A book, kept current by its client. Loop over it for its changes; several loops may read the same book."""
 
@@ -53,6 +63,7 @@ class Book:
         self._content = BookContent()
         self._status: BookStatus = "RESYNCING"
         self._instrument_state: InstrumentState | None = None
+        self._digest_match: DigestMatch | None = None
         # Why it was given up.
         self._error: TidegateError | None = None
         # Of loops that were left, nothing is kept.
@@ -98,6 +109,11 @@ class Book:
         """Whether the instrument trades at its venue; None where the service does not know or say."""
         return self._instrument_state
 
+    @property
+    def digest_match(self) -> DigestMatch | None:
+        """The last comparison with the digest of the service; None before the first, and in the base protocol."""
+        return self._digest_match
+
     def bids(self, count: int | None = None) -> list[Level]:
         """The best bids, the highest first; without a count all of them."""
         return self._top("bids", count)
@@ -124,7 +140,7 @@ class Book:
     def acknowledge(self, resumed: bool | None) -> None:
         self._is_first = True
 
-    def receive(self, message: BookMessage | ExecutionMessage) -> None:
+    def receive(self, message: DataMessage) -> None:
         if not isinstance(message, BookMessage):
             return
         if message.is_snapshot:
@@ -143,6 +159,8 @@ class Book:
             raise Fault("a message is missing: the service has sent a later one")
         if statement.digest is not None and statement.digest != (own := self._content.digest()):
             raise Fault(f"the digest of the book is {own}, and {statement.digest} at the service")
+        if statement.digest is not None:
+            self._digest_match = DigestMatch(statement.digest, statement.time)
         self._instrument_state = statement.instrument_state
         self._become("LIVE" if statement.is_live else "STALE")
 
@@ -152,6 +170,7 @@ class Book:
     def reset(self, reason: str) -> None:
         self._content = BookContent()
         self._cursor = None
+        self._digest_match = None
         for reader in self._readers:
             reader.note_whole()
         self.suspend(reason)

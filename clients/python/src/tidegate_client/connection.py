@@ -31,6 +31,8 @@ REQUESTS_MAX = 10_000
 SILENCE_SECONDS_MAX = 50.0
 SILENCE_SECONDS_MIN = 10.0
 SILENT_HEARTBEATS = 5
+# The most that `stream.heartbeat_seconds` can be is an hour; a clock that is set makes it look longer.
+HEARTBEAT_SILENCE_MAX = SILENT_HEARTBEATS * 3_600.0
 WATCH_SECONDS = 5.0
 BACKOFF_SECONDS_MAX = 30.0
 # Added after 1008: the client has sent too much.
@@ -118,7 +120,8 @@ class Connection:
     def note_heartbeats(self, seconds: float) -> None:
         """A heartbeat came so long after the one before."""
         if self._session is not None:
-            self._session.silence_seconds = max(SILENCE_SECONDS_MIN, SILENT_HEARTBEATS * seconds)
+            silence = max(SILENCE_SECONDS_MIN, SILENT_HEARTBEATS * seconds)
+            self._session.silence_seconds = min(HEARTBEAT_SILENCE_MAX, silence)
 
     async def _run(self) -> None:
         try:

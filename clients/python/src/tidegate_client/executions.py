@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from .errors import Fault, TidegateError
-from .messages import BookMessage, BookStatement, Execution, ExecutionGap, ExecutionMessage
+from .messages import BookStatement, DataMessage, Execution, ExecutionGap, ExecutionMessage
 
 # Executions that wait for the reader; beyond that the oldest half is given up for one gap.
 QUEUED_MAX = 10_000
@@ -66,7 +66,7 @@ class Executions:
         if not self.ready.done():
             self.ready.set_result(None)
 
-    def receive(self, message: BookMessage | ExecutionMessage) -> None:
+    def receive(self, message: DataMessage) -> None:
         if not isinstance(message, ExecutionMessage):
             return
         position = message.position

@@ -42,6 +42,17 @@ class BookMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class TopMessage:
+    """The best level of each side, where there is one."""
+
+    market: str
+    time: str
+    bid: LevelText | None
+    ask: LevelText | None
+    position: Position | None
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """One trade."""
 
@@ -70,11 +81,17 @@ class ExecutionMessage:
     position: Position | None
 
 
+# The messages of the channels that are subscribed for a market.
+DataMessage = BookMessage | TopMessage | ExecutionMessage
+
+
 @dataclass(frozen=True, slots=True)
 class BookStatement:
     """What a heartbeat of `tidegate.v1` states about a book."""
 
     market: str
+    # When it was stated, by the clock of the service: RFC 3339 with nanoseconds.
+    time: str
     cursor: str
     digest: str | None
     is_live: bool
@@ -112,12 +129,13 @@ class RequestError:
     text: str
 
 
-Message = BookMessage | ExecutionMessage | Heartbeat | Reply | RequestError | None
+Message = DataMessage | Heartbeat | Reply | RequestError | None
 
-# More digits than any number of the service.
-DECIMAL = re.compile(r"[0-9]{1,40}(\.[0-9]{1,40})?")
+# More digits than any number of the service, and no leading zeros: a price has one text.
+DECIMAL = re.compile(r"(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?")
 # UTC with a fixed number of digits, so that times can be compared as text.
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+NANOSECOND_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z")
 ANY_TEXT = re.compile(r".+", re.DOTALL)
 
 
@@ -133,6 +151,8 @@ def parse_message(data: object) -> Message:
     channel, kind = message.get("channel"), message.get("type")
     if channel == "market_data":
         return _book_message(message)
+    if channel == "market_data.top_of_book":
+        return _top_message(message)
     if channel == "execution_data":
         return _execution_message(message)
     if channel == "heartbeat":
@@ -159,6 +179,23 @@ def _book_message(message: Mapping[str, Any]) -> BookMessage:
     )
 
 
+def _top_message(message: Mapping[str, Any]) -> TopMessage:
+    payload = _members(message.get("payload"))
+    return TopMessage(
+        market=_text(payload.get("market")),
+        time=_text(payload.get("timestamp"), NANOSECOND_TIME),
+        bid=_best(_levels(payload.get("bids"))),
+        ask=_best(_levels(payload.get("asks"))),
+        position=_position(message.get("stream")),
+    )
+
+
+def _best(levels: list[LevelText]) -> LevelText | None:
+    if len(levels) > 1:
+        raise Fault(f"the top of a book has {len(levels)} levels on a side")
+    return levels[0] if levels else None
+
+
 def _execution_message(message: Mapping[str, Any]) -> ExecutionMessage:
     payload = _members(message.get("payload"))
     side = payload.get("side")
@@ -174,19 +211,20 @@ def _execution_message(message: Mapping[str, Any]) -> ExecutionMessage:
 
 
 def _heartbeat(payload: Mapping[str, Any]) -> Heartbeat:
-    timestamp = _text(payload.get("timestamp"))
+    timestamp = _text(payload.get("timestamp"), NANOSECOND_TIME)
     try:
         # Dates have milliseconds: the first 23 characters.
         seconds = datetime.fromisoformat(f"{timestamp[:23]}+00:00").timestamp()
     except ValueError:
         raise Fault(f"a message has {_excerpt(timestamp)} for a time") from None
-    return Heartbeat(seconds, [_book_statement(_members(entry)) for entry in _list(payload.get("books", []))])
+    return Heartbeat(seconds, [_book_statement(_members(entry), timestamp) for entry in _list(payload.get("books", []))])
 
 
-def _book_statement(entry: Mapping[str, Any]) -> BookStatement:
+def _book_statement(entry: Mapping[str, Any], time: str) -> BookStatement:
     digest, state = entry.get("digest"), entry.get("instrument_state")
     return BookStatement(
         market=_text(entry.get("market")),
+        time=time,
         cursor=_text(entry.get("cursor")),
         digest=None if digest is None else _text(digest),
         is_live=entry.get("live") is True,

@@ -6,6 +6,7 @@ subscription again when a message is wrong or the service has ended it.
 
 import asyncio
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -16,7 +17,19 @@ from .connection import Connection, ConnectionEvents
 from .credentials import Credentials, TokenSource
 from .errors import Fault, TidegateError
 from .executions import Executions
-from .messages import BookMessage, BookStatement, ExecutionMessage, Heartbeat, Reply, ReplyEntry, RequestError, parse_message
+from .messages import (
+    BookMessage,
+    BookStatement,
+    DataMessage,
+    ExecutionMessage,
+    Heartbeat,
+    Reply,
+    ReplyEntry,
+    RequestError,
+    TopMessage,
+    parse_message,
+)
+from .top_of_book import TopOfBook
 
 # The right to stream, which tokens of the stream have.
 STREAM_SCOPE = "exchange:read_aggregated_marketdata_stream"
@@ -25,8 +38,23 @@ REPAIR_SECONDS = 1.0
 REPAIR_SECONDS_MAX = 30.0
 # After this time without a fault, the next one is repaired at once.
 TRUST_SECONDS = 60.0
-# Subscriptions in one request: far less than the 64 KiB that the service accepts in a message.
+# Entries of one request. The service rejects more than 1,000 (`stream.subscriptions_max`), and messages of more than 64 KiB
+# (`stream.inbound_bytes_max`); an entry has less than 256 bytes.
 ENTRIES_MAX = 200
+# The channel of each kind of message.
+CHANNELS: dict[type[DataMessage], str] = {
+    BookMessage: Book.channel,
+    TopMessage: TopOfBook.channel,
+    ExecutionMessage: Executions.channel,
+}
+# As long as symbols may be at most; no more, because a request has a limit.
+MARKET = re.compile(r"[!-~]{1,64}")
+# What to do about a subscription that is refused.
+ADVICE = {
+    "UNKNOWN_CHANNEL_PARAMS_CONFIGURATION": "GET /v2/markets lists the markets; also check depth and interval_ms",
+    "UNKNOWN_CHANNEL": "The service does not have this channel",
+    "NO_EFFECT_ACTION": "Close others, or use one more StreamClient",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +83,7 @@ class Resync:
 # What happens to the connection. The client reacts by itself: this is for logs and displays.
 StreamEvent = Connected | Disconnected | Resync
 
-Subscription = Book | Executions
+Subscription = Book | TopOfBook | Executions
 Key = tuple[str, str | None]
 
 
@@ -109,12 +137,22 @@ class StreamClient:
         Waits as long as the service cannot be reached after it once was, or has no source for the market: cancel it, or use
         `asyncio.timeout`. Raises TidegateError when the service refuses.
         """
-        for name, value in (("depth", depth), ("interval_ms", interval_ms)):
-            if value is not None and value < 1:
-                raise TidegateError("INVALID_ARGUMENT", f"the {name} is {value}: it must be 1 or more")
+        _check_whole("depth", depth)
+        _check_whole("interval_ms", interval_ms)
         book = Book(market, depth, interval_ms, self._remove)
         await self._add(book)
         return book
+
+    async def top_of_book(self, market: str, *, interval_ms: int | None = None) -> TopOfBook:
+        """The best price of each side of a market, which costs less than its book; returns with the first ones.
+
+        interval_ms: at most one change per 50, 100, 250, 500 or 1000 milliseconds, otherwise every change.
+        Waits and raises as `book` does.
+        """
+        _check_whole("interval_ms", interval_ms)
+        top = TopOfBook(market, interval_ms, self._remove)
+        await self._add(top)
+        return top
 
     async def executions(self, market: str) -> Executions:
         """The executions of a market from now on; returns when the service has accepted the subscription.
@@ -131,6 +169,9 @@ class StreamClient:
         await self._connection.closed()
 
     async def _add(self, subscription: Subscription) -> None:
+        market = subscription.market
+        if not isinstance(market, str) or MARKET.fullmatch(market) is None:
+            raise TidegateError("INVALID_ARGUMENT", f"the market is {market!r}: pass a symbol such as BTCUSD")
         key = _key_of(subscription)
         if key in self._rows:
             what = f"{subscription.channel} of {subscription.market} is subscribed already"
@@ -211,13 +252,12 @@ class StreamClient:
         if not self._is_open or len(rows) == 0:
             return
         is_extended = self._connection.is_extended
-        channels: list[dict[str, Any]] = []
+        # First, so that of too many subscriptions it is not the one that the service refuses.
+        channels: list[dict[str, Any]] = [] if self._has_heartbeat else [{"type": "heartbeat"}]
+        self._has_heartbeat = True
         for row in rows:
             row.stage = "requested"
             channels.append({"type": row.subscription.channel, "params": row.subscription.params(is_extended)})
-        if not self._has_heartbeat:
-            channels.append({"type": "heartbeat"})
-        self._has_heartbeat = True
         for first in range(0, len(channels), ENTRIES_MAX):
             self._connection.send({"type": "subscribe", "channels": channels[first : first + ENTRIES_MAX]})
 
@@ -232,15 +272,14 @@ class StreamClient:
 
     def _dispatch(self, data: object) -> None:
         message = parse_message(data)
-        if isinstance(message, (BookMessage, ExecutionMessage)):
-            channel = "market_data" if isinstance(message, BookMessage) else "execution_data"
-            row = self._active(channel, message.market)
+        if isinstance(message, (BookMessage, TopMessage, ExecutionMessage)):
+            row = self._active(CHANNELS[type(message)], message.market)
             if row is not None:
                 self._deliver(row, message)
         elif isinstance(message, Heartbeat):
             self._note_heartbeat(message.seconds)
             for statement in message.books:
-                row = self._active("market_data", statement.market)
+                row = self._active(Book.channel, statement.market)
                 if row is not None:
                     self._deliver(row, statement)
         elif isinstance(message, Reply):
@@ -256,7 +295,7 @@ class StreamClient:
         row = self._rows.get((channel, market))
         return row if row is not None and row.stage == "active" else None
 
-    def _deliver(self, row: Row, message: BookMessage | ExecutionMessage | BookStatement) -> None:
+    def _deliver(self, row: Row, message: DataMessage | BookStatement) -> None:
         """Passes a message on; when it is wrong, unsubscribes and subscribes again, from a new SNAPSHOT."""
         try:
             if isinstance(message, BookStatement):
@@ -296,7 +335,7 @@ class StreamClient:
         elif entry.error == "INTERNAL_SERVER_ERROR":
             self._connection.restart(entry.text)
         else:
-            what = f"{row.subscription.market}: {entry.text} ({entry.error})"
+            what = f"{row.subscription.market}: {entry.text} ({entry.error}). {ADVICE.get(entry.error, 'Report it to the operator')}"
             self._end(row, TidegateError("SUBSCRIPTION_REFUSED", what))
             if len(self._rows) == 0:
                 self._close()
@@ -329,3 +368,8 @@ class StreamClient:
 
 def _key_of(subscription: Subscription) -> Key:
     return subscription.channel, subscription.market
+
+
+def _check_whole(name: str, value: int | None) -> None:
+    if value is not None and (not isinstance(value, int) or value < 1):
+        raise TidegateError("INVALID_ARGUMENT", f"the {name} is {value}: it must be a whole number above 0")

@@ -10,7 +10,7 @@ import {
   TokenUnavailable,
 } from '../credentials.ts'
 import { reasonOf, TidegateError } from '../errors.ts'
-import { PLATFORM, type Platform, sleep } from '../platform.ts'
+import { PLATFORM, type Platform, sleep, withDeadline } from '../platform.ts'
 import type { Answer, Item, ListPath, Method, PathOf, Problem, Request, RequestArguments } from './operations.ts'
 import { ApiProblem } from './problem.ts'
 
@@ -132,7 +132,7 @@ export class RestClient {
         const isPatient = error.retryAfterSeconds <= RETRY_AFTER_SECONDS_MAX
         if (!isSafe || !isPatient || attempt >= error.attemptsMax) throw error.failure
         const backoff = this.#platform.random() * 2 ** attempt
-        await sleep(this.#platform, (error.retryAfterSeconds + backoff) * 1_000, signal ?? NEVER)
+        await sleep(this.#platform, (error.retryAfterSeconds + backoff) * 1_000, signal)
       }
     }
   }
@@ -145,7 +145,7 @@ export class RestClient {
     let response: Response
     let answer: unknown
     try {
-      response = await this.#platform.fetch(url, {
+      const init: RequestInit = {
         method: method.toUpperCase(),
         headers: {
           authorization: `Bearer ${token}`,
@@ -153,9 +153,11 @@ export class RestClient {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         redirect: 'error',
-        signal: AbortSignal.any([signal ?? NEVER, AbortSignal.timeout(ANSWER_MILLISECONDS_MAX)]),
+      }
+      ;[response, answer] = await withDeadline(this.#platform, ANSWER_MILLISECONDS_MAX, signal, async (both) => {
+        const given = await this.#platform.fetch(url, { ...init, signal: both })
+        return [given, contentOf(given, await given.text())]
       })
-      answer = await response.json()
     } catch (error) {
       signal?.throwIfAborted()
       const text = `${operation}: ${this.#url} did not answer: ${reasonOf(error)}. Check the address and the service`
@@ -190,9 +192,6 @@ interface Page<I> {
   readonly next_page_cursor?: string
 }
 
-/** A signal that is never aborted. */
-const NEVER = /* @__PURE__ */ new AbortController().signal
-
 function serviceOf(options: RestOptions, platform: Platform): { url: string; tokens: TokenSource } {
   if ('url' in options) return { url: checked(options.url), tokens: options.authenticate }
   const { credentials, scopes = credentials.scopes ?? [] } = options
@@ -226,6 +225,16 @@ function searchOf(query: Record<string, unknown> = {}): string {
     for (const each of Array.isArray(value) ? value : [value]) search.append(name, String(each))
   }
   return search.size === 0 ? '' : `?${search}`
+}
+
+/** The JSON of an answer. An error may be of something between the client and the service, and then be a text. */
+function contentOf({ ok }: Response, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (ok) throw error
+    return undefined
+  }
 }
 
 /** The problem of an answer; made up where something between the client and the service has answered. */

@@ -6,7 +6,7 @@ import { BookContent } from './book-content.ts'
 import { ChangeReader, type ReadableBook } from './change-reader.ts'
 import type { Level } from './level.ts'
 import { type BookMessage, type BookStatement, Fault, type InstrumentState } from './messages.ts'
-import type { Subscription } from './subscription.ts'
+import { closedError, type Subscription } from './subscription.ts'
 
 /**
  * `LIVE`: equal to the book of the service. `STALE`: the service has no live source for the market now. `RESYNCING`: the
@@ -53,8 +53,18 @@ export interface Book extends AsyncIterable<BookChange> {
   readonly amountDecimals: number | undefined
   /** Whether the instrument trades at its venue; undefined where the service does not know or say. */
   readonly instrumentState: InstrumentState | undefined
+  /** The last comparison with the digest of the service; undefined before the first, and in the base protocol. */
+  readonly digestMatch: DigestMatch | undefined
   /** Ends the subscription, and with it the loops. */
   close(): void
+}
+
+/** The digest of the whole book was equal to that of the service. A book whose digest differs is repaired instead. */
+export interface DigestMatch {
+  /** 16 lower-case hexadecimal digits. */
+  readonly digest: string
+  /** When the service stated it, by its clock: RFC 3339 with nanoseconds. */
+  readonly time: string
 }
 
 export class LiveBook implements Book, Subscription, ReadableBook {
@@ -64,6 +74,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   content = new BookContent()
   status: BookStatus = 'RESYNCING'
   instrumentState: InstrumentState | undefined
+  digestMatch: DigestMatch | undefined
   /** Why it was given up. */
   error: unknown
   readonly #options: BookOptions
@@ -143,11 +154,12 @@ export class LiveBook implements Book, Subscription, ReadableBook {
     this.#wakeReaders()
   }
 
-  confirm({ cursor, digest, isLive, instrumentState }: BookStatement): void {
+  confirm({ cursor, digest, time, isLive, instrumentState }: BookStatement): void {
     if (cursor !== this.#cursor) throw new Fault('a message is missing: the service has sent a later one')
     if (digest !== undefined && digest !== this.content.digest) {
       throw new Fault(`the digest of the book is ${this.content.digest}, and ${digest} at the service`)
     }
+    if (digest !== undefined) this.digestMatch = { digest, time }
     this.instrumentState = instrumentState
     this.#become(isLive ? 'LIVE' : 'STALE')
     this.#wakeReaders()
@@ -161,6 +173,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   reset(): void {
     this.content = new BookContent()
     this.#cursor = undefined
+    this.digestMatch = undefined
     for (const reader of this.#readers) reader.noteWhole()
     this.suspend()
   }
@@ -168,7 +181,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   end(error: unknown): void {
     this.error = error
     this.#become('CLOSED')
-    this.#settle?.(error ?? new Error(`the book of ${this.market} was closed`))
+    this.#settle?.(error ?? closedError(`the book of ${this.market}`))
     this.#wakeReaders()
   }
 

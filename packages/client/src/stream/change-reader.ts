@@ -6,56 +6,27 @@
 import type { BookChange, BookStatus } from './book.ts'
 import type { BookContent } from './book-content.ts'
 import { isBetter, Level, SIDES, type SideName } from './level.ts'
+import { type Readable, Reader } from './reader.ts'
 
 const GONE = '0'
 /** Changed levels beyond the size of the book, from which on the whole book is the shorter change. */
 const SPARE = 100
 
-export interface ReadableBook {
+export interface ReadableBook extends Readable {
   readonly content: BookContent
   readonly status: BookStatus
-  readonly error: unknown
 }
 
-export class ChangeReader implements AsyncIterableIterator<BookChange> {
+export class ChangeReader extends Reader<BookChange> {
   readonly #book: ReadableBook
-  readonly #onReturn: (reader: ChangeReader) => void
   /** The next change is the whole book. */
   #isWhole = true
   #before: Record<SideName, Map<string, string>> = { bids: new Map(), asks: new Map() }
   #status: BookStatus | undefined
-  #isDone = false
-  #wake: () => void = () => undefined
 
-  constructor(book: ReadableBook, onReturn: (reader: ChangeReader) => void) {
+  constructor(book: ReadableBook, onReturn: () => void) {
+    super(book, onReturn)
     this.#book = book
-    this.#onReturn = onReturn
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<BookChange>> {
-    while (!this.#isDone) {
-      if (this.#book.status === 'CLOSED') {
-        this.#leave()
-        if (this.#book.error !== undefined) throw this.#book.error
-        break
-      }
-      const change = this.#take()
-      if (change !== undefined) return { value: change, done: false }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-    }
-    return { value: undefined, done: true }
-  }
-
-  /** The loop was left. */
-  async return(): Promise<IteratorResult<BookChange>> {
-    this.#leave()
-    return { value: undefined, done: true }
   }
 
   note(side: SideName, price: string, amountBefore: string | undefined): void {
@@ -71,18 +42,7 @@ export class ChangeReader implements AsyncIterableIterator<BookChange> {
     this.#before = { bids: new Map(), asks: new Map() }
   }
 
-  /** There may be something to read. */
-  wake(): void {
-    this.#wake()
-  }
-
-  #leave(): void {
-    this.#isDone = true
-    this.#onReturn(this)
-    this.#wake()
-  }
-
-  #take(): BookChange | undefined {
+  protected take(): BookChange | undefined {
     const { content, status } = this.#book
     const type = this.#isWhole ? 'SNAPSHOT' : 'UPDATE'
     const [bids, asks] = this.#isWhole

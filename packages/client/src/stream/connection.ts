@@ -5,7 +5,7 @@
  */
 import { retryAfterSeconds, type TokenSource, TokenUnavailable } from '../credentials.ts'
 import { reasonOf, TidegateError } from '../errors.ts'
-import { type Platform, type Socket, sleep } from '../platform.ts'
+import { type Platform, type Socket, sleep, withDeadline } from '../platform.ts'
 
 export interface ConnectionLost {
   /** The close code, if there was a connection. */
@@ -43,6 +43,8 @@ const HANDSHAKE_MILLISECONDS_MAX = 10_000
 const SILENCE_MILLISECONDS_MAX = 50_000
 const SILENCE_MILLISECONDS_MIN = 10_000
 const SILENT_HEARTBEATS = 5
+/** The most that `stream.heartbeat_seconds` can be is an hour; a clock that is set makes it look longer. */
+const HEARTBEAT_SILENCE_MAX = SILENT_HEARTBEATS * 3_600_000
 const WATCH_MILLISECONDS = 5_000
 const BACKOFF_SECONDS_MAX = 30
 /** Added after 1008: the client has sent too much. */
@@ -108,7 +110,8 @@ export class Connection {
 
   /** A heartbeat came so long after the one before. */
   noteHeartbeats(milliseconds: number): void {
-    this.#silenceMilliseconds = Math.max(SILENCE_MILLISECONDS_MIN, SILENT_HEARTBEATS * milliseconds)
+    const silence = SILENT_HEARTBEATS * milliseconds
+    this.#silenceMilliseconds = Math.min(HEARTBEAT_SILENCE_MAX, Math.max(SILENCE_MILLISECONDS_MIN, silence))
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -138,6 +141,11 @@ export class Connection {
       token = await tokens?.token(signal)
       signal.throwIfAborted()
       socket = await platform.socket(url, token === undefined ? PROTOCOLS : [...PROTOCOLS, `bearer.${token}`])
+      if (signal.aborted) {
+        // It was closed meanwhile.
+        abandon(socket)
+        signal.throwIfAborted()
+      }
     } catch (error) {
       if (error instanceof TidegateError || signal.aborted) throw error
       if (!(error instanceof TokenUnavailable)) return { reason: reasonOf(error) }
@@ -233,12 +241,12 @@ export class Connection {
     const { url, platform } = this.#options
     const reason = `cannot connect to ${url}`
     try {
-      const response = await platform.fetch(url.replace(/^ws/, 'http'), {
-        ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_MILLISECONDS_MAX)]),
-      })
-      const { status, headers } = response
-      const { detail } = (await response.json().catch(() => ({}))) as { detail?: unknown }
+      const [{ status, headers }, { detail }] = await withDeadline(
+        platform,
+        HANDSHAKE_MILLISECONDS_MAX,
+        signal,
+        (both) => answerOf(platform, url.replace(/^ws/, 'http'), token, both),
+      )
       const text = `${url} answered ${status}${typeof detail === 'string' ? `: ${detail}` : ''}`
       // What was accepted once is rejected for a while when keys are rotated; a new token is rejected again otherwise.
       const isHopeless = status === 401 && (token === undefined || (!this.#hasWorked && this.#failures > 0))
@@ -253,6 +261,18 @@ export class Connection {
       return { reason: `${reason}: ${reasonOf(error)}`, isUnreachable: true }
     }
   }
+}
+
+/** What the service answers to a handshake without an upgrade. */
+async function answerOf(
+  platform: Platform,
+  url: string,
+  token: string | undefined,
+  signal: AbortSignal,
+): Promise<[Response, { readonly detail?: unknown }]> {
+  const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
+  const response = await platform.fetch(url, { ...(headers === undefined ? {} : { headers }), signal })
+  return [response, (await response.json().catch(() => ({}))) as { detail?: unknown }]
 }
 
 /** Closes a socket and hears no more of it: on a dead connection, a close may take minutes. */

@@ -3,7 +3,8 @@
  * connection in the base protocol, where the service no longer has them, or when the reader does not keep up.
  */
 import { type BookStatement, type Execution, type ExecutionMessage, Fault } from './messages.ts'
-import type { Subscription } from './subscription.ts'
+import { Wakeup } from './reader.ts'
+import { closedError, type Subscription } from './subscription.ts'
 
 /** Executions are missing here. */
 export interface ExecutionGap {
@@ -37,7 +38,7 @@ export class LiveExecutions implements Executions, Subscription {
   #isFirst = true
   #isEnded = false
   #error: unknown
-  #wake: () => void = () => undefined
+  readonly #news = new Wakeup()
   #settle: ((error?: unknown) => void) | undefined
   /** Resolves when the service has accepted the subscription. */
   readonly ready: Promise<void>
@@ -55,10 +56,7 @@ export class LiveExecutions implements Executions, Subscription {
       const next = this.#queue.shift()
       if (next !== undefined) yield next
       else if (this.#isEnded) break
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
+      else await this.#news.wait()
     }
     if (this.#error !== undefined) throw this.#error
   }
@@ -101,8 +99,8 @@ export class LiveExecutions implements Executions, Subscription {
   end(error: unknown): void {
     this.#isEnded = true
     this.#error = error
-    this.#settle?.(error ?? new Error(`the executions of ${this.market} were closed`))
-    this.#wake()
+    this.#settle?.(error ?? closedError(`the subscription of the executions of ${this.market}`))
+    this.#news.wake()
   }
 
   #push(event: Execution | ExecutionGap): void {
@@ -110,6 +108,6 @@ export class LiveExecutions implements Executions, Subscription {
     if (this.#queue.length > QUEUED_MAX) {
       this.#queue.splice(0, QUEUED_MAX / 2, { type: 'GAP', reason: 'the reader did not keep up' })
     }
-    this.#wake()
+    this.#news.wake()
   }
 }

@@ -26,6 +26,17 @@ export interface BookMessage {
   readonly position: Position | undefined
 }
 
+/** The best level of each side, where there is one. */
+export interface TopMessage {
+  readonly kind: 'top'
+  readonly market: string
+  /** RFC 3339 with nanoseconds. */
+  readonly time: string
+  readonly bid: Level | undefined
+  readonly ask: Level | undefined
+  readonly position: Position | undefined
+}
+
 export interface ExecutionMessage {
   readonly kind: 'execution'
   readonly market: string
@@ -53,6 +64,8 @@ export type InstrumentState = 'OPEN' | 'HALTED' | 'AUCTION' | 'CLOSED'
 /** What a heartbeat of `tidegate.v1` states about a book. */
 export interface BookStatement {
   readonly market: string
+  /** When it was stated, by the clock of the service: RFC 3339 with nanoseconds. */
+  readonly time: string
   readonly cursor: string
   readonly digest: string | undefined
   readonly isLive: boolean
@@ -68,9 +81,20 @@ export interface ReplyEntry {
   readonly text: string
 }
 
+/** The messages of the channels that are subscribed for a market. */
+export type DataMessage = BookMessage | TopMessage | ExecutionMessage
+
+/** The channel of each kind of message. */
+export const CHANNELS = {
+  book: 'market_data',
+  top: 'market_data.top_of_book',
+  execution: 'execution_data',
+} as const
+
+export type ChannelType = (typeof CHANNELS)[keyof typeof CHANNELS]
+
 export type Message =
-  | BookMessage
-  | ExecutionMessage
+  | DataMessage
   /** `time` and `milliseconds`: when it was sent, by the clock of the service. */
   | {
       readonly kind: 'heartbeat'
@@ -85,7 +109,8 @@ export type Message =
 
 type Members = Readonly<Record<string, unknown>>
 
-const DECIMAL = /^\d+(\.\d+)?$/
+/** At most as many digits as any number of the service, and no leading zeros: prices are compared by their length. */
+const DECIMAL = /^(0|[1-9]\d{0,39})(\.\d{1,40})?$/
 /** UTC with a fixed number of digits, so that times can be compared as text. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const NANOSECOND_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/
@@ -95,9 +120,11 @@ const INSTRUMENT_STATES: readonly unknown[] = ['OPEN', 'HALTED', 'AUCTION', 'CLO
 export function parseMessage(data: unknown): Message {
   const message = membersOf(parsed(data))
   switch (message.channel) {
-    case 'market_data':
+    case CHANNELS.book:
       return bookMessage(message)
-    case 'execution_data':
+    case CHANNELS.top:
+      return topMessage(message)
+    case CHANNELS.execution:
       return executionMessage(message)
     case 'heartbeat':
       return heartbeat(message)
@@ -130,6 +157,23 @@ function bookMessage({ payload, stream }: Members): BookMessage {
   }
 }
 
+function topMessage({ payload, stream }: Members): TopMessage {
+  const { market, timestamp, bids, asks } = membersOf(payload)
+  return {
+    kind: 'top',
+    market: textOf(market),
+    time: textOf(timestamp, NANOSECOND_TIME),
+    bid: bestOf(levelsOf(bids)),
+    ask: bestOf(levelsOf(asks)),
+    position: positionOf(stream),
+  }
+}
+
+function bestOf(levels: readonly Level[]): Level | undefined {
+  if (levels.length > 1) throw new Fault(`the top of a book has ${levels.length} levels on a side`)
+  return levels[0]
+}
+
 function executionMessage({ payload, stream }: Members): ExecutionMessage {
   const { market, price, amount, executed_at, id, side, venue } = membersOf(payload)
   const execution: Execution = {
@@ -149,7 +193,9 @@ function heartbeat({ payload }: Members): Message {
   const time = textOf(timestamp, NANOSECOND_TIME)
   // Dates have milliseconds: the first 23 characters.
   const milliseconds = Date.parse(`${time.slice(0, 23)}Z`)
-  return { kind: 'heartbeat', time, milliseconds, books: listOf(books ?? []).map(bookStatement) }
+  if (Number.isNaN(milliseconds)) throw new Fault(`a heartbeat has the time ${time}`)
+  const statements = listOf(books ?? []).map((entry) => bookStatement(entry, time))
+  return { kind: 'heartbeat', time, milliseconds, books: statements }
 }
 
 function positionOf(stream: unknown): Position | undefined {
@@ -158,10 +204,11 @@ function positionOf(stream: unknown): Position | undefined {
   return { cursor: textOf(cursor), prev: prev === undefined ? undefined : textOf(prev) }
 }
 
-function bookStatement(entry: unknown): BookStatement {
+function bookStatement(entry: unknown, time: string): BookStatement {
   const { market, cursor, digest, live, instrument_state: state } = membersOf(entry)
   return {
     market: textOf(market),
+    time,
     cursor: textOf(cursor),
     digest: digest === undefined ? undefined : textOf(digest),
     isLive: live === true,

@@ -9,8 +9,17 @@ import { abortable, PLATFORM, type Platform } from '../platform.ts'
 import { type Book, type BookOptions, LiveBook } from './book.ts'
 import { Connection, type ConnectionLost } from './connection.ts'
 import { type ExecutionOptions, type Executions, LiveExecutions } from './executions.ts'
-import { Fault, type Message, parseMessage, type ReplyEntry, subscriptionKey } from './messages.ts'
+import {
+  CHANNELS,
+  type ChannelType,
+  Fault,
+  type Message,
+  parseMessage,
+  type ReplyEntry,
+  subscriptionKey,
+} from './messages.ts'
 import type { Subscription } from './subscription.ts'
+import { LiveTopOfBook, type TopOfBook, type TopOfBookOptions } from './top-of-book.ts'
 
 /** The right to stream, which tokens of the stream have. */
 const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
@@ -55,6 +64,11 @@ interface Row {
 /** Wait before a subscription that was just begun again is begun once more. */
 const REPAIR_MILLISECONDS = 1_000
 const REPAIR_MILLISECONDS_MAX = 30_000
+/**
+ * Entries of one request. The service rejects more than 1,000 (`stream.subscriptions_max`), and messages of more than 64 KiB
+ * (`stream.inbound_bytes_max`); an entry has less than 256 bytes.
+ */
+const ENTRIES_MAX = 200
 /** After this time without a fault, the next one is repaired at once. */
 const TRUST_MILLISECONDS = 60_000
 
@@ -96,8 +110,20 @@ export class StreamClient {
    * as long as the service cannot be reached, or has no source for the market, the client waits.
    */
   async book(market: string, options: BookOptions = {}): Promise<Book> {
+    checkWhole('depth', options.depth)
+    checkWhole('interval', options.interval)
     const book = new LiveBook(market, options, () => this.#remove(book))
     return this.#add(book, book.ready, options.signal)
+  }
+
+  /**
+   * The best price of each side of a market, which costs less than its book; resolves with the first ones. It rejects and
+   * waits as `book` does.
+   */
+  async topOfBook(market: string, options: TopOfBookOptions = {}): Promise<TopOfBook> {
+    checkWhole('interval', options.interval)
+    const top = new LiveTopOfBook(market, options, () => this.#remove(top))
+    return this.#add(top, top.ready, options.signal)
   }
 
   /** The executions of a market from now on; resolves when the service has accepted the subscription. */
@@ -113,6 +139,7 @@ export class StreamClient {
 
   async #add<S extends Subscription>(subscription: S, ready: Promise<void>, signal: AbortSignal | undefined) {
     signal?.throwIfAborted()
+    checkMarket(subscription.market)
     const key = keyOf(subscription)
     if (this.#rows.has(key)) {
       const what = `${subscription.channel} of ${subscription.market}`
@@ -203,9 +230,11 @@ export class StreamClient {
         params: subscription.params(isExtended),
       }))
       for (const row of rows) row.stage = 'requested'
-      if (!this.#hasHeartbeat) channels.push({ type: 'heartbeat' })
+      // First, so that of too many subscriptions it is not the one that the service refuses.
+      if (!this.#hasHeartbeat) channels.unshift({ type: 'heartbeat' })
       this.#hasHeartbeat = true
-      this.#connection.send({ type: 'subscribe', channels })
+      for (let first = 0; first < channels.length; first += ENTRIES_MAX)
+        this.#connection.send({ type: 'subscribe', channels: channels.slice(first, first + ENTRIES_MAX) })
     })
   }
 
@@ -219,15 +248,13 @@ export class StreamClient {
   }
 
   #dispatch(message: Message): void {
-    if (message.kind === 'book') {
-      this.#pass('market_data', message.market, (subscription) => subscription.receive(message))
-    } else if (message.kind === 'execution') {
-      this.#pass('execution_data', message.market, (subscription) => subscription.receive(message))
+    if (message.kind === 'book' || message.kind === 'top' || message.kind === 'execution') {
+      this.#pass(CHANNELS[message.kind], message.market, (subscription) => subscription.receive(message))
     } else if (message.kind === 'heartbeat') {
       this.#noteHeartbeat(message.milliseconds)
       this.#onHeartbeat(message.time)
       for (const statement of message.books)
-        this.#pass('market_data', statement.market, (subscription) => subscription.confirm(statement))
+        this.#pass(CHANNELS.book, statement.market, (subscription) => subscription.confirm(statement))
     } else if (message.kind === 'reply') {
       for (const entry of message.entries) this.#receiveReply(message.isSubscribe, entry)
     } else if (message.kind === 'error') {
@@ -237,7 +264,7 @@ export class StreamClient {
     }
   }
 
-  #pass(channel: string, market: string, deliver: (subscription: Subscription) => void): void {
+  #pass(channel: ChannelType, market: string, deliver: (subscription: Subscription) => void): void {
     const row = this.#rows.get(subscriptionKey(channel, market))
     if (row?.stage !== 'active') return
     try {
@@ -278,7 +305,8 @@ export class StreamClient {
     } else if (error === 'INTERNAL_SERVER_ERROR') {
       this.#connection.restart(text)
     } else {
-      this.#end(row, new TidegateError('SUBSCRIPTION_REFUSED', `${row.subscription.market}: ${text} (${error})`))
+      const what = `${row.subscription.market}: ${text} (${error}). ${ADVICE[error] ?? 'Report it to the operator'}`
+      this.#end(row, new TidegateError('SUBSCRIPTION_REFUSED', what))
       if (this.#rows.size === 0) this.#close()
     }
   }
@@ -312,6 +340,24 @@ export class StreamClient {
       this.#request()
     })
   }
+}
+
+/** What to do about a subscription that is refused. */
+const ADVICE: Readonly<Record<string, string>> = {
+  UNKNOWN_CHANNEL_PARAMS_CONFIGURATION: 'GET /v2/markets lists the markets; also check depth and interval',
+  UNKNOWN_CHANNEL: 'The service does not have this channel',
+  NO_EFFECT_ACTION: 'Close others, or use one more StreamClient',
+}
+
+/** As long as symbols may be at most; no more, because a request has a limit. */
+function checkMarket(market: string): void {
+  if (typeof market === 'string' && /^[!-~]{1,64}$/.test(market)) return
+  throw new TidegateError('INVALID_ARGUMENT', `the market is ${JSON.stringify(market)}: pass a symbol such as BTCUSD`)
+}
+
+function checkWhole(name: string, value: number | undefined): void {
+  if (value === undefined || (Number.isInteger(value) && value > 0)) return
+  throw new TidegateError('INVALID_ARGUMENT', `the ${name} is ${value}: it must be a whole number above 0`)
 }
 
 function serviceOf(options: StreamOptions, platform: Platform): { url: string; tokens: TokenSource | undefined } {
