@@ -1,11 +1,12 @@
 /**
- * The client of the soak: the program of the package's README for two markets, with executions. Once every 200 ms it prints
- * the books as it has them, every ten seconds its memory after a collection, and the events of its connection as they come.
+ * The client of the soak: the books, the best prices and the executions of two markets. Once every 200 ms it prints the books
+ * and the best prices as it has them, every ten seconds its memory after a collection, and the events of its connection as they
+ * come.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Book, type Level, StreamClient } from '../../packages/client/src/index.ts'
+import { type Book, type Level, StreamClient, type TopOfBook } from '../../packages/client/src/index.ts'
 
 const BOOK_MILLISECONDS = 200
 const MEMORY_MILLISECONDS = 10_000
@@ -14,7 +15,8 @@ const credentials = JSON.parse(readFileSync(process.env.TIDEGATE_CREDENTIALS as 
 const print = (line: object): void => console.log(JSON.stringify(line))
 const client = new StreamClient({ credentials, onEvent: (event) => print({ event }) })
 const books = new Map<string, Book>()
-const counts = { changes: 0, executions: 0, gaps: 0 }
+const tops = new Map<string, TopOfBook>()
+const counts = { changes: 0, tops: 0, executions: 0, gaps: 0 }
 
 async function followBook(market: string): Promise<void> {
   const book = await client.book(market)
@@ -24,6 +26,12 @@ async function followBook(market: string): Promise<void> {
 
 async function followExecutions(market: string): Promise<void> {
   for await (const { type } of await client.executions(market)) counts[type === 'GAP' ? 'gaps' : 'executions']++
+}
+
+async function followTop(market: string): Promise<void> {
+  const top = await client.topOfBook(market)
+  tops.set(market, top)
+  for await (const _change of top) counts.tops++
 }
 
 /** Again and again: a market that is removed may be added again. */
@@ -38,6 +46,7 @@ const pairs = (levels: readonly Level[]) => levels.map(({ price, amount }) => [p
 
 for (const market of ['BTCUSD', 'ETHUSD']) {
   void persist(() => followBook(market))
+  void persist(() => followTop(market))
   void persist(() => followExecutions(market))
 }
 setInterval(() => {
@@ -46,8 +55,11 @@ setInterval(() => {
     const hash = createHash('sha256').update(JSON.stringify([pairs(book.bids()), pairs(book.asks())]))
     print({ book: { market, status, time, hash: hash.digest('hex') } })
   }
+  for (const { market, status, time, bestBid, bestAsk } of tops.values())
+    print({ top: { market, status, time, best: `${bestBid?.price} ${bestAsk?.price}` } })
 }, BOOK_MILLISECONDS)
 setInterval(() => {
   globalThis.gc?.()
-  print({ memory: { heapBytes: process.memoryUsage().heapUsed, ...counts } })
+  const { heapUsed, rss } = process.memoryUsage()
+  print({ memory: { heapBytes: heapUsed, residentBytes: rss, ...counts } })
 }, MEMORY_MILLISECONDS)

@@ -1,26 +1,28 @@
 /**
- * The client for as long as `TIDEGATE_SOAK_MINUTES` says, one minute by default: against a service whose markets change by
- * reload, whose connections the operator closes, and which is stopped and killed; and at the same time under `torture`, one
- * run after the other. Each book is compared with that of another client, written from the documentation alone, at equal
- * times. `TIDEGATE_SOAK_LOG` names a file for the result.
+ * The client for as long as `TIDEGATE_SOAK_MINUTES` says, one minute by default, on a service that is disturbed all the time: the
+ * program of the README exactly as it stands there, and another one with more channels. Each book and each pair of best prices
+ * is compared with those of another client, written from the documentation alone, at equal times. At the same time the program
+ * of the README runs under `torture`, one run after the other. `TIDEGATE_SOAK_LOG` names a file for the result.
  */
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { appendFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { appendFileSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
-import { readmeProgram } from '../support/client-program.ts'
-import { startCommand, startProgram } from '../support/command-line.ts'
-import { market, OperatorApi, STREAM_SCOPE, temporaryFolder, tokenOf } from '../support/running-service.ts'
+import { programOfReadme, readmeProgram } from '../support/client-program.ts'
+import { type RunningCommand, startProgram } from '../support/command-line.ts'
+import { DisturbedService } from '../support/disturbed-service.ts'
+import { ensureBuilt, STREAM_SCOPE, temporaryFolder, tokenOf } from '../support/running-service.ts'
 import { SampleClient } from '../support/sample-client.ts'
 import { runTorture } from '../support/torture-run.ts'
 
 const minutes = Number(process.env.TIDEGATE_SOAK_MINUTES ?? 1)
 const logFile = process.env.TIDEGATE_SOAK_LOG
+const ROOT = join(import.meta.dirname, '../..')
 const DISTURBANCE_MILLISECONDS = 4_000
 const MARKETS = ['BTCUSD', 'ETHUSD']
+/** What a service says when it ends a subscription by itself. */
+const NOTICE = /^the market was/
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -32,80 +34,19 @@ interface Status {
   readonly hash: string
 }
 
-/** A port that is free now: after a restart the service must have the same. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
+/** What the programs print, one object a line. */
+interface Line {
+  readonly book?: Status
+  /** Best bid and ask, and their time. */
+  readonly top?: { readonly market: string; readonly status: string; readonly time: string; readonly best: string }
+  readonly memory?: { readonly heapBytes: number; readonly residentBytes: number }
+  readonly event?: { readonly type: string; readonly reason?: string }
 }
 
-class DisturbedService {
-  readonly #file = join(folder.path, 'tidegate.yaml')
-  readonly #ports: Readonly<Record<string, number>>
-  #command: ReturnType<typeof startCommand> | undefined
-  #decimals = 2
-  operator!: OperatorApi
-  http = ''
-  ws = ''
-
-  constructor(ports: Readonly<Record<string, number>>) {
-    this.#ports = ports
-  }
-
-  async start(): Promise<void> {
-    this.configure(true)
-    const ports = Object.entries(this.#ports).flatMap(([name, port]) => [`--${name}`, String(port)])
-    const data = ['--data_dir', join(folder.path, 'data'), '--simulator.rate', '50', '--stream.drain_seconds', '0']
-    this.#command = startCommand(['serve', '--config', this.#file, ...ports, ...data])
-    const ready = JSON.parse(await this.#command.line((line) => line.startsWith('{"ready":true')))
-    this.operator = new OperatorApi(ready.operator, join(folder.path, 'data'))
-    Object.assign(this, { http: ready.http, ws: ready.ws })
-  }
-
-  configure(hasEther: boolean): void {
-    const markets = [market('BTC', this.#decimals, 50), ...(hasEther ? [market('ETH', 2, 50)] : [])]
-    writeFileSync(this.#file, JSON.stringify({ simulator: { allowed: true }, markets }))
-  }
-
-  /** One disturbance after the other; each lasts a few seconds. */
-  async disturb(number: number): Promise<void> {
-    const child = this.#command?.child
-    switch (number % 5) {
-      case 0:
-        this.#decimals = 5 - this.#decimals
-        this.configure(true)
-        child?.kill('SIGHUP')
-        return
-      case 1:
-        this.configure(false)
-        child?.kill('SIGHUP')
-        await sleep(DISTURBANCE_MILLISECONDS)
-        this.configure(true)
-        child?.kill('SIGHUP')
-        return
-      case 2: {
-        const { items } = await this.operator.call<{ items: { id: string }[] }>('GET', '/connections')
-        for (const { id } of items) await this.operator.call('DELETE', `/connections/${id}`)
-        return
-      }
-      default:
-        await this.stop(number % 5 === 3 ? 'SIGTERM' : 'SIGKILL')
-        await this.start()
-    }
-  }
-
-  async stop(signal: NodeJS.Signals): Promise<void> {
-    this.#command?.child.kill(signal)
-    await this.#command?.result
-  }
-}
-
-/** The other client: the hash of each of its books, by market and time. */
+/** The other client: the hash of each of its books and the best prices, by market and time. */
 class Reference {
   readonly hashes = new Map<string, string>()
+  readonly tops = new Map<string, string>()
   readonly problems: string[] = []
   readonly #connect: () => Promise<SampleClient>
   #isEnded = false
@@ -139,37 +80,89 @@ class Reference {
     if (!isComplete) return
     const sorted = (side: ReadonlyMap<string, string>, sign: number) =>
       [...side].sort(([left], [right]) => sign * (Number(left) - Number(right)))
-    const text = JSON.stringify([sorted(bids, -1), sorted(asks, 1)])
+    const levels = [sorted(bids, -1), sorted(asks, 1)]
+    const text = JSON.stringify(levels)
+    this.tops.set(`${name} ${time}`, levels.map((side) => side[0]?.[0]).join(' '))
     this.hashes.set(`${name} ${time}`, createHash('sha256').update(text).digest('hex'))
   }
 }
 
-it(`keeps right books for ${minutes} minutes, without a leak`, async () => {
-  const service = new DisturbedService({ 'http.port': await freePort(), 'operator.port': await freePort() })
-  onTestFinished(() => service.stop('SIGKILL'))
-  await service.start()
-  const created = await service.operator.createClient()
-  const credentials = {
-    client_id: created.clientId,
-    client_secret: created.clientSecret,
-    scopes: [STREAM_SCOPE],
-    ...{ base_url: service.http, auth_url: service.http, ws_url: service.ws },
+/** An empty project with the built client in it, the credentials, and the program of the README, unchanged. */
+function projectOf(credentials: object): string {
+  ensureBuilt()
+  const project = join(folder.path, 'project')
+  mkdirSync(join(project, 'node_modules/@tidegate'), { recursive: true })
+  mkdirSync(join(project, 'data'))
+  symlinkSync(join(ROOT, 'packages/client'), join(project, 'node_modules/@tidegate/client'))
+  writeFileSync(join(project, 'data/demo-client.json'), JSON.stringify(credentials))
+  writeFileSync(join(project, 'program.mjs'), programOfReadme())
+  copyFileSync(join(import.meta.dirname, 'soak-probe.mjs'), join(project, 'probe.mjs'))
+  return project
+}
+
+function startPrograms(credentials: object): readonly [readme: RunningCommand, other: RunningCommand] {
+  const project = projectOf(credentials)
+  const env = { PATH: process.env.PATH, TIDEGATE_CREDENTIALS: join(project, 'data/demo-client.json') }
+  const options = { cwd: project, env }
+  const other = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, 'soak-program.ts')]
+  return [
+    startProgram(process.execPath, ['--expose-gc', '--import', './probe.mjs', 'program.mjs'], options),
+    startProgram(process.execPath, ['--expose-gc', ...other], options),
+  ]
+}
+
+function linesOf(text: string): Line[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line))
+}
+
+/** What the program of the README prints: a time, the best bid, the best ask. */
+function topsOf(text: string): Line[] {
+  return text.split('\n').flatMap((line) => {
+    const [time, ...best] = line.split(' ')
+    return best.length === 2
+      ? [{ top: { market: 'BTCUSD', status: 'LIVE', time: time as string, best: best.join(' ') } }]
+      : []
+  })
+}
+
+/** Compares what was printed with the other client. */
+function compare(lines: readonly Line[], reference: Reference) {
+  const compared = { books: 0, tops: 0 }
+  const wrong: object[] = []
+  for (const { book, top } of lines) {
+    const [kind, shown, expected] =
+      book !== undefined
+        ? (['books', book.hash, reference.hashes.get(`${book.market} ${book.time}`)] as const)
+        : (['tops', top?.best, reference.tops.get(`${top?.market} ${top?.time.slice(0, 23)}Z`)] as const)
+    if ((book ?? top)?.status !== 'LIVE' || expected === undefined) continue
+    compared[kind]++
+    if (shown !== expected) wrong.push({ ...(book ?? top), expected })
   }
-  const credentialsPath = join(folder.path, 'client.json')
-  writeFileSync(credentialsPath, JSON.stringify(credentials))
+  const memory = lines.flatMap(({ memory: each }) => (each === undefined ? [] : [each]))
+  return { ...compared, wrong, memory }
+}
+
+it(`keeps right books for ${minutes} minutes, without a leak`, async () => {
+  const service = await DisturbedService.start(folder.path)
+  onTestFinished(() => service.stop('SIGKILL'))
+  const created = await service.operator.createClient()
+  const names = { client_id: created.clientId, client_secret: created.clientSecret, scopes: [STREAM_SCOPE] }
+  const credentials = { ...names, base_url: service.http, auth_url: service.http, ws_url: service.ws }
   const reference = new Reference(async (onMessage) => {
     const token = await tokenOf({ ...service, folder: folder.path }, created)
     const onBook = (message: object, client: SampleClient): void => {
       const { channel, payload } = message as { channel?: string; payload?: { market?: string } }
       if (channel === 'market_data') onMessage(client, String(payload?.market))
     }
-    return SampleClient.connect({ wsUrl: service.ws, token, messagesKept: 1, executionsKept: 1, onMessage: onBook })
+    const wsUrl = service.directWs
+    return SampleClient.connect({ wsUrl, token, messagesKept: 1, executionsKept: 1, onMessage: onBook })
   })
   const referenceRunning = reference.run()
-  const program = ['--expose-gc', '--import', import.meta.resolve('tsx'), join(import.meta.dirname, 'soak-program.ts')]
-  const env = { PATH: process.env.PATH, TIDEGATE_CREDENTIALS: credentialsPath }
-  const client = startProgram(process.execPath, program, { cwd: folder.path, env })
-  onTestFinished(() => void client.child.kill('SIGKILL'))
+  const programs = startPrograms(credentials)
+  onTestFinished(() => programs.forEach(({ child }) => void child.kill('SIGKILL')))
   const deadline = performance.now() + minutes * 60_000
   const torture = tortureUntil(deadline)
   let disturbances = 0
@@ -178,49 +171,43 @@ it(`keeps right books for ${minutes} minutes, without a leak`, async () => {
     await service.disturb(disturbances)
   }
   await sleep(20_000)
-  const lines = client
-    .stdout()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  client.child.kill('SIGKILL')
-  await client.result
+  const [readme, other] = await Promise.all(
+    programs.map(async ({ child, result }) => {
+      child.kill('SIGKILL')
+      return result
+    }),
+  )
   const ended = reference.end()
   const tortured = await torture
   await service.stop('SIGTERM')
   await ended
   await referenceRunning
 
-  const books = lines.flatMap(({ book }) => (book === undefined ? [] : [book as Status]))
-  const compared = books.filter(
-    ({ market: name, time, status }) => status === 'LIVE' && reference.hashes.has(`${name} ${time}`),
-  )
-  const wrong = compared.filter(({ market: name, time, hash }) => reference.hashes.get(`${name} ${time}`) !== hash)
-  const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]))
-  const faults = events.filter(({ type, reason }) => type === 'RESYNC' && !/^the market was/.test(reason))
-  const memory = lines.flatMap(({ memory: each }) => (each === undefined ? [] : [each]))
+  const ofReadme = [...linesOf(readme?.stderr ?? ''), ...topsOf(readme?.stdout ?? '')]
+  const ofOther = linesOf(other?.stdout ?? '')
+  const events = ofOther.flatMap(({ event }) => (event === undefined ? [] : [event]))
   const result = {
     minutes,
     disturbances,
     connections: events.filter(({ type }) => type === 'CONNECTED').length,
-    compared: compared.length,
-    wrong: wrong.length,
-    faults: faults.length,
-    heapBytes: memory.map(({ heapBytes }) => heapBytes),
-    counts: memory.at(-1),
+    faults: events.filter(({ type, reason }) => type === 'RESYNC' && !NOTICE.test(reason ?? '')),
+    readme: compare(ofReadme, reference),
+    other: compare(ofOther, reference),
+    problems: reference.problems,
     tortured,
   }
   if (logFile !== undefined) appendFileSync(logFile, `${JSON.stringify(result)}\n`)
-  expect({ wrong, faults, problems: reference.problems, torture: tortured.wrong }).toEqual({
-    wrong: [],
-    faults: [],
-    problems: [],
-    torture: [],
-  })
-  expect(compared.length).toBeGreaterThan(20 * minutes)
-  expect(MARKETS.map((name) => books.findLast((book) => book.market === name)?.status)).toEqual(['LIVE', 'LIVE'])
-  const [early = 0, late = 0] = [memory[1]?.heapBytes, memory.at(-1)?.heapBytes]
-  expect(late).toBeLessThan(early + 4_000_000)
+  expect([result.readme.wrong, result.other.wrong, result.faults, result.problems, tortured.wrong]).toEqual(
+    Array(5).fill([]),
+  )
+  for (const { books, tops, memory } of [result.readme, result.other]) {
+    expect(books).toBeGreaterThan(20 * minutes)
+    expect(tops).toBeGreaterThan(20 * minutes)
+    expect(memory.at(-1)?.heapBytes).toBeLessThan((memory[1]?.heapBytes ?? 0) + 4_000_000)
+  }
+  const last = (lines: readonly Line[], name: string) =>
+    lines.findLast(({ book }) => book?.market === name)?.book?.status
+  expect([last(ofReadme, 'BTCUSD'), ...MARKETS.map((name) => last(ofOther, name))]).toEqual(['LIVE', 'LIVE', 'LIVE'])
 })
 
 /** The program of the README under `torture`, again and again. */

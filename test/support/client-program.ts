@@ -4,11 +4,16 @@ import { join } from 'node:path'
 
 const CLIENT = join(import.meta.dirname, '../../packages/client')
 
-/** Writes the program to a folder, with its credentials from TIDEGATE_CREDENTIALS; returns the command that starts it. */
-export function readmeProgram(folder: string, nodeFlags: readonly string[] = []): string[] {
+/** The program, as it stands there. */
+export function programOfReadme(): string {
   const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8')
   const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? []
-  const text = program
+  return program
+}
+
+/** Writes the program to a folder, with its credentials from TIDEGATE_CREDENTIALS; returns the command that starts it. */
+export function readmeProgram(folder: string, nodeFlags: readonly string[] = []): string[] {
+  const text = programOfReadme()
     .replace(`'data/demo-client.json'`, 'process.env.TIDEGATE_CREDENTIALS')
     .replace(`'@tidegate/client'`, `'${join(CLIENT, 'src/index.ts')}'`)
   const file = join(folder, 'readme-program.mjs')
