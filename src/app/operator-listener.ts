@@ -18,6 +18,8 @@ import type { Access } from '../operators/access.ts'
 import { type AuthenticationOptions, OperatorAuthentication } from '../operators/authentication.ts'
 import { type FourEyesOptions, registerChangeRequestRoutes } from '../operators/four-eyes.ts'
 import { guardOperatorCalls } from '../operators/guard.ts'
+import type { OpenidLogin } from '../operators/openid-login.ts'
+import { registerOpenidRoutes } from '../operators/openid-routes.ts'
 import { registerLoginRoutes, registerSessionRoutes } from '../operators/session-routes.ts'
 import { registerConsoleFiles } from './console-files.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
@@ -34,6 +36,8 @@ export interface OperatorListenerOptions extends AuthenticationOptions, FourEyes
   /** The setting `http.trusted_proxies`. */
   readonly trustedProxies: readonly string[]
   readonly access: Access
+  /** Logins at the outside issuer; absent: none is configured. */
+  readonly openid?: OpenidLogin
   /** Where the stream of operators comes from; absent: every upgrade is answered as an ordinary request. */
   readonly stream?: OperatorStreamOptions
   /** The current value of `operator.allowed_hosts`. */
@@ -110,13 +114,19 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
 
 export interface OperatorApiOptions
   extends FourEyesOptions,
-    Pick<OperatorListenerOptions, 'access' | 'channel' | 'modules'> {
+    Pick<OperatorListenerOptions, 'access' | 'channel' | 'openid' | 'modules'> {
   readonly authentication: OperatorAuthentication
 }
 
 /** Declares every call of the operator API: those to sign in without, and all others with the guard. */
 export function registerOperatorApi(app: FastifyInstance, options: OperatorApiOptions): void {
-  app.register(async (scope) => registerLoginRoutes(scope, options), { prefix: OPERATOR_PREFIX })
+  app.register(
+    async (scope) => {
+      registerLoginRoutes(scope, options)
+      registerOpenidRoutes(scope, options)
+    },
+    { prefix: OPERATOR_PREFIX },
+  )
   app.register(
     async (scope) => {
       const confirmations = guardOperatorCalls(scope, options)

@@ -2,19 +2,26 @@
  * The parts of the operator listener that concern people: how they reach it and sign in, the setup link of the first admin,
  * and the records of failed attempts. It has no routes.
  */
+import { statSync } from 'node:fs'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
+import { OPERATOR_PREFIX } from '../contract/operator-calls.ts'
 import { createProxyTrust } from '../http/client-address.ts'
 import type { TlsFiles } from '../http/tls.ts'
 import { Access } from '../operators/access.ts'
 import type { ChannelOptions } from '../operators/channel.ts'
+import { LoginAttempts } from '../operators/login-attempts.ts'
+import { OpenidIssuer, readClientSecret } from '../operators/openid-issuer.ts'
+import { OpenidLogin } from '../operators/openid-login.ts'
+import { OPENID_CALLBACK_PATH } from '../operators/openid-routes.ts'
 import { Passwords } from '../operators/passwords.ts'
 import type { NewLink } from '../operators/setup-links.ts'
 import type { Db } from '../store/db.ts'
 import { ConsoleSetup } from './console-setup.ts'
+import { modeText, OTHERS } from './data-folder.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { OperatorGuesses } from './operator-guesses.ts'
 import { readOperatorToken } from './operator-token.ts'
@@ -42,6 +49,8 @@ export interface Operators {
   fourEyes(): readonly string[]
   readonly channel: ChannelOptions
   readonly access: Access
+  /** Logins at the issuer of `operator.oidc.issuer`; absent: there is none. */
+  readonly openid?: OpenidLogin
   readonly setup: ConsoleSetup
   /** Called for every wrong token. */
   readonly onGuess: (clientAddress: string) => void
@@ -65,14 +74,19 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
   const linkAddress = (token: string) => `${publicUrl || listenerUrl}/console/#setup=${token}`
   const setup = new ConsoleSetup({ db, clock, log, folder: config.data_dir, linkAddress })
   const channel = { publicUrl, isTrustedProxy: createProxyTrust(config['http.trusted_proxies']) }
+  const attempts = new LoginAttempts({
+    clock,
+    metrics,
+    onFailedLogin: (clientAddress) => failedLogins.record(clientAddress),
+  })
+  const openid = createOpenidLogin(parts, db, attempts)
   const access = new Access({
     db,
     clock,
-    metrics,
+    attempts,
     encryptionKey,
     channel,
     passwords: new Passwords(),
-    onFailedLogin: (clientAddress) => failedLogins.record(clientAddress),
     onFirstAdmin: () => setup.remove(),
   })
   const tls = operatorTlsFilesOf(config)
@@ -84,6 +98,7 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
     token: readOperatorToken(config.data_dir, config['operator.token']),
     channel,
     access,
+    ...(openid === undefined ? {} : { openid }),
     setup,
     onGuess: (clientAddress) => guesses.record(clientAddress),
     linkAddress,
@@ -91,5 +106,40 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
     listensAt(url) {
       listenerUrl = url
     },
+  }
+}
+
+/** Throws when the file of the client secret cannot be used; the issuer is asked with the first login. */
+function createOpenidLogin(
+  { config, clock, log }: OperatorParts,
+  db: Db,
+  attempts: LoginAttempts,
+): OpenidLogin | undefined {
+  const issuerUrl = config['operator.oidc.issuer']
+  if (issuerUrl === '') return undefined
+  const publicUrl = config['operator.public_url']
+  const clientSecretFile = config['operator.oidc.client_secret_file']
+  checkClientSecret(clientSecretFile, log)
+  const issuer = new OpenidIssuer({
+    issuer: issuerUrl,
+    clientId: config['operator.oidc.client_id'],
+    clientSecretFile,
+    redirectUrl: publicUrl + OPERATOR_PREFIX + OPENID_CALLBACK_PATH,
+    clock,
+    log,
+  })
+  return new OpenidLogin({ issuer, issuerUrl, publicUrl, db, clock, attempts, log })
+}
+
+function checkClientSecret(file: string, log: Log): void {
+  const key = 'operator.oidc.client_secret_file'
+  try {
+    readClientSecret(file)
+  } catch (error) {
+    throw new Error(`${key} names ${(error as Error).message}`)
+  }
+  const stats = statSync(file)
+  if ((stats.mode & OTHERS) !== 0) {
+    log.warn({ key, file, mode: modeText(stats) }, 'the client secret can be read by other users: chmod 600')
   }
 }

@@ -16,12 +16,18 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'create <name>',
-        description: 'creates an operator, and shows the setup link once',
+        description: 'creates an operator, and shows the setup link once; with a subject there is none',
         example: 'operator create ada --role reviewer',
         method: 'POST',
         path: '/operators',
-        options: [{ flags: '--role <role>', description: 'viewer, reviewer, treasurer or admin', isRequired: true }],
-        body: ({ rest: [name], options }) => ({ name, role: options.role }),
+        options: [
+          { flags: '--role <role>', description: 'viewer, reviewer, treasurer or admin', isRequired: true },
+          {
+            flags: '--subject <id>',
+            description: 'signs in as this subject of operator.oidc.issuer, without a password',
+          },
+        ],
+        body: ({ rest: [name], options }) => ({ name, role: options.role, ...pick(options, 'subject') }),
       },
       {
         usage: 'list',
@@ -41,19 +47,28 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'update <name>',
-        description: 'changes the role of an operator, or disables one',
+        description: 'changes the role or subject of an operator, or disables one',
         example: 'operator update ada --role treasurer',
         method: 'PATCH',
         path: '/operators/:name',
         options: [
           { flags: '--role <role>', description: 'viewer, reviewer, treasurer or admin' },
+          {
+            flags: '--subject <id>',
+            description: 'signs in as this subject of operator.oidc.issuer, not with a password',
+          },
+          { flags: '--no-subject', description: 'does not sign in at the issuer any more' },
           ...ENABLE_OPTIONS('no sessions, no tokens'),
         ],
-        body: ({ options }) => ({ ...pick(options, 'role'), ...enabledOf(options) }),
+        body: ({ options }) => ({
+          ...pick(options, 'role'),
+          ...(options.subject === false ? { subject: null } : pick(options, 'subject')),
+          ...enabledOf(options),
+        }),
       },
       {
         usage: 'reset <name>',
-        description: 'removes password and one-time codes, and shows a new setup link once',
+        description: 'removes password, one-time codes and subject, and shows a new setup link once',
         example: 'operator reset ada',
         method: 'POST',
         path: '/operators/:name/reset',

@@ -178,6 +178,20 @@ export const RELATIONS: readonly Relation[] = [
       (config['operator.public_url'].startsWith('https://') &&
         (config['operator.tls.cert_file'] !== '' || config['http.trusted_proxies'].length > 0)),
   },
+  ...(['operator.oidc.client_id', 'operator.oidc.client_secret_file'] as const).map(
+    (key): Relation => ({
+      key,
+      other: 'operator.oidc.issuer',
+      rule: 'must be set exactly when operator.oidc.issuer is: the service is a client of the issuer',
+      holds: (config) => (config[key] === '') === (config['operator.oidc.issuer'] === ''),
+    }),
+  ),
+  {
+    key: 'operator.oidc.issuer',
+    other: 'operator.public_url',
+    rule: 'must be empty while operator.public_url is: the issuer sends browsers back there',
+    holds: (config) => config['operator.oidc.issuer'] === '' || config['operator.public_url'] !== '',
+  },
   {
     key: 'operator.port',
     other: 'http.port',

@@ -108,11 +108,11 @@ export const OPERATOR_CALLS = {
   'GET /operators': { role: 'admin', summary: 'List operators' },
   'POST /operators': { role: 'admin', summary: 'Create an operator' },
   'GET /operators/:name': { role: 'admin', summary: 'Get an operator' },
-  'PATCH /operators/:name': { role: 'admin', summary: 'Change the role of an operator, or disable one' },
+  'PATCH /operators/:name': { role: 'admin', summary: 'Change the role or subject of an operator, or disable one' },
   'POST /operators/setup-link': { role: 'admin', summary: 'Create a new setup link of the first admin' },
   'POST /operators/:name/reset': {
     role: 'admin',
-    summary: 'Remove the password of an operator, and create a setup link',
+    summary: 'Remove the password or subject of an operator, and create a setup link',
   },
   'POST /operators/:name/tokens': { role: 'admin', summary: 'Create an API token of an operator' },
   'DELETE /operators/:name/tokens/:id': { role: 'admin', summary: 'Revoke an API token of an operator' },
@@ -123,6 +123,8 @@ export type OperatorCallId = keyof typeof OPERATOR_CALLS
 /** The calls with which people sign in, which need no credentials: method and path below `/admin/v1`, and what they do. */
 export const LOGIN_CALLS = {
   'GET /login': 'Show how operators can sign in',
+  'GET /login/openid': 'Begin a login at the outside issuer',
+  'GET /login/openid/callback': 'Finish a login at the outside issuer',
   'POST /session': 'Sign in with a password and a one-time code',
   'POST /setup': 'Read a setup link, or choose a password with it',
   'POST /setup/confirm': 'Use a setup link up with the first one-time code, and sign in',

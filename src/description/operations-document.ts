@@ -29,7 +29,8 @@ export interface DescribedOperation extends DescribedRoute {
 export interface DescribedRoute {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: Json
-  readonly responses: { readonly 200: Json }
+  /** 302: a route for browsers, which has no other answer than a redirection. */
+  readonly responses: { readonly 200: Json; readonly 302?: Json }
 }
 
 /** Name of the security scheme that the operations refer to. */

@@ -152,7 +152,9 @@ function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: 
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(requestBody === undefined ? {} : { requestBody }),
     responses: {
-      200: successOf(described[200], isList),
+      ...(described[302] === undefined
+        ? { 200: successOf(described[200], isList) }
+        : { 302: redirectionOf(described[302]) }),
       ...(row?.fourEyes === undefined ? {} : { 202: RECORDED }),
       ...Object.fromEntries(problems),
       default: { $ref: '#/components/responses/Problem' },
@@ -214,6 +216,11 @@ function successOf(described: Json, isList: boolean): Json {
     description: isList ? 'A page of the list' : 'The answer of the call',
     headers: headersOf(['X-Request-Id']),
   }
+}
+
+function redirectionOf(described: Json): Json {
+  const location = { description: 'Where the browser is sent', schema: { type: 'string', format: 'uri' } }
+  return { ...described, headers: { ...headersOf(['X-Request-Id']), Location: location } }
 }
 
 function problemHeaders(status: number): readonly HeaderName[] {

@@ -37,6 +37,8 @@ const CHANGES_STATE = /^POST \/(rules|deposits|orchestrations|deliveries|change-
 
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] } = {
+  'GET /login/openid': ['login_unavailable', 'not_found'],
+  'GET /login/openid/callback': ['login_unavailable', 'not_found'],
   'POST /session': [...LOGIN, 'login_failed'],
   'POST /setup': [...LOGIN, 'setup_link_invalid', 'already_exists'],
   'POST /setup/confirm': [...LOGIN, 'setup_link_invalid', 'login_failed', 'already_exists', 'invalid_state'],
@@ -52,8 +54,8 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /deposits': ['deposit_conflict'],
   'POST /deliveries/:id/settle': ['already_exists'],
   'POST /change-requests/:id/confirm': ['own_request'],
-  'POST /operators': ['already_exists'],
-  'PATCH /operators/:name': ['invalid_state'],
+  'POST /operators': ['already_exists', 'invalid_state'],
+  'PATCH /operators/:name': ['already_exists', 'invalid_state'],
   'POST /operators/setup-link': ['invalid_state'],
   'POST /operators/:name/reset': ['invalid_state'],
   'POST /operators/:name/tokens': ['already_exists', 'invalid_state'],

@@ -6,16 +6,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { type Clock, millisecondText } from '../base/clock.ts'
-import { Counter, type MetricsRegistry } from '../base/metrics.ts'
-import type { OperatorRole } from '../contract/operator-calls.ts'
-import { addressBlock } from '../http/client-address.ts'
 import { Problem } from '../http/problem.ts'
-import { RateLimiter, rateLimited } from '../http/rate-limit.ts'
-import { writeAudit } from '../store/audit.ts'
-import type { Db, Transaction } from '../store/db.ts'
+import type { Db } from '../store/db.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
+import type { LoginAttempts } from './login-attempts.ts'
 import type { Passwords } from './passwords.ts'
-import { createSession } from './sessions.ts'
+import { type NewSession, openSession } from './sessions.ts'
 import { confirmLink, enterPassword, type LinkPurpose, purposeOf } from './setup-links.ts'
 import type { OperatorTables } from './tables.ts'
 import { matchingStep } from './totp.ts'
@@ -24,46 +20,19 @@ import { readTotpSecret } from './totp-secrets.ts'
 export interface AccessOptions {
   readonly db: Db
   readonly clock: Clock
-  readonly metrics: MetricsRegistry
+  readonly attempts: LoginAttempts
   readonly encryptionKey: EncryptionKey | undefined
   readonly channel: ChannelOptions
   readonly passwords: Passwords
-  /** Called for every failed login. */
-  readonly onFailedLogin: (clientAddress: string) => void
   /** Called when the link of the first admin has been used. */
   readonly onFirstAdmin: () => void
 }
 
-/** A new session, with its secret for the cookie. */
-export interface NewSession {
-  readonly operator: { readonly name: string; readonly role: OperatorRole }
-  readonly secret: string
-  readonly expiresAt: string
-}
-
-/** A person mistypes a few times; 0.2 per second are 17,000 guesses a day, of a million codes that change. */
-const BY_ADDRESS = { name: 'operator-login', perSecond: 0.2, burst: 10 }
-const BY_NAME = { name: 'operator-login-name', perSecond: 0.2, burst: 10 }
-
-type LoginResult = 'succeeded' | 'failed' | 'limited'
-
 export class Access {
   readonly #options: AccessOptions
-  readonly #byAddress: RateLimiter
-  readonly #byName: RateLimiter
-  readonly #logins: Counter<'result'>
 
   constructor(options: AccessOptions) {
     this.#options = options
-    this.#byAddress = new RateLimiter(options.clock, BY_ADDRESS)
-    this.#byName = new RateLimiter(options.clock, BY_NAME)
-    this.#logins = new Counter({
-      name: 'tidegate_operator_logins_total',
-      help: 'Attempts of people to sign in to the operator listener, by result: succeeded, failed, limited',
-      labelNames: ['result'],
-      registers: [options.metrics],
-    })
-    for (const result of ['succeeded', 'failed', 'limited'] satisfies LoginResult[]) this.#logins.inc({ result }, 0)
   }
 
   /** @throws {Problem} 401 `login_failed`, 403 `login_unavailable`, 429 */
@@ -73,6 +42,7 @@ export class Access {
   ): Promise<NewSession> {
     const { db, clock, encryptionKey } = this.#options
     this.#requireSafeChannel(request)
+    const origin = { clientAddress: request.clientAddress, way: 'password' } as const
     return await this.#limited(request, name, async () => {
       const operators = db.tables<OperatorTables>().selectFrom('operators')
       const row = await operators.selectAll().where('name', '=', name).executeTakeFirst()
@@ -92,7 +62,7 @@ export class Access {
           .where((where) => where.or([where('totp_step', 'is', null), where('totp_step', '<', String(step))]))
           .returning(['id', 'name', 'role'])
         const operator = await change.executeTakeFirst()
-        return operator === undefined ? undefined : await this.#open(transaction, request, operator, now)
+        return operator === undefined ? undefined : await openSession(transaction, operator, origin, now)
       })
     })
   }
@@ -101,7 +71,9 @@ export class Access {
   async readLink(request: FastifyRequest, token: string): Promise<LinkPurpose> {
     const { db, clock } = this.#options
     this.#requireSafeChannel(request)
-    return await this.#limited(request, '', () => purposeOf(db.tables(), token, clock.wallInstant().milliseconds))
+    return await this.#limited(request, undefined, () =>
+      purposeOf(db.tables(), token, clock.wallInstant().milliseconds),
+    )
   }
 
   /** Chooses a password with a setup link; returns the secret of the one-time codes. */
@@ -123,13 +95,14 @@ export class Access {
     const { db, clock, encryptionKey, onFirstAdmin } = this.#options
     this.#requireSafeChannel(request)
     const now = clock.wallInstant().milliseconds
+    const origin = { clientAddress: request.clientAddress, way: 'setup_link' } as const
     return await this.#limited(request, '', async () => {
       const done = await db.transaction<OperatorTables, (NewSession & { isFirst: boolean }) | undefined>(
         async (transaction) => {
           const operator = await confirmLink(transaction, token, code, encryptionKey, now)
           if (operator === undefined) return undefined
           const { isFirst } = operator
-          return { ...(await this.#open(transaction, request, operator, now)), isFirst }
+          return { ...(await openSession(transaction, operator, origin, now)), isFirst }
         },
       )
       if (done?.isFirst) onFirstAdmin()
@@ -137,42 +110,23 @@ export class Access {
     })
   }
 
-  /** Runs an attempt within the limits; one that returns nothing has failed. */
+  /**
+   * Runs an attempt within the limits; one that returns nothing has failed.
+   * @param name empty: it is not known yet; undefined: also, and the attempt opens no session
+   */
   async #limited<Result>(
     request: FastifyRequest,
-    name: string,
-    attempt: () => Promise<Result | undefined>,
+    name: string | undefined,
+    run: () => Promise<Result | undefined>,
   ): Promise<Result> {
-    const limits: [RateLimiter, string][] = [[this.#byAddress, addressBlock(request.clientAddress)]]
-    if (name !== '') limits.push([this.#byName, name])
-    for (const [limiter, key] of limits) {
-      const verdict = limiter.take(key)
-      if (verdict.allowed) continue
-      this.#logins.inc({ result: 'limited' })
-      throw rateLimited(verdict)
+    const attempt = this.#options.attempts.begin(request, name ?? '')
+    const result = await run()
+    if (result === undefined) {
+      attempt.failed()
+      throw new Problem('login_failed', 'name, password or code are not right, or the code was used before')
     }
-    const result = await attempt()
-    if (result !== undefined) {
-      for (const [limiter, key] of limits) limiter.giveBack(key)
-      return result
-    }
-    this.#logins.inc({ result: 'failed' })
-    this.#options.onFailedLogin(request.clientAddress)
-    throw new Problem('login_failed', 'name, password or code are not right, or the code was used before')
-  }
-
-  async #open(
-    transaction: Transaction<OperatorTables>,
-    request: FastifyRequest,
-    operator: { readonly id: string; readonly name: string; readonly role: OperatorRole },
-    now: number,
-  ): Promise<NewSession> {
-    const { id, name, role } = operator
-    const session = await createSession(transaction, id, now)
-    const detail = { client_address: request.clientAddress }
-    await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.login', subject: name, detail })
-    this.#logins.inc({ result: 'succeeded' })
-    return { operator: { name, role }, ...session }
+    attempt.succeeded(name !== undefined)
+    return result
   }
 
   #requireSafeChannel({ raw }: FastifyRequest): void {

@@ -1,10 +1,12 @@
 /**
- * The session cookie. Encrypted, it has the prefix `__Host-`, which browsers accept only with `Secure`, for the whole host and
- * without `Domain`: no other host and no unencrypted page can set it. On this machine it has another name.
+ * The cookies of operators: that of the session, and that of a login at the outside issuer. Encrypted, they have the prefix
+ * `__Host-`, which browsers accept only with `Secure`, for the whole host and without `Domain`: no other host and no
+ * unencrypted page can set them. On this machine the session cookie has another name.
  */
 import type { Channel } from './channel.ts'
 
 const NAMES = { encrypted: '__Host-tidegate-operator', local: 'tidegate-operator' } as const
+const LOGIN_NAME = '__Host-tidegate-operator-login'
 /** More is no cookie of ours. */
 const HEADER_CHARACTERS_MAX = 8_192
 
@@ -19,8 +21,24 @@ export function removedCookie(channel: 'encrypted' | 'local'): string {
 
 /** The secret in the header field `Cookie`; undefined when there is none that fits the channel. */
 export function readSessionCookie(header: string | undefined, channel: Channel): string | undefined {
-  if (header === undefined || channel === 'open' || header.length > HEADER_CHARACTERS_MAX) return undefined
-  const start = `${NAMES[channel]}=`
+  return channel === 'open' ? undefined : valueIn(header, NAMES[channel])
+}
+
+/**
+ * The cookie between the two ends of a login at the issuer, only over encrypted connections. It is `Lax`, because the issuer's
+ * page sends the browser back, and browsers send no `Strict` cookie then.
+ */
+export function loginCookie(value: string, seconds: number): string {
+  return `${LOGIN_NAME}=${value}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=${seconds}`
+}
+
+export function readLoginCookie(header: string | undefined): string | undefined {
+  return valueIn(header, LOGIN_NAME)
+}
+
+function valueIn(header: string | undefined, name: string): string | undefined {
+  if (header === undefined || header.length > HEADER_CHARACTERS_MAX) return undefined
+  const start = `${name}=`
   const pairs = header.split(';').map((pair) => pair.trim())
   return pairs.find((pair) => pair.startsWith(start))?.slice(start.length)
 }

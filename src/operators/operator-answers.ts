@@ -21,6 +21,12 @@ const operatorMembers = {
   enabled: Type.Boolean(),
   kind: textChoice(['person', 'built_in']),
   has_password: Type.Boolean({ description: 'Whether password and one-time codes are set up' }),
+  openid: Type.Optional(
+    Type.Object(
+      { issuer: Type.String(), subject: Type.String({ description: 'The claim `sub`' }) },
+      { description: 'The identity at the outside issuer at which the operator signs in, instead of with a password' },
+    ),
+  ),
   last_login_at: Type.Optional(Time),
   created_at: Time,
   tokens: Type.Array(Type.Object(tokenMembers, { title: 'ApiToken' }), { description: 'Without their values' }),
@@ -36,6 +42,16 @@ const linkMembers = {
 }
 
 export const OperatorWithLink = Type.Object({ ...operatorMembers, ...linkMembers }, { title: 'OperatorWithLink' })
+
+/** Without a link when the operator was created with a subject. */
+export const NewOperatorAnswer = Type.Object(
+  {
+    ...operatorMembers,
+    setup_link: Type.Optional(linkMembers.setup_link),
+    setup_expires_at: Type.Optional(linkMembers.setup_expires_at),
+  },
+  { title: 'NewOperator' },
+)
 
 /** The link of the first admin. */
 export const FirstLink = Type.Object({

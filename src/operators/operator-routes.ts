@@ -9,7 +9,16 @@ import { Problem } from '../http/problem.ts'
 import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
-import { FirstLink, NewApiToken, Operator, OperatorPage, OperatorWithLink } from './operator-answers.ts'
+import { SUBJECT_CHARACTERS_MAX } from './openid-issuer.ts'
+import type { OpenidLogin } from './openid-login.ts'
+import {
+  FirstLink,
+  NewApiToken,
+  NewOperatorAnswer,
+  Operator,
+  OperatorPage,
+  OperatorWithLink,
+} from './operator-answers.ts'
 import { createLink, type NewLink } from './setup-links.ts'
 import {
   changeOperator,
@@ -19,6 +28,7 @@ import {
   getOperator,
   listOperators,
   lockPerson,
+  type OpenidIdentity,
   resetOperator,
 } from './store.ts'
 import type { OperatorTables } from './tables.ts'
@@ -32,9 +42,19 @@ export const OperatorName = Type.String({
   description: 'Small letters, digits, and . _ @ - after the first character',
 })
 const Nothing = Type.Object({}, strict)
-const NewOperator = Type.Object({ name: OperatorName, role: Role }, strict)
+const Subject = Type.String({
+  pattern: '^[\\x20-\\x7e]+$',
+  minLength: 1,
+  maxLength: SUBJECT_CHARACTERS_MAX,
+  description: 'The claim `sub` of the person at the issuer of `operator.oidc.issuer`',
+})
+const NewOperator = Type.Object({ name: OperatorName, role: Role, subject: Type.Optional(Subject) }, strict)
 const OperatorChange = Type.Object(
-  { role: Type.Optional(Role), enabled: Type.Optional(Type.Boolean()) },
+  {
+    role: Type.Optional(Role),
+    enabled: Type.Optional(Type.Boolean()),
+    subject: Type.Optional(Type.Union([Subject, Type.Null()])),
+  },
   { ...strict, minProperties: 1 },
 )
 const NewToken = Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }), role: Type.Optional(Role) }, strict)
@@ -42,6 +62,8 @@ const NewToken = Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 
 export interface OperatorRoutesOptions {
   readonly db: Db
   readonly clock: Clock
+  /** The outside issuer; absent: none is configured, and operators can have no subject. */
+  readonly openid?: Pick<OpenidLogin, 'issuer'>
   /** The address of a setup link. */
   linkAddress(token: string): string
   /** Creates a new setup link of the first admin, in the file that the answer names. */
@@ -67,10 +89,13 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
   )
   app.post<{ Body: Static<typeof NewOperator> }>(
     '/operators',
-    answered(OperatorWithLink, { body: NewOperator }),
+    answered(NewOperatorAnswer, { body: NewOperator }),
     (request) =>
       db.transaction<OperatorTables, object>(async (transaction) => {
-        const { operator, isNew } = await ensureOperator(transaction, operatorActor(request), request.body)
+        const { subject, ...wanted } = request.body
+        const openid = subject === undefined ? {} : { openid: identityOf(subject, options) }
+        const { operator, isNew } = await ensureOperator(transaction, operatorActor(request), { ...wanted, ...openid })
+        if (isNew && subject !== undefined) return operator
         if (isNew) {
           const { id } = await lockPerson(transaction, operator.name)
           return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
@@ -89,8 +114,10 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
           meta: { current: 'own' },
         })
       }
+      const { subject, ...wanted } = request.body
+      const openid = subject === undefined ? {} : { openid: subject === null ? null : identityOf(subject, options) }
       return await db.transaction<OperatorTables, object>((transaction) =>
-        changeOperator(transaction, operatorActor(request), name, request.body),
+        changeOperator(transaction, operatorActor(request), name, { ...wanted, ...openid }),
       )
     },
   )
@@ -105,6 +132,10 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
       return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
     }),
   )
+  registerTokenRoutes(app, options)
+}
+
+function registerTokenRoutes(app: FastifyInstance, { db }: OperatorRoutesOptions): void {
   app.post<ByName & { Body: Static<typeof NewToken> }>(
     '/operators/:name/tokens',
     answered(NewApiToken, { body: NewToken }),
@@ -118,4 +149,10 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
       deleteApiToken(transaction, operatorActor(request), request.params.name, idOf(request.params.id)),
     ),
   )
+}
+
+function identityOf(subject: string, { openid }: OperatorRoutesOptions): OpenidIdentity {
+  if (openid !== undefined) return { issuer: openid.issuer, subject }
+  const meta = { current: 'no_issuer' }
+  throw new Problem('invalid_state', 'subject: no issuer is configured (operator.oidc.issuer)', { meta })
 }

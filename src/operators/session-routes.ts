@@ -5,15 +5,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { operatorOf } from '../auth/operator-calls.ts'
-import { includesRole, OPERATOR_CALLS, OPERATOR_ROLES, type OperatorRole } from '../contract/operator-calls.ts'
+import {
+  includesRole,
+  OPERATOR_CALLS,
+  OPERATOR_PREFIX,
+  OPERATOR_ROLES,
+  type OperatorRole,
+} from '../contract/operator-calls.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
-import { type Access, type NewSession, unavailableReason } from './access.ts'
+import { type Access, unavailableReason } from './access.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
 import { removedCookie, sessionCookie } from './cookies.ts'
 import type { FourEyesOptions } from './four-eyes.ts'
+import { LOGIN_REFUSALS, type OpenidLogin, readRefusal } from './openid-login.ts'
+import { OPENID_PATH } from './openid-routes.ts'
 import { OperatorName } from './operator-routes.ts'
-import { csrfTokenOf, endSession, IDLE_MILLISECONDS } from './sessions.ts'
+import { csrfTokenOf, endSession, IDLE_MILLISECONDS, type NewSession } from './sessions.ts'
 import { hasAdmin } from './setup-links.ts'
 import { base32, totpAddress } from './totp.ts'
 
@@ -21,6 +29,8 @@ export interface SessionRoutesOptions extends Pick<FourEyesOptions, 'fourEyes'> 
   readonly db: Db
   readonly access: Access
   readonly channel: ChannelOptions
+  /** Absent: no outside issuer is configured. */
+  readonly openid?: OpenidLogin
 }
 
 const PASSWORD_CHARACTERS_MIN = 12
@@ -52,6 +62,24 @@ const time = Type.String({ format: 'date-time' })
 const LoginWays = Type.Object({
   password: Type.Boolean({ description: 'Whether a password would be accepted over this connection' }),
   password_reason: Type.Optional(Type.String({ description: 'Why not' })),
+  openid: Type.Optional(
+    Type.Object(
+      {
+        start: Type.String({ description: 'The address that begins a login: a page to open, with `return`' }),
+        label: Type.String({ description: 'The host of the issuer' }),
+        refusal: Type.Optional(
+          Type.Object(
+            {
+              reason: textChoice(LOGIN_REFUSALS),
+              subject: Type.Optional(Type.String({ description: 'The person’s own id at the issuer' })),
+            },
+            { description: 'Why the last login of this browser, a moment ago, did not succeed' },
+          ),
+        ),
+      },
+      { description: 'Only with an outside issuer' },
+    ),
+  ),
   needs_setup: Type.Boolean({ description: 'Whether no admin can sign in yet' }),
 })
 const Session = Type.Object(
@@ -85,13 +113,14 @@ const SetupAnswer = Type.Object({
 /** Declares the calls that need no credentials, relative to `/admin/v1`. */
 export function registerLoginRoutes(
   app: FastifyInstance,
-  { db, access, channel, fourEyes }: SessionRoutesOptions,
+  { db, access, channel, openid, fourEyes }: SessionRoutesOptions,
 ): void {
   app.get('/login', { schema: { response: { 200: LoginWays } } }, async ({ raw }) => {
     const password_reason = unavailableReason(raw, channel)
     return {
       password: password_reason === undefined,
       ...(password_reason === undefined ? {} : { password_reason }),
+      ...(openid === undefined ? {} : { openid: openidWay(openid, raw.headers.cookie) }),
       needs_setup: !(await hasAdmin(db.tables())),
     }
   })
@@ -146,6 +175,12 @@ export function registerSessionRoutes(
     reply.header('set-cookie', removedCookie(cookieChannel(request, channel)))
     return {}
   })
+}
+
+function openidWay({ issuer, publicUrl }: OpenidLogin, cookie: string | undefined) {
+  const refusal = readRefusal(cookie)
+  const start = publicUrl + OPERATOR_PREFIX + OPENID_PATH
+  return { start, label: new URL(issuer).host, ...(refusal === undefined ? {} : { refusal }) }
 }
 
 function documentOf(operator: { readonly name: string; readonly role: OperatorRole }, via = 'session') {

@@ -6,6 +6,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { millisecondText } from '../base/clock.ts'
 import type { OperatorRole } from '../contract/operator-calls.ts'
+import { writeAudit } from '../store/audit.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
@@ -24,8 +25,35 @@ export interface OperatorSession {
   readonly expiresAt: string
 }
 
+/** A new session, with its secret for the cookie. */
+export interface NewSession {
+  readonly operator: { readonly name: string; readonly role: OperatorRole }
+  readonly secret: string
+  readonly expiresAt: string
+}
+
+/** Where and how an operator signed in, for the audit trail. */
+export interface LoginOrigin {
+  readonly clientAddress: string
+  readonly way: 'password' | 'setup_link' | 'openid'
+}
+
+/** Opens a session of an operator who has proved the identity, with its row in the audit trail. */
+export async function openSession(
+  transaction: Transaction<OperatorTables>,
+  operator: { readonly id: string; readonly name: string; readonly role: OperatorRole },
+  { clientAddress, way }: LoginOrigin,
+  nowMilliseconds: number,
+): Promise<NewSession> {
+  const { id, name, role } = operator
+  const session = await createSession(transaction, id, nowMilliseconds)
+  const detail = { client_address: clientAddress, way }
+  await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.login', subject: name, detail })
+  return { operator: { name, role }, ...session }
+}
+
 /** Creates a session, and deletes those that have ended; returns its secret. */
-export async function createSession(
+async function createSession(
   transaction: Transaction<OperatorTables>,
   operatorId: string,
   nowMilliseconds: number,

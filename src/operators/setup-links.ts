@@ -12,7 +12,7 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
-import { endSessions } from './store.ts'
+import { deleteLink, endSessions } from './store.ts'
 import type { OperatorTables } from './tables.ts'
 import { matchingStep, TOTP_SECRET_BYTES } from './totp.ts'
 import { readTotpSecret, storedTotpSecret } from './totp-secrets.ts'
@@ -45,14 +45,6 @@ export async function createLink(
   const row = { hash: hashRandomSecret(token), operator_id: operatorId, expires_at: expiresAt, ...nothing }
   await transaction.insertInto('operator_setup_links').values(row).execute()
   return { token, expiresAt }
-}
-
-async function deleteLink(transaction: Transaction<OperatorTables>, operatorId: string | null): Promise<void> {
-  const links = transaction.deleteFrom('operator_setup_links')
-  await (operatorId === null
-    ? links.where('operator_id', 'is', null)
-    : links.where('operator_id', '=', operatorId)
-  ).execute()
 }
 
 /** Whether there is an admin who can sign in. */
@@ -136,7 +128,7 @@ export async function confirmLink(
   if (link.operator_id === null) {
     await transaction
       .insertInto('operators')
-      .values({ id, name, role, issuer_subject: null, ...ready })
+      .values({ id, name, role, issuer: null, issuer_subject: null, ...ready })
       .execute()
   } else {
     await transaction.updateTable('operators').set(ready).where('id', '=', id).execute()

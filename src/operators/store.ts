@@ -8,7 +8,7 @@ import { includesRole, type OperatorRole } from '../contract/operator-calls.ts'
 import type { PageParameters } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
-import type { Db, Kysely, Transaction } from '../store/db.ts'
+import { type Db, type Kysely, StatementFailed, type Transaction } from '../store/db.ts'
 import { type Page, readPage } from '../store/page.ts'
 import { API_TOKEN_PREFIX } from './api-tokens.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
@@ -22,10 +22,20 @@ interface OperatorDocument {
   readonly kind: 'person' | 'built_in'
   /** Whether password and one-time codes are set up. */
   readonly has_password: boolean
+  /** The identity at the outside issuer at which the operator signs in, instead of with a password. */
+  readonly openid?: OpenidIdentity
   readonly last_login_at?: string
   readonly created_at: string
   /** Without their values. */
   readonly tokens: readonly ApiTokenDocument[]
+}
+
+/** A person at an outside issuer. */
+export interface OpenidIdentity {
+  /** As `issuerAddress` writes it. */
+  readonly issuer: string
+  /** The claim `sub`, which the issuer never gives to another person. */
+  readonly subject: string
 }
 
 interface ApiTokenDocument {
@@ -46,7 +56,13 @@ type OperatorRow = Awaited<ReturnType<typeof lockOperator>>
 /** Tokens of one operator. */
 const TOKENS_MAX = 10
 
-const COLUMNS = ['id', 'name', 'role', 'is_person', 'enabled', 'password', 'last_login_at', 'created_at'] as const
+const COLUMNS = [
+  ...(['id', 'name', 'role', 'is_person', 'enabled', 'password', 'issuer', 'issuer_subject'] as const),
+  ...(['last_login_at', 'created_at'] as const),
+] as const
+
+/** No way to sign in. */
+const NO_LOGIN = { password: null, totp_secret: null, totp_step: null, issuer: null, issuer_subject: null }
 
 export async function listOperators(db: Db, request: PageParameters): Promise<Page<OperatorDocument>> {
   const tables = db.tables<OperatorTables>()
@@ -61,62 +77,92 @@ export async function getOperator(queries: Kysely<OperatorTables>, name: string)
   return document as OperatorDocument
 }
 
-/** The operator with this name; created when there is none. */
+/**
+ * The operator with this name; created when there is none.
+ * @param openid absent: the operator signs in with a password, for which a setup link is needed
+ */
 export async function ensureOperator(
   transaction: Transaction<OperatorTables>,
   actor: string,
-  { name, role }: { readonly name: string; readonly role: OperatorRole },
+  { name, role, openid }: { readonly name: string; readonly role: OperatorRole; readonly openid?: OpenidIdentity },
 ): Promise<{ readonly operator: OperatorDocument; readonly isNew: boolean }> {
-  const made = await transaction
+  const login = openid === undefined ? NO_LOGIN : { ...NO_LOGIN, ...columnsOf(openid) }
+  const insert = transaction
     .insertInto('operators')
-    .values({
-      id: newId(),
-      name,
-      role,
-      password: null,
-      totp_secret: null,
-      totp_step: null,
-      issuer_subject: null,
-      last_login_at: null,
-    })
+    .values({ id: newId(), name, role, last_login_at: null, ...login })
     .onConflict((conflict) => conflict.constraint('operators_name').doNothing())
-    .returning('id')
-    .executeTakeFirst()
+  const made = await withFreeIdentity(insert.returning('id').executeTakeFirst())
   if (made !== undefined) {
-    await writeAudit(transaction, { actor, action: 'operator.create', subject: name, detail: { role } })
+    const detail = { role, ...(openid === undefined ? {} : { openid }) }
+    await writeAudit(transaction, { actor, action: 'operator.create', subject: name, detail })
   }
   return { operator: await getOperator(transaction, name), isNew: made !== undefined }
 }
 
-/** Changes role and whether the operator is enabled; a change ends the sessions of the operator. */
+/**
+ * Changes role, whether the operator is enabled, and the identity at the outside issuer; a change ends the sessions of the
+ * operator. An operator signs in in one way: one who gets an identity loses password, one-time codes and setup link.
+ * @param wanted `openid` null: the operator no longer signs in at an issuer
+ */
 export async function changeOperator(
   transaction: Transaction<OperatorTables>,
   actor: string,
   name: string,
-  wanted: { readonly role?: OperatorRole; readonly enabled?: boolean },
+  wanted: { readonly role?: OperatorRole; readonly enabled?: boolean; readonly openid?: OpenidIdentity | null },
 ): Promise<OperatorDocument> {
   const row = await lockPerson(transaction, name)
-  const { role = row.role, enabled = row.enabled } = wanted
-  if (role !== row.role || enabled !== row.enabled) {
-    await transaction.updateTable('operators').set({ role, enabled }).where('id', '=', row.id).execute()
+  const { role = row.role, enabled = row.enabled, openid } = wanted
+  const hasOtherLogin =
+    openid !== undefined &&
+    (openid?.subject !== (row.issuer_subject ?? undefined) || openid?.issuer !== (row.issuer ?? undefined))
+  if (role !== row.role || enabled !== row.enabled || hasOtherLogin) {
+    const login = !hasOtherLogin ? {} : openid === null ? columnsOf(null) : { ...NO_LOGIN, ...columnsOf(openid) }
+    const change = transaction
+      .updateTable('operators')
+      .set({ role, enabled, ...login })
+      .where('id', '=', row.id)
+    await withFreeIdentity(change.execute())
+    if (hasOtherLogin && openid !== null) await deleteLink(transaction, row.id)
     await endSessions(transaction, row.id)
     await writeAudit(transaction, { actor, action: 'operator.update', subject: name, detail: { ...wanted } })
   }
   return await getOperator(transaction, name)
 }
 
-/** Removes password and one-time codes, and ends the sessions; the operator needs a setup link from now on. */
+/** Removes every way to sign in, and ends the sessions; the operator needs a setup link from now on. */
 export async function resetOperator(
   transaction: Transaction<OperatorTables>,
   actor: string,
   name: string,
 ): Promise<OperatorDocument> {
   const { id } = await lockPerson(transaction, name)
-  const nothing = { password: null, totp_secret: null, totp_step: null, issuer_subject: null }
-  await transaction.updateTable('operators').set(nothing).where('id', '=', id).execute()
+  await transaction.updateTable('operators').set(NO_LOGIN).where('id', '=', id).execute()
   await endSessions(transaction, id)
   await writeAudit(transaction, { actor, action: 'operator.reset', subject: name, detail: {} })
   return await getOperator(transaction, name)
+}
+
+function columnsOf(openid: OpenidIdentity | null) {
+  return { issuer: openid?.issuer ?? null, issuer_subject: openid?.subject ?? null }
+}
+
+/** Reports an identity that another operator has. */
+async function withFreeIdentity<Result>(write: Promise<Result>): Promise<Result> {
+  try {
+    return await write
+  } catch (error) {
+    if (!(error instanceof StatementFailed) || error.constraint !== 'operators_identity') throw error
+    throw new Problem('already_exists', 'subject: another operator has it')
+  }
+}
+
+/** @param operatorId null: the link of the first admin */
+export async function deleteLink(transaction: Transaction<OperatorTables>, operatorId: string | null): Promise<void> {
+  const links = transaction.deleteFrom('operator_setup_links')
+  await (operatorId === null
+    ? links.where('operator_id', 'is', null)
+    : links.where('operator_id', '=', operatorId)
+  ).execute()
 }
 
 /**
@@ -220,14 +266,15 @@ type ListedRow = Pick<OperatorRow, (typeof COLUMNS)[number]>
 async function documentsOf(queries: Kysely<OperatorTables>, rows: readonly ListedRow[]): Promise<OperatorDocument[]> {
   const ids = rows.map(({ id }) => id)
   const tokens = await tokensOf(queries, ids)
-  return rows.map(({ id, name, role, enabled, is_person, password, last_login_at, created_at }) => ({
+  return rows.map(({ id, name, role, enabled, is_person, password, issuer, ...row }) => ({
     name,
     role,
     enabled,
     kind: is_person ? 'person' : 'built_in',
     has_password: password !== null,
-    ...(last_login_at === null ? {} : { last_login_at }),
-    created_at,
+    ...(issuer === null || row.issuer_subject === null ? {} : { openid: { issuer, subject: row.issuer_subject } }),
+    ...(row.last_login_at === null ? {} : { last_login_at: row.last_login_at }),
+    created_at: row.created_at,
     tokens: tokens.filter((token) => token.operator_id === id).map(tokenDocument),
   }))
 }

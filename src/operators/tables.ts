@@ -15,6 +15,8 @@ interface OperatorsTable {
   totp_secret: string | null
   /** The last time step whose code was used, a bigint as text. */
   totp_step: string | null
+  /** The outside issuer at which the operator signs in; null together with `issuer_subject`. */
+  issuer: string | null
   issuer_subject: string | null
   last_login_at: string | null
   created_at: Generated<string>

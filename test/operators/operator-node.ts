@@ -1,6 +1,6 @@
 /** The operator listener on a store of its own, with a handler that answers `{}` for every call of the table. */
 import { createHmac } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -13,6 +13,9 @@ import { OPERATOR_CALLS } from '../../src/contract/operator-calls.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
 import { createProxyTrust } from '../../src/http/client-address.ts'
 import { Access } from '../../src/operators/access.ts'
+import { LoginAttempts } from '../../src/operators/login-attempts.ts'
+import { OpenidIssuer } from '../../src/operators/openid-issuer.ts'
+import { OpenidLogin } from '../../src/operators/openid-login.ts'
 import { registerOperatorRoutes } from '../../src/operators/operator-routes.ts'
 import { Passwords } from '../../src/operators/passwords.ts'
 import { listAudit } from '../../src/store/audit.ts'
@@ -39,6 +42,8 @@ export interface OperatorNode {
   readonly url: string
   readonly guesses: string[]
   readonly failedLogins: string[]
+  /** What was logged. */
+  readonly lines: readonly string[]
   readonly setup: ConsoleSetup
   readonly setupFile: string
   metricsText(): Promise<string>
@@ -56,6 +61,10 @@ export interface OperatorNodeOptions {
   readonly hub?: Hub
   readonly publicUrl?: string
   readonly trustedProxies?: readonly string[]
+  /** The store of another node, which it shares. */
+  readonly db?: Db
+  /** An issuer at which operators can sign in. */
+  readonly openid?: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string }
 }
 
 export async function openOperatorNode({
@@ -64,10 +73,12 @@ export async function openOperatorNode({
   fourEyes = () => [],
   onCall = () => ({ status: 200, body: {} }),
   hub,
+  openid: outside,
+  db: sharedDb,
 }: OperatorNodeOptions = {}): Promise<OperatorNode> {
-  const { log } = captureLog()
+  const { log, lines } = captureLog()
   const clock = new NodeClock()
-  const db = await openTestStore({ log })
+  const db = sharedDb ?? (await openTestStore({ log }))
   const guesses: string[] = []
   const failedLogins: string[] = []
   const metrics = createMetricsRegistry()
@@ -75,15 +86,23 @@ export async function openOperatorNode({
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-operators-'))
   const linkAddress = (token: string) => `http://console.test/console/#setup=${token}`
   const setup = new ConsoleSetup({ db, clock, log, folder, linkAddress })
+  const attempts = new LoginAttempts({ clock, metrics, onFailedLogin: (address) => failedLogins.push(address) })
+  const openid = outside === undefined ? undefined : createOpenid(outside)
+  function createOpenid({ issuer: issuerUrl, clientId, clientSecret }: NonNullable<typeof outside>): OpenidLogin {
+    const clientSecretFile = join(folder, 'client-secret')
+    writeFileSync(clientSecretFile, `${clientSecret}\n`)
+    const redirectUrl = `${publicUrl}/admin/v1/login/openid/callback`
+    const issuer = new OpenidIssuer({ issuer: issuerUrl, clientId, clientSecretFile, redirectUrl, clock, log })
+    return new OpenidLogin({ issuer, issuerUrl, publicUrl, db, clock, attempts, log })
+  }
   const access = new Access({
     db,
     clock,
-    metrics,
+    attempts,
     encryptionKey: EncryptionKey.parse('ab'.repeat(32)),
     channel,
     // A fraction of the real cost, which is for attackers.
     passwords: new Passwords({ N: 1_024, r: 8, p: 1 }),
-    onFailedLogin: (address) => failedLogins.push(address),
     onFirstAdmin: () => setup.remove(),
   })
   const listener = await createOperatorListener({
@@ -93,6 +112,7 @@ export async function openOperatorNode({
     db,
     channel,
     access,
+    ...(openid === undefined ? {} : { openid }),
     trustedProxies,
     fourEyes,
     ...(hub === undefined ? {} : { stream: { hub, clock, log, inboundBytesMax: 65_536 } }),
@@ -103,7 +123,14 @@ export async function openOperatorNode({
     clock,
     readiness: () => ({ ready: true, checks: [] }),
     modules: [
-      (app) => registerOperatorRoutes(app, { db, clock, linkAddress, renewFirstLink: (actor) => setup.renew(actor) }),
+      (app) =>
+        registerOperatorRoutes(app, {
+          db,
+          clock,
+          ...(openid === undefined ? {} : { openid }),
+          linkAddress,
+          renewFirstLink: (actor) => setup.renew(actor),
+        }),
       (app) => registerOthers(app, onCall),
     ],
   })
@@ -113,6 +140,7 @@ export async function openOperatorNode({
     url: listener.url,
     guesses,
     failedLogins,
+    lines,
     setup,
     setupFile: join(folder, 'console-setup'),
     metricsText: () => metrics.metrics(),
@@ -134,7 +162,7 @@ export async function openOperatorNode({
     auditOf: async (subject) => itemsOf(await listAudit(db, { order: 'DESC' }, { subject })),
     async close() {
       await listener.close()
-      await db.close()
+      if (sharedDb === undefined) await db.close()
       rmSync(folder, { recursive: true })
     },
   }

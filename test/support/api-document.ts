@@ -34,7 +34,10 @@ export function closed(root: Node, prefix = '/v2'): Node {
   }
   for (const [path, methods] of Object.entries<Node>(copy.paths)) {
     if (!path.startsWith(`${prefix}/`)) continue
-    for (const { responses } of Object.values<Node>(methods)) responses[200].content = close(responses[200].content)
+    // One that redirects browsers has no answer with a body.
+    for (const { responses } of Object.values<Node>(methods)) {
+      if (responses[200] !== undefined) responses[200].content = close(responses[200].content)
+    }
   }
   return copy
 }

@@ -3,6 +3,7 @@
 import type { Clock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Access } from '../../src/operators/access.ts'
+import { LoginAttempts } from '../../src/operators/login-attempts.ts'
 import { Passwords } from '../../src/operators/passwords.ts'
 import type { Db } from '../../src/store/db.ts'
 
@@ -25,9 +26,8 @@ export function operatorAccess(db: Db, clock: Clock) {
       clock,
       channel,
       passwords: new Passwords(),
-      metrics: createMetricsRegistry(),
+      attempts: new LoginAttempts({ clock, metrics: createMetricsRegistry(), onFailedLogin: nothing }),
       encryptionKey: undefined,
-      onFailedLogin: nothing,
       onFirstAdmin: nothing,
     }),
   }

@@ -24,7 +24,7 @@ export function answerFaults(method: string, path: string, status: number, body:
   const [plain = ''] = path.split('?')
   const call = known.calls.find((each) => each.method === method && each.pattern.test(plain))
   // 202 is a change request, and other answers are problems.
-  if (call === undefined || status !== 200) return []
+  if (call?.schema === undefined || status !== 200) return []
   return known.document.faults(call.schema, body).map((fault) => `${method} ${call.path}: ${fault}`)
 }
 
@@ -35,7 +35,7 @@ function read() {
       method: method.toUpperCase(),
       pattern: new RegExp(`^${path.slice(PREFIX.length).replaceAll(/\{\w+\}/g, '[^/]+')}$`),
       path,
-      schema: responses[200].content['application/json'].schema,
+      schema: responses[200]?.content['application/json'].schema,
     })),
   )
   // `/deliveries/claim` is not a delivery.

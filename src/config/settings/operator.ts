@@ -1,6 +1,7 @@
 /** The settings of the operator listener. */
 import { FOUR_EYES_KINDS } from '../../contract/operator-calls.ts'
-import { integer, list, text, url } from '../setting-kinds.ts'
+import { integer, list, type Setting, text, url } from '../setting-kinds.ts'
+import { outsideAddress } from './outside-address.ts'
 
 const HOST = /^[A-Za-z0-9._:-]{1,253}$/
 const NAME = /^[A-Za-z0-9._-]{1,253}$/
@@ -33,12 +34,30 @@ export const OPERATOR_SETTINGS = {
     accepts: FOUR_EYES_KINDS.join(', '),
     fits: (kind) => FOUR_EYES_KINDS.some((known) => known === kind),
   }),
+  'operator.oidc.issuer': issuer({
+    initial: '',
+    meaning:
+      'OpenID Connect issuer at which operators can sign in; an admin binds each operator to a subject of it; empty = passwords only',
+  }),
+  'operator.oidc.client_id': text({
+    initial: '',
+    meaning:
+      'client id of this service at that issuer, with the redirect URI PUBLIC_URL/admin/v1/login/openid/callback',
+    accepts: 'the client id',
+    pattern: /^[\x20-\x7e]{0,512}$/,
+  }),
+  'operator.oidc.client_secret_file': text({
+    initial: '',
+    meaning: 'file with the secret of that client, readable by the service only; it is read for each login',
+    accepts: 'a path',
+    pattern: PATH,
+  }),
   'operator.public_url': url({
     initial: '',
     schemes: ['http', 'https'],
     optional: true,
     meaning:
-      'address at which browsers reach the operator listener, when a proxy of http.trusted_proxies forwards to it; empty = that of the listener',
+      'address at which browsers reach the operator listener, where a proxy of http.trusted_proxies forwards to it or operators sign in at an issuer; empty = that of the listener',
   }),
   'operator.tls.cert_file': text({
     initial: '',
@@ -60,3 +79,18 @@ export const OPERATOR_SETTINGS = {
     secret: true,
   }),
 } as const
+
+/** The issuer itself, from which the address of its discovery document follows. */
+function issuer(common: { readonly initial: string; readonly meaning: string }): Setting<string> {
+  const address = outsideAddress(common)
+  return {
+    ...address,
+    read(value) {
+      const reading = address.read(value)
+      if (!('value' in reading) || !/[?#]|\/\.well-known\//.test(reading.value)) return reading
+      return {
+        problems: [{ path: '', message: `is ${JSON.stringify(value)}, not an issuer without query and /.well-known/` }],
+      }
+    },
+  }
+}

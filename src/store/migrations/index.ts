@@ -33,6 +33,7 @@ import { feedLeases } from './202611230400-feed-leases.ts'
 import { operators } from './202611230900-operators.ts'
 import { changeRequests } from './202611231000-change-requests.ts'
 import { reviewNotes } from './202611231210-review-notes.ts'
+import { operatorIssuers } from './202611231220-operator-issuers.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -69,4 +70,5 @@ export const MIGRATIONS: readonly Migration[] = [
   operators,
   changeRequests,
   reviewNotes,
+  operatorIssuers,
 ]

@@ -88,6 +88,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/login/openid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin a login at the outside issuer
+         * @description Requires no credentials.
+         */
+        get: operations["getLoginOpenid"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/login/openid/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish a login at the outside issuer
+         * @description Requires no credentials.
+         */
+        get: operations["getLoginOpenidCallback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/change-requests": {
         parameters: {
             query?: never;
@@ -574,7 +614,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the role of an operator, or disable one
+         * Change the role or subject of an operator, or disable one
          * @description Lowest role: `admin`.
          */
         patch: operations["patchOperatorsByName"];
@@ -610,7 +650,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Remove the password of an operator, and create a setup link
+         * Remove the password or subject of an operator, and create a setup link
          * @description Lowest role: `admin`.
          */
         post: operations["postOperatorsByNameReset"];
@@ -2076,6 +2116,32 @@ export interface components {
             /** @description Returned once */
             client_secret: string;
         };
+        NewOperator: {
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "reviewer" | "treasurer" | "admin";
+            enabled: boolean;
+            /** @enum {string} */
+            kind: "person" | "built_in";
+            /** @description Whether password and one-time codes are set up */
+            has_password: boolean;
+            /** @description The identity at the outside issuer at which the operator signs in, instead of with a password */
+            openid?: {
+                issuer: string;
+                /** @description The claim `sub` */
+                subject: string;
+            };
+            /** Format: date-time */
+            last_login_at?: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Without their values */
+            tokens: components["schemas"]["ApiToken"][];
+            /** @description Returned once: it sets password and one-time codes */
+            setup_link?: string;
+            /** Format: date-time */
+            setup_expires_at?: string;
+        };
         NewSecret: {
             /** Format: uuid */
             secret_id: string;
@@ -2118,6 +2184,12 @@ export interface components {
             kind: "person" | "built_in";
             /** @description Whether password and one-time codes are set up */
             has_password: boolean;
+            /** @description The identity at the outside issuer at which the operator signs in, instead of with a password */
+            openid?: {
+                issuer: string;
+                /** @description The claim `sub` */
+                subject: string;
+            };
             /** Format: date-time */
             last_login_at?: string;
             /** Format: date-time */
@@ -2317,6 +2389,12 @@ export interface components {
             kind: "person" | "built_in";
             /** @description Whether password and one-time codes are set up */
             has_password: boolean;
+            /** @description The identity at the outside issuer at which the operator signs in, instead of with a password */
+            openid?: {
+                issuer: string;
+                /** @description The claim `sub` */
+                subject: string;
+            };
             /** Format: date-time */
             last_login_at?: string;
             /** Format: date-time */
@@ -3042,6 +3120,20 @@ export interface operations {
                         password: boolean;
                         /** @description Why not */
                         password_reason?: string;
+                        /** @description Only with an outside issuer */
+                        openid?: {
+                            /** @description The address that begins a login: a page to open, with `return` */
+                            start: string;
+                            /** @description The host of the issuer */
+                            label: string;
+                            /** @description Why the last login of this browser, a moment ago, did not succeed */
+                            refusal?: {
+                                /** @enum {string} */
+                                reason: "denied" | "disabled" | "expired" | "failed" | "rate_limited" | "unavailable" | "unknown_operator";
+                                /** @description The person’s own id at the issuer */
+                                subject?: string;
+                            };
+                        };
                         /** @description Whether no admin can sign in yet */
                         needs_setup: boolean;
                     };
@@ -3259,6 +3351,71 @@ export interface operations {
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getLoginOpenid: {
+        parameters: {
+            query?: {
+                /** @description Path of the page of the console to show afterwards */
+                return?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the issuer, or to the login page with the reason */
+            302: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description Where the browser is sent */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["400.invalid_request"];
+            403: components["responses"]["403.login_unavailable.foreign_origin"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getLoginOpenidCallback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the console: signed in, or to the login page with the reason */
+            302: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description Where the browser is sent */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["400.invalid_request"];
+            403: components["responses"]["403.login_unavailable.foreign_origin"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];
@@ -4359,6 +4516,8 @@ export interface operations {
                     name: string;
                     /** @enum {string} */
                     role: "viewer" | "reviewer" | "treasurer" | "admin";
+                    /** @description The claim `sub` of the person at the issuer of `operator.oidc.issuer` */
+                    subject?: string;
                 };
             };
         };
@@ -4370,14 +4529,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OperatorWithLink"];
+                    "application/json": components["schemas"]["NewOperator"];
                 };
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.already_exists"];
+            409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -4437,6 +4596,7 @@ export interface operations {
                     /** @enum {string} */
                     role?: "viewer" | "reviewer" | "treasurer" | "admin";
                     enabled?: boolean;
+                    subject?: string | null;
                 };
             };
         };
@@ -4456,7 +4616,7 @@ export interface operations {
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];

@@ -47,10 +47,13 @@ export type BodyOf<Verb extends Method, Path extends string> =
     ? { readonly [Name in keyof Body]: unknown }
     : undefined
 
+/** Without the addresses that answer browsers with a redirection, which have no document. */
 type PagedAmong<Path extends string> = Path extends string
-  ? 'next_page_cursor' extends keyof AnswerOf<'GET', Path>
-    ? Path
-    : never
+  ? [AnswerOf<'GET', Path>] extends [never]
+    ? never
+    : 'next_page_cursor' extends keyof AnswerOf<'GET', Path>
+      ? Path
+      : never
   : never
 
 /** The paths of lists in pages. */

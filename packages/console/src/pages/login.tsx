@@ -1,10 +1,25 @@
 /** Login with name, password and the code of the authenticator; over a page whose session ended, without losing the page. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem } from '../base/api.ts'
+import type { AnswerOf } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
-import { logIn } from '../base/session.ts'
+import { loadSession, logIn } from '../base/session.ts'
 import { ProblemNote } from '../ui/parts.tsx'
 import { Gate } from './gate.tsx'
+
+type OpenidWay = NonNullable<AnswerOf<'GET', '/login'>['openid']>
+type Refusal = NonNullable<OpenidWay['refusal']>
+
+/** Why a login at the issuer did not succeed. */
+const REFUSALS: Readonly<Record<Refusal['reason'], string>> = {
+  denied: 'The login was cancelled, or the issuer does not admit you.',
+  disabled: 'Your operator is disabled. An administrator can enable it.',
+  expired: 'The login took too long, or was begun in another browser. Try again.',
+  failed: 'The answer of the issuer was not accepted. Try again; the log of the service has the reason.',
+  rate_limited: 'There were too many attempts. Wait a minute, and try again.',
+  unavailable: 'The issuer cannot be reached. Try again later; the log of the service has the reason.',
+  unknown_operator: 'The issuer knows you, but no operator has your identity. Give this id to an administrator:',
+}
 
 export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
   const options = useGet('/login')
@@ -30,6 +45,7 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
   return (
     <Gate isOverlay={isOverlay} title={isOverlay ? 'Your session has ended' : 'Log in'}>
       {isOverlay && <p class="lead">Log in again to continue. What you typed is still there.</p>}
+      {offered?.openid?.refusal !== undefined && <RefusalNote {...offered.openid.refusal} />}
       {options.problem !== undefined && <ProblemNote problem={options.problem} retry={options.reload} />}
       {offered?.needs_setup && (
         <p class="notice">
@@ -66,6 +82,35 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
           </button>
         </form>
       )}
+      {offered?.openid !== undefined && <OpenidLogin {...offered.openid} isOverlay={isOverlay} />}
     </Gate>
+  )
+}
+
+function RefusalNote({ reason, subject }: Refusal) {
+  return (
+    <div class="problem" role="alert">
+      <p>{REFUSALS[reason]}</p>
+      {reason === 'unknown_operator' && <p class="secret mono">{subject}</p>}
+    </div>
+  )
+}
+
+/** Over a page, the issuer is opened beside it: what was typed stays, and the page continues with the new session. */
+function OpenidLogin({ start, label, isOverlay }: OpenidWay & { readonly isOverlay: boolean }) {
+  useEffect(() => {
+    if (!isOverlay) return
+    const check = () => void (document.visibilityState === 'visible' && loadSession())
+    document.addEventListener('visibilitychange', check)
+    return () => document.removeEventListener('visibilitychange', check)
+  }, [isOverlay])
+  return isOverlay ? (
+    <a class="button" href={start} target="_blank" rel="noopener">
+      Log in with {label} in a new tab, then come back
+    </a>
+  ) : (
+    <a class="button" href={`${start}?return=${encodeURIComponent(window.location.pathname)}`}>
+      Log in with {label}
+    </a>
   )
 }

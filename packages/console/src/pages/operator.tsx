@@ -9,7 +9,7 @@ import { Card, Empty, Facts, Loading, PageHead, ProblemNote, Time } from '../ui/
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { showSecret } from './client-actions.tsx'
-import { OperatorState, showSetupLink } from './operators.tsx'
+import { OperatorState, showSetupLink, wayOf } from './operators.tsx'
 
 export interface WithSetupLink {
   readonly setup_link: string
@@ -22,11 +22,17 @@ export const ROLE_OPTIONS = [
   ['admin', 'admin: everything, also customers and operators'],
 ] as const
 
+export const SUBJECT_FIELD = {
+  name: 'subject',
+  label: 'Subject at the issuer',
+  hint: 'the id that the login page shows to the person; not a name or an address',
+} as const
+
 export function OperatorPage({ name }: { readonly name: string }) {
   const { document, problem, reload } = useGet(`/operators/${name}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
-  const { role, kind, tokens, created_at, last_login_at } = document
+  const { role, kind, openid, tokens, created_at, last_login_at } = document
   return (
     <>
       <PageHead title={name} back={{ path: '/operators', label: 'Operators' }} lead={role}>
@@ -38,6 +44,8 @@ export function OperatorPage({ name }: { readonly name: string }) {
             rows={[
               ['State', <OperatorState key="s" operator={document} />],
               ['Role', role],
+              ['Logs in with', wayOf(document)],
+              ...(openid === undefined ? [] : [['Subject', openid.subject] as const]),
               ['Created', <Time key="c" at={created_at} exact />],
               ['Last login', last_login_at === undefined ? 'never' : <Time key="l" at={last_login_at} exact />],
             ]}
@@ -51,7 +59,8 @@ export function OperatorPage({ name }: { readonly name: string }) {
 }
 
 function OperatorActions({ operator, reload }: { readonly operator: Schema<'Operator'>; readonly reload: () => void }) {
-  const { name, role, enabled } = operator
+  const { name, role, enabled, openid } = operator
+  const offersIssuer = useGet('/login').document?.openid !== undefined
   // The service refuses it: an administrator who locks himself out could not undo it.
   if (name === session.value?.operator.name)
     return <span class="quiet">This is you: another administrator can change it.</span>
@@ -83,11 +92,29 @@ function OperatorActions({ operator, reload }: { readonly operator: Schema<'Oper
         return `${name} was ${enabled ? 'disabled' : 'enabled'}`
       },
     })
+  const changeSubject = () =>
+    ask({
+      title: `Subject of ${name}`,
+      consequence: (
+        <p>
+          {name} logs in at the issuer from now on. Password and authenticator are removed, and the sessions end. The
+          person with this subject at the issuer can act as {name}.
+        </p>
+      ),
+      confirm: 'Set',
+      isDangerous: true,
+      fields: [{ ...SUBJECT_FIELD, initial: openid?.subject ?? '' }],
+      run: (values) => call('PATCH', `/operators/${name}`, { subject: values.subject }),
+      done: () => {
+        reload()
+        return 'The subject was set'
+      },
+    })
   const reset = () =>
     ask({
       title: `Reset the login of ${name}?`,
       consequence: (
-        <p>Password and authenticator are removed and the sessions end. You get a new link for the person.</p>
+        <p>Password, authenticator and subject are removed and the sessions end. You get a new link for the person.</p>
       ),
       confirm: 'Reset',
       isDangerous: true,
@@ -110,6 +137,11 @@ function OperatorActions({ operator, reload }: { readonly operator: Schema<'Oper
           <button type="button" onClick={changeRole}>
             Change role
           </button>
+          {offersIssuer && (
+            <button type="button" onClick={changeSubject}>
+              Set subject
+            </button>
+          )}
           <button type="button" onClick={changeEnabled}>
             {enabled ? 'Disable' : 'Enable'}
           </button>

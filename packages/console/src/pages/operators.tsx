@@ -1,7 +1,7 @@
 /** The people who may use this console, their roles and API tokens. */
 import { call } from '../base/api.ts'
 import type { Schema } from '../base/operator-api.ts'
-import { useList } from '../base/resource.ts'
+import { useGet, useList } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'
 import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
@@ -9,17 +9,18 @@ import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, PageHead, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { showSecret } from './client-actions.tsx'
-import { ROLE_OPTIONS } from './operator.tsx'
+import { ROLE_OPTIONS, SUBJECT_FIELD } from './operator.tsx'
 
 export function OperatorsPage() {
   const list = useList('/operators', {})
+  const offersIssuer = useGet('/login').document?.openid !== undefined
   const create = () =>
     ask({
       title: 'New operator',
       consequence: (
         <p>
           You get a link that is valid for 24 hours and once. The person chooses a password and an authenticator with
-          it.
+          it. {offersIssuer && 'With a subject there is no link: the person logs in at the issuer.'}
         </p>
       ),
       confirm: 'Create',
@@ -30,10 +31,12 @@ export function OperatorsPage() {
           hint: 'lower-case letters, digits, and . _ @ -; the audit names the person by it',
         },
         { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS },
+        ...(offersIssuer ? [{ ...SUBJECT_FIELD, isOptional: true }] : []),
       ],
-      run: ({ name, role }) => call('POST', '/operators', { name: String(name).trim(), role }),
+      run: ({ name, role, subject }) =>
+        call('POST', '/operators', { name: String(name).trim(), role, ...(subject ? { subject } : {}) }),
       done: ({ name, setup_link }) => {
-        showSetupLink(name, setup_link)
+        if (setup_link !== undefined) showSetupLink(name, setup_link)
         navigate(`/operators/${name}`)
         return undefined
       },
@@ -59,8 +62,7 @@ export function OperatorsPage() {
             { name: 'State', show: (operator) => <OperatorState operator={operator} /> },
             {
               name: 'Logs in with',
-              show: ({ kind, has_password }) =>
-                kind === 'built_in' ? 'the token of the configuration' : has_password ? 'password' : 'nothing yet',
+              show: wayOf,
             },
             { name: 'API tokens', isNumber: true, show: ({ tokens }) => tokens.length },
             { name: 'Last login', show: ({ last_login_at }) => <Time at={last_login_at} /> },
@@ -72,13 +74,20 @@ export function OperatorsPage() {
   )
 }
 
+/** How an operator signs in. */
+export function wayOf({ kind, has_password, openid }: Schema<'Operator'>): string {
+  if (kind === 'built_in') return 'the token of the configuration'
+  if (openid !== undefined) return new URL(openid.issuer).host
+  return has_password ? 'password' : 'nothing yet'
+}
+
 export function OperatorState({
-  operator: { enabled, kind, has_password },
+  operator: { enabled, kind, has_password, openid },
 }: {
   readonly operator: Schema<'Operator'>
 }) {
   if (!enabled) return <Badge tone="bad">Disabled</Badge>
-  if (kind === 'person' && !has_password) return <Badge tone="warn">Not set up</Badge>
+  if (kind === 'person' && !has_password && openid === undefined) return <Badge tone="warn">Not set up</Badge>
   return <Badge tone="good">Enabled</Badge>
 }
 
