@@ -15,7 +15,7 @@ import { encodeCommitRequest, encodeStateRequest } from '../channel/bus-requests
 import { PipeLink } from '../channel/link-pipe.ts'
 import { createReceiptCounter, ReceiptSigner } from '../channel/receipt-signer.ts'
 import { Replica } from '../channel/replica.ts'
-import { sessionDocument } from '../gateway/connection-document.ts'
+import { sessionDetails, sessionDocument } from '../gateway/connection-document.ts'
 import { Hub, type HubSettings } from '../gateway/hub.ts'
 import type { MarketStream } from '../gateway/market-stream.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
@@ -129,6 +129,12 @@ class GatewayProcess {
         const ids = new Set(message.ids)
         const open = [...this.#hub.sessions].filter(({ id, isOpen }) => isOpen && ids.has(id))
         send({ type: 'described', question: message.question, connections: open.map(sessionDocument) })
+        break
+      }
+      case 'inspect': {
+        const session = [...this.#hub.sessions].find(({ id, isOpen }) => isOpen && id === message.id)
+        const connection = session === undefined ? undefined : sessionDetails(session)
+        send({ type: 'inspected', question: message.question, connection })
         break
       }
       case 'measure':

@@ -67,6 +67,14 @@ export interface Snapshot {
 /** The difference to a version: none, one UPDATE, or the journal no longer reaches back that far. */
 export type Conflated = 'nothing' | 'too-old' | { readonly message: Message; readonly levelCount: number }
 
+/** The entry of a book in a heartbeat. */
+interface SentStatus {
+  readonly text: string
+  readonly cursor: string
+  /** Undefined while the market is stale. */
+  readonly digest: string | undefined
+}
+
 interface SnapshotJob {
   readonly version: number
   readonly changeVersion: number
@@ -255,7 +263,7 @@ export class ViewFeed {
    * last became live or stale. A book from before the market became live, such as a withdrawn one, is confirmed by no
    * source: it has no entry while a later one waits to be sent.
    */
-  statusText(version: number, cursor: number, sinceMilliseconds: number): string | undefined {
+  status(version: number, cursor: number, sinceMilliseconds: number): SentStatus | undefined {
     const { market, epoch, live, liveVersion, instrument, publication } = this.#replica
     if (live && version < liveVersion && cursor !== this.view.changeVersion) return undefined
     const digest = live ? this.#digest?.at(version) : undefined
@@ -266,7 +274,8 @@ export class ViewFeed {
       digest === undefined
         ? undefined
         : this.#receipts?.receiptOf({ changeVersion: cursor, cursor: token, digest, origin })
-    return bookStatusText(market, { cursor: token, digest, sinceMilliseconds, origin, instrument, receipt })
+    const status = { cursor: token, digest, sinceMilliseconds, origin, instrument, receipt }
+    return { text: bookStatusText(market, status), cursor: token, digest }
   }
 
   #commitFrame(encoding: Encoding, text: string): Buffer | undefined {

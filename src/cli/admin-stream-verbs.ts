@@ -31,10 +31,18 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
           'behind',
           'queued_bytes',
           'bytes_out',
+          'conflated_messages',
           'node',
         ],
         isPaged: true,
         fault: missingNodes,
+      },
+      {
+        usage: 'show <id>',
+        description: 'shows one connection, with the channels and the last digest of each market',
+        example: 'connection show CONNECTION_ID',
+        method: 'GET',
+        path: '/connections/:id',
       },
       {
         usage: 'close <id>',

@@ -95,6 +95,7 @@ export const OPERATOR_CALLS = {
   'GET /doctor': { role: 'viewer', summary: 'Check this installation' },
   'GET /nodes': { role: 'viewer', summary: 'List the nodes of the service' },
   'GET /connections': { role: 'viewer', summary: 'List the connections of all nodes' },
+  'GET /connections/:id': { role: 'viewer', summary: 'Show a connection with what its markets were sent' },
   'DELETE /connections/:id': { role: 'admin', summary: 'Close a connection' },
   'GET /markets': { role: 'viewer', summary: 'Show the state of all markets' },
   'GET /markets/:symbol/book': { role: 'viewer', summary: 'Show the book of a market' },

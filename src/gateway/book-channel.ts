@@ -75,6 +75,7 @@ export class BookChannel implements MarketChannel {
   unsubscribe(subscription: MarketSubscription, state: ChannelState): void {
     this.#demandLater(subscription, state.position)
     subscription.holdsBook = false
+    subscription.sentDigest = undefined
     subscription.view.leave(subscription.encoding)
     this.#lingerIfUnused(subscription.view)
     subscription.view = this.published
@@ -151,9 +152,20 @@ export class BookChannel implements MarketChannel {
     return { frames: conflated.message[0] as Buffer, messageCount: 1 }
   }
 
-  /** The status of the book of a current subscription in a heartbeat; undefined while its digest is not known. */
-  statusText({ view }: MarketSubscription, state: ChannelState, sinceMilliseconds: number): string | undefined {
-    return state.cursor === NONE ? undefined : view.statusText(state.position, state.cursor, sinceMilliseconds)
+  /** The status of the book of a current subscription in the heartbeat sent now; undefined while its digest is not known. */
+  statusText(
+    subscription: MarketSubscription,
+    state: ChannelState,
+    sinceMilliseconds: number,
+    sentMilliseconds: number,
+  ): string | undefined {
+    if (state.cursor === NONE) return undefined
+    const status = subscription.view.status(state.position, state.cursor, sinceMilliseconds)
+    if (status?.digest !== undefined) {
+      const { digest, cursor } = status
+      subscription.sentDigest = { digest, cursor, sentMilliseconds }
+    }
+    return status?.text
   }
 
   get isWorking(): boolean {

@@ -7,7 +7,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Encoding } from '../channel/frame.ts'
 import type { ChannelType } from '../contract/channels.ts'
-import type { MarketStream } from './market-stream.ts'
+import type { MarketStream, SentMarket } from './market-stream.ts'
 import type { CaughtUp, ChannelParams, ChannelState, MarketSubscription, Subscriber } from './subscription.ts'
 
 /** Subscriptions visited between two reads of the clock. */
@@ -84,9 +84,14 @@ export class CatchUp {
     this.#deactivate(entry)
   }
 
-  /** The statuses of the current books in a heartbeat of the extended protocol. */
-  bookStatuses(): string[] {
-    return this.#active.flatMap(({ market, subscription }) => market.bookStatus(subscription) ?? [])
+  /** The statuses of the current books in the heartbeat of the extended protocol that is sent now. */
+  bookStatuses(nowMilliseconds: number): string[] {
+    return this.#active.flatMap(({ market, subscription }) => market.bookStatus(subscription, nowMilliseconds) ?? [])
+  }
+
+  /** How far each market with a subscribed channel has been sent. */
+  observe(): SentMarket[] {
+    return this.#active.map(({ market, subscription }) => market.observe(subscription))
   }
 
   /** Notes that a subscription is lagging. */

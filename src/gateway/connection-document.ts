@@ -1,30 +1,21 @@
-/** A connection as the operator API shows it. */
+/** A connection as the operator API shows it: one of a list, and in detail with what each market was sent. */
+import type { Static } from 'typebox'
 import { millisecondText } from '../base/clock.ts'
+import type { SentMarket } from './market-stream.ts'
+import type { Connection, ConnectionDetails as Details } from './operator-answers.ts'
+import type { ChannelKey } from './protocol.ts'
 import type { Session } from './session.ts'
 
-export interface ConnectionDocument extends SessionDocument {
-  /** Name of the node that serves it. */
-  readonly node: string
-}
+export type ConnectionDocument = Static<typeof Connection>
+export type ConnectionDetails = Static<typeof Details>
+type SubscribedMarket = ConnectionDetails['markets'][number]
 
-/** What the process that serves a connection says of it. */
-export interface SessionDocument {
-  readonly id: string
-  readonly client_id: string
-  readonly customer_id: string
-  readonly client_address: string
-  /** Absent where none was selected: the base protocol. */
-  readonly subprotocol?: string
-  readonly created_at: string
-  /** Number of subscribed channels. */
-  readonly subscriptions: number
-  /** Whether it lags: it is above its high-water mark and gets conflated updates when it has drained. */
-  readonly behind: boolean
-  /** Bytes that wait in this process. */
-  readonly queued_bytes: number
-  /** Bytes written to its socket since it was opened. */
-  readonly bytes_out: number
-}
+/** What the process that serves a connection says of it, without the name of its node. */
+export type SessionDocument = Omit<ConnectionDocument, 'node'>
+export type SessionDetails = Omit<ConnectionDetails, 'node'>
+
+/** Markets in one document: about 200 kB, which one answer between nodes can carry. */
+const MARKETS_MAX = 500
 
 export function sessionDocument(session: Session): SessionDocument {
   const { clientAddress, subprotocol, bytesWritten } = session.transport
@@ -39,5 +30,47 @@ export function sessionDocument(session: Session): SessionDocument {
     behind: session.isLagging,
     queued_bytes: session.queuedBytes,
     bytes_out: bytesWritten,
+    conflated_messages: session.outbox.conflated,
+  }
+}
+
+export function sessionDetails(session: Session): SessionDetails {
+  const channels = [...session.channels]
+  const byMarket = new Map<string, ChannelKey[]>()
+  for (const channel of channels) {
+    const others = byMarket.get(channel.market)
+    if (others === undefined) byMarket.set(channel.market, [channel])
+    else others.push(channel)
+  }
+  const markets = session.sentMarkets
+  return {
+    ...sessionDocument(session),
+    heartbeat: channels.some(({ type }) => type === 'heartbeat'),
+    market_count: markets.length,
+    markets: markets.slice(0, MARKETS_MAX).map((sent) => marketDocument(sent, byMarket.get(sent.market) ?? [])),
+  }
+}
+
+function marketDocument(sent: SentMarket, channels: readonly ChannelKey[]): SubscribedMarket {
+  const { market, isLagging, version, currentVersion, digest } = sent
+  return {
+    market,
+    channels: channels.map(({ type, depth, intervalMilliseconds }) => ({
+      type,
+      ...(depth === undefined ? {} : { depth }),
+      ...(intervalMilliseconds === undefined ? {} : { interval_ms: intervalMilliseconds }),
+    })),
+    behind: isLagging,
+    ...(version === undefined ? {} : { version }),
+    current_version: currentVersion,
+    ...(digest === undefined
+      ? {}
+      : {
+          last_digest: {
+            digest: digest.digest,
+            cursor: digest.cursor,
+            sent_at: millisecondText(digest.sentMilliseconds),
+          },
+        }),
   }
 }

@@ -16,7 +16,7 @@ import { Problem } from '../http/problem.ts'
 import { answered } from '../http/raw-json.ts'
 import type { Page } from '../store/page.ts'
 import { type Placed, pageOfParts } from '../store/page-memory.ts'
-import type { ConnectionDocument } from './connection-document.ts'
+import type { ConnectionDetails, ConnectionDocument } from './connection-document.ts'
 import {
   type ConnectionFilter,
   type ConnectionPart,
@@ -25,7 +25,7 @@ import {
   type PlacedConnection,
   pageRequestOf,
 } from './node-connections.ts'
-import { Connection, ConnectionPage } from './operator-answers.ts'
+import { Connection, ConnectionPage, ConnectionDetails as Details } from './operator-answers.ts'
 
 /** The nodes that serve the stream, this one included. */
 export interface ConnectionNodes {
@@ -52,6 +52,7 @@ const ConnectionQuery = Type.Object({
 
 /** Kinds of questions to other nodes. */
 const LIST = 'connections'
+const SHOW = 'connection'
 const CLOSE = 'close connection'
 
 /** Registers the routes under the prefix of `app`, and answers the other nodes. */
@@ -61,6 +62,7 @@ export function registerConnectionRoutes(
   { nodes, questions }: ConnectionNodes,
 ): void {
   questions.answer(LIST, async (question, bytesMax) => await connections.list(requestOf(question), bytesMax))
+  questions.answer(SHOW, async ({ id }) => ({ connection: await connections.get(String(id)) }))
   questions.answer(CLOSE, async ({ id, actor }) => ({ closed: await connections.close(String(id), String(actor)) }))
   const serving = () => nodes.all.filter(({ roles }) => roles.includes('gateway'))
   app.get<{ Querystring: Static<typeof ConnectionQuery> }>(
@@ -89,8 +91,21 @@ export function registerConnectionRoutes(
     const own = await connections.close(id, actor)
     if (own !== undefined) return own
     const others = serving().filter(({ self }) => !self)
-    return closedBy(others, isUuid(id) ? await questions.ask(CLOSE, { id, actor }, others) : [])
+    const answers = isUuid(id) ? await questions.ask(CLOSE, { id, actor }, others) : []
+    return oneOf(others, answers, ({ closed }, node) => readDocument(closed, node))
   })
+  app.get<{ Params: { id: string } }>(
+    '/connections/:id',
+    answered(Details),
+    async (request): Promise<ConnectionDetails> => {
+      const id = request.params.id.toLowerCase()
+      const own = await connections.get(id)
+      if (own !== undefined) return own
+      const others = serving().filter(({ self }) => !self)
+      const answers = isUuid(id) ? await questions.ask(SHOW, { id }, others) : []
+      return oneOf(others, answers, ({ connection }, node) => readDetails(connection, node))
+    },
+  )
 }
 
 interface ListedPart {
@@ -122,11 +137,15 @@ function problemOf(answer: NodeAnswer): string {
   return 'problem' in answer ? answer.problem.message : 'its answer cannot be read'
 }
 
-/** What another node has closed. That none has the connection is known only when each has said so. */
-function closedBy(others: readonly NodeDocument[], answers: readonly NodeAnswer[]): ConnectionDocument {
+/** The connection of the node that has it. That none has it is known only when each has said so. */
+function oneOf<Document>(
+  others: readonly NodeDocument[],
+  answers: readonly NodeAnswer[],
+  read: (value: Readonly<Record<string, unknown>>, node: string) => Document | undefined,
+): Document {
   for (const [index, answer] of answers.entries()) {
     if (answer === undefined || !('value' in answer)) continue
-    const document = readDocument(membersOf(answer.value).closed, (others[index] as NodeDocument).name)
+    const document = read(membersOf(answer.value), (others[index] as NodeDocument).name)
     if (document !== undefined) return document
   }
   for (const [index, answer] of answers.entries()) {
@@ -182,6 +201,34 @@ function readDocument(value: unknown, node: string): ConnectionDocument | undefi
     ) &&
     ['subscriptions', 'queued_bytes', 'bytes_out'].every((name) => Number.isSafeInteger(value[name])) &&
     typeof value.behind === 'boolean' &&
+    // Of a node of an earlier release.
+    (value.conflated_messages === undefined || Number.isSafeInteger(value.conflated_messages)) &&
     ['string', 'undefined'].includes(typeof value.subprotocol)
   return isDocument ? ({ ...value, node } as unknown as ConnectionDocument) : undefined
+}
+
+function readDetails(value: unknown, node: string): ConnectionDetails | undefined {
+  const document = readDocument(value, node)
+  const { heartbeat, market_count, markets } = membersOf(value)
+  const isDetails =
+    document !== undefined &&
+    typeof heartbeat === 'boolean' &&
+    Number.isSafeInteger(market_count) &&
+    Array.isArray(markets) &&
+    markets.every(isSubscribedMarket)
+  return isDetails ? (document as ConnectionDetails) : undefined
+}
+
+function isSubscribedMarket(value: unknown): boolean {
+  const { market, channels, behind, version, current_version, last_digest } = membersOf(value)
+  return (
+    typeof market === 'string' &&
+    Array.isArray(channels) &&
+    channels.every((channel) => typeof membersOf(channel).type === 'string') &&
+    typeof behind === 'boolean' &&
+    (version === undefined || Number.isSafeInteger(version)) &&
+    Number.isSafeInteger(current_version) &&
+    (last_digest === undefined ||
+      ['digest', 'cursor', 'sent_at'].every((name) => typeof membersOf(last_digest)[name] === 'string'))
+  )
 }

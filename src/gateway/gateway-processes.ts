@@ -19,7 +19,7 @@ import type { BusExport } from '../channel/bus-export.ts'
 import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../channel/bus-requests.ts'
 import { PipeLink } from '../channel/link-pipe.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
-import type { SessionDocument } from './connection-document.ts'
+import type { SessionDetails, SessionDocument } from './connection-document.ts'
 import { handshakeHeaders } from './handshake.ts'
 import type {
   FromGatewayProcess,
@@ -203,6 +203,14 @@ export class GatewayProcesses {
     )
     const documents = answers.flatMap((answer) => (answer?.type === 'described' ? answer.connections : []))
     return new Map(documents.map((document) => [document.id, document]))
+  }
+
+  /** One connection with its markets; undefined when it has ended or its process does not answer in time. */
+  async inspect(id: string): Promise<SessionDetails | undefined> {
+    const place = this.#placeOf.get(id)
+    if (place === undefined) return undefined
+    const answer = await this.#ask(place, (question) => ({ type: 'inspect', question, id }))
+    return answer?.type === 'inspected' ? answer.connection : undefined
   }
 
   /** The metrics of all processes that answer in time, and how many connections subscribe to each market. */

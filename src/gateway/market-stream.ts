@@ -18,6 +18,7 @@ import type {
   ChannelState,
   MarketChannel,
   MarketSubscription,
+  SentDigest,
   Subscriber,
   TickFrame,
 } from './subscription.ts'
@@ -44,6 +45,17 @@ export interface MarketStreamOptions {
 export const MARKET_STATES = ['LIVE', 'STALE', 'STARTING'] as const
 
 type MarketState = (typeof MARKET_STATES)[number]
+
+/** How far a subscription to this market has been sent. */
+export interface SentMarket {
+  readonly market: string
+  /** Whether catch-up owes it something. */
+  readonly isLagging: boolean
+  /** Of the book that was sent last; undefined before the first one, and without market_data. */
+  readonly version: number | undefined
+  readonly currentVersion: number
+  readonly digest: SentDigest | undefined
+}
 
 const NOTHING: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
 
@@ -126,6 +138,7 @@ export class MarketStream {
       view: this.#book.published,
       holdsBook: false,
       laterThan: 0,
+      sentDigest: undefined,
       place: -1,
     }
   }
@@ -242,14 +255,30 @@ export class MarketStream {
   }
 
   /**
-   * The status of a subscribed book in a heartbeat of the extended protocol; undefined while its digest is not known.
+   * The status of a subscribed book in the heartbeat of the extended protocol that is sent now; undefined while its digest
+   * is not known.
    */
-  bookStatus(subscription: MarketSubscription): string | undefined {
+  bookStatus(subscription: MarketSubscription, nowMilliseconds: number): string | undefined {
     const isCurrent = subscription.generation === subscription.outbox.generation
     if (!isCurrent || (subscription.delivered & this.#book.bit) === 0) return undefined
     this.settle(subscription)
     const state = subscription.states[this.#book.place] as ChannelState
-    return this.#book.statusText(subscription, state, this.#stateSinceMilliseconds)
+    return this.#book.statusText(subscription, state, this.#stateSinceMilliseconds, nowMilliseconds)
+  }
+
+  /** What a subscription has been sent, for the operator. */
+  observe(subscription: MarketSubscription): SentMarket {
+    this.settle(subscription)
+    const { generation, outbox, channels, states, sentDigest } = subscription
+    const hasBook = (channels & this.#book.bit) !== 0
+    const position = hasBook ? (states[this.#book.place] as ChannelState).position : NONE
+    return {
+      market: this.symbol,
+      isLagging: generation !== outbox.generation,
+      version: position === NONE ? undefined : position,
+      currentVersion: this.replica.version,
+      digest: sentDigest,
+    }
   }
 
   stop(): void {

@@ -1,13 +1,19 @@
 /**
- * The connections of this node, as the operator API of any node lists and closes them: sessions of this process, or
+ * The connections of this node, as the operator API of any node lists, shows and closes them: sessions of this process, or
  * connections that gateway processes serve. A page is one pass over memory within one event-loop tick. Closing is a
  * write: its audit row is committed before the close begins, and while the store is unavailable no connection is closed.
  */
+import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import type { PageRequest } from '../store/page.ts'
 import { type PagePart, type Placed, pageInMemory } from '../store/page-memory.ts'
-import { type ConnectionDocument, sessionDocument } from './connection-document.ts'
+import {
+  type ConnectionDetails,
+  type ConnectionDocument,
+  sessionDetails,
+  sessionDocument,
+} from './connection-document.ts'
 import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { Session } from './session.ts'
@@ -37,6 +43,8 @@ export interface ConnectionPart extends PagePart<PlacedConnection> {
 export interface NodeConnections {
   /** @param bytesMax about the most bytes of the documents' JSON texts; one is always included */
   list(request: ConnectionRequest, bytesMax?: number): Promise<ConnectionPart>
+  /** A connection with what it was sent; undefined when there is none with this id. */
+  get(id: string): Promise<ConnectionDetails | undefined>
   /**
    * Closes a connection and returns what it was; undefined when there is none with this id.
    * @param actor who requested it, for the audit trail
@@ -70,6 +78,8 @@ interface Connections<Kind extends Connection> {
   readonly all: Iterable<Kind>
   /** In the same order; undefined for those of gateway processes that are no longer open. */
   documents(connections: readonly Kind[]): Promise<(ConnectionDocument | undefined)[]>
+  /** Undefined when it has ended, or its process does not answer in time. */
+  details(connection: Kind): Promise<ConnectionDetails | undefined>
   close(connection: Kind): void
 }
 
@@ -77,6 +87,7 @@ function sessionsOf(hub: Hub, node: string): Connections<Session> {
   return {
     all: hub.sessions,
     documents: async (sessions) => sessions.map((session) => ({ ...sessionDocument(session), node })),
+    details: async (session) => ({ ...sessionDetails(session), node }),
     close: (session) => session.close('operator'),
   }
 }
@@ -90,6 +101,10 @@ function connectionsOf(processes: GatewayProcesses, node: string): Connections<C
         const document = documents.get(id)
         return document === undefined ? undefined : { ...document, node }
       })
+    },
+    async details({ id }) {
+      const details = await processes.inspect(id)
+      return details === undefined ? undefined : { ...details, node }
     },
     close: ({ id }) => processes.close(id, 'operator'),
   }
@@ -105,11 +120,24 @@ function operated<Kind extends Connection>(db: Db, connections: Connections<Kind
       const documents = await connections.documents(page.items)
       return { ...cut(page.items, documents, end, bytesMax), total: matching.length }
     },
+    async get(id) {
+      const connection = connectionWith(connections, id)
+      const details = connection?.isOpen === true ? await connections.details(connection) : undefined
+      if (details === undefined && connection?.isOpen === true) {
+        throw new Problem('unavailable', 'the process of the connection has not answered in time: try again')
+      }
+      return details
+    },
     async close(id, actor) {
-      for (const connection of connections.all) if (connection.id === id) return await closer(connection, actor)
-      return undefined
+      const connection = connectionWith(connections, id)
+      return connection === undefined ? undefined : await closer(connection, actor)
     },
   }
+}
+
+function connectionWith<Kind extends Connection>({ all }: Connections<Kind>, id: string): Kind | undefined {
+  for (const connection of all) if (connection.id === id) return connection
+  return undefined
 }
 
 function isMatching({ isOpen, token }: Connection, { client_id, customer_id }: ConnectionFilter): boolean {

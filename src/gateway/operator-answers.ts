@@ -18,6 +18,10 @@ export const Connection = Type.Object(
     behind: Type.Boolean({ description: 'Whether it lags: it gets conflated updates when its socket has drained' }),
     queued_bytes: { ...Count, description: 'Bytes that wait in the process' },
     bytes_out: { ...Count, description: 'Bytes written to its socket' },
+    conflated_messages: Type.Optional({
+      ...Count,
+      description: 'Conflated UPDATEs that were made for it. Absent from a node of an earlier release',
+    }),
     node: Type.String({ description: 'The node that serves it' }),
   },
   { title: 'Connection' },
@@ -33,6 +37,47 @@ export const ConnectionPage = Type.Object({
     }),
   ),
 })
+
+/** One market of a connection, as its client has been sent it. */
+const SubscribedMarket = Type.Object(
+  {
+    market: Type.String(),
+    channels: Type.Array(
+      Type.Object({
+        type: Type.String(),
+        depth: Type.Optional({ ...Count, description: 'As it was chosen; absent: the published one' }),
+        interval_ms: Type.Optional({ ...Count, description: 'As it was chosen; absent: every change' }),
+      }),
+    ),
+    behind: Type.Boolean({ description: 'Whether it is owed something that is sent when the connection has drained' }),
+    version: Type.Optional({
+      ...Count,
+      description: 'Version of the book that was sent last; absent before the first, and without market_data',
+    }),
+    current_version: { ...Count, description: 'Version of the market now, in the same process' },
+    last_digest: Type.Optional(
+      Type.Object(
+        {
+          digest: Type.String(),
+          cursor: Type.String({ description: 'Cursor of the last message of the book before that heartbeat' }),
+          sent_at: Time,
+        },
+        { description: 'The last digest of its book, which heartbeats of the extended protocol carry' },
+      ),
+    ),
+  },
+  { title: 'SubscribedMarket' },
+)
+
+export const ConnectionDetails = Type.Object(
+  {
+    ...Connection.properties,
+    heartbeat: Type.Boolean({ description: 'Whether the heartbeat is subscribed' }),
+    market_count: { ...Count, description: 'Markets with a subscribed channel' },
+    markets: Type.Array(SubscribedMarket, { description: 'The first 500 of them' }),
+  },
+  { title: 'ConnectionDetails' },
+)
 
 const Level = Type.Object({ price: Type.String(), amount: Type.String() }, { title: 'Level' })
 

@@ -149,6 +149,7 @@ export class Outbox {
   #generation = 1
   #lagging = false
   #ended = false
+  #conflated = 0
   #fragments: Message | undefined
   #nextFragment = 0
 
@@ -205,6 +206,12 @@ export class Outbox {
 
   countConflated(): void {
     this.#totals.conflated += 1
+    this.#conflated += 1
+  }
+
+  /** Conflated UPDATEs that were made for this session. */
+  get conflated(): number {
+    return this.#conflated
   }
 
   /** Writes a chunk now. */

@@ -4,7 +4,7 @@ import type { LogLevel } from '../base/log.ts'
 import type { MetricsSnapshot } from '../base/metrics.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
 import type { MarketDefinition } from '../market/event.ts'
-import type { SessionDocument } from './connection-document.ts'
+import type { SessionDetails, SessionDocument } from './connection-document.ts'
 import type { HubSettings } from './hub.ts'
 
 /** The settings of a gateway process; each is the setting of the same name. */
@@ -52,6 +52,7 @@ export type ToGatewayProcess =
   | { readonly type: 'settings'; readonly subscriptionsMax: number; readonly logLevel: LogLevel }
   | { readonly type: 'receipt-key'; readonly receiptKey: ReceiptKey | undefined }
   | { readonly type: 'describe'; readonly question: number; readonly ids: readonly string[] }
+  | { readonly type: 'inspect'; readonly question: number; readonly id: string }
   | { readonly type: 'measure'; readonly question: number }
 
 export type FromGatewayProcess =
@@ -59,6 +60,8 @@ export type FromGatewayProcess =
   | { readonly type: 'ready' }
   | { readonly type: 'closed'; readonly id: string }
   | { readonly type: 'described'; readonly question: number; readonly connections: readonly SessionDocument[] }
+  /** Without a connection that has ended. */
+  | { readonly type: 'inspected'; readonly question: number; readonly connection: SessionDetails | undefined }
   | {
       readonly type: 'measured'
       readonly question: number

@@ -78,6 +78,10 @@ export class Requests {
     return this.#keys.size
   }
 
+  get channels(): Iterable<ChannelKey> {
+    return this.#keys.values()
+  }
+
   /** Carries out one message and returns its answer. */
   answer({ data, isBinary }: InboundMessage): Answer {
     const host = this.#host

@@ -15,8 +15,9 @@ import { CLOSE_CODES, type CloseCause } from '../contract/stream-codes.ts'
 import { ControlFrames } from '../http/control-frames.ts'
 import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
+import type { SentMarket } from './market-stream.ts'
 import { CLOSE_MILLISECONDS_MAX, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
-import { type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
+import { type ChannelKey, type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
 import { Requests, type RequestsHost } from './requests.ts'
 import type { MarketSubscription, Subscriber } from './subscription.ts'
 
@@ -120,6 +121,16 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#requests.subscriptionCount
   }
 
+  /** The channels that are subscribed, the heartbeat included. */
+  get channels(): Iterable<ChannelKey> {
+    return this.#requests.channels
+  }
+
+  /** How far each market with a subscribed channel has been sent. */
+  get sentMarkets(): readonly SentMarket[] {
+    return this.#catchUp.observe()
+  }
+
   onBlocked(): void {
     this.#setReading()
   }
@@ -204,7 +215,7 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   #extendedHeartbeat(instant: Instant): Buffer {
-    const books = this.#catchUp.bookStatuses()
+    const books = this.#catchUp.bookStatuses(instant.milliseconds)
     // The digest of a large book is made in slices at the ends of ticks: this schedules one.
     this.#host.queueCatchUp(this)
     return textFrame(extendedHeartbeatText(instant, books))

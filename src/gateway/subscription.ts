@@ -40,6 +40,14 @@ export interface ChannelState {
   isDue: boolean
 }
 
+/** The last digest of its book that a subscription was sent, in a heartbeat. */
+export interface SentDigest {
+  readonly digest: string
+  /** Of the last message before that heartbeat. */
+  readonly cursor: string
+  readonly sentMilliseconds: number
+}
+
 export interface MarketSubscription {
   readonly subscriber: Subscriber
   /**
@@ -68,6 +76,8 @@ export interface MarketSubscription {
   holdsBook: boolean
   /** A book must be of a later version than this one, because of what was sent on this connection before. */
   laterThan: number
+  /** Undefined before the first, and without market_data. */
+  sentDigest: SentDigest | undefined
   /** Place in the market's list; -1 when not in it. */
   place: number
 }

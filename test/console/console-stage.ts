@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import { accountPublicKey } from '../support/address-keys.ts'
 import { ensureBuilt, type ServiceProcess, startServiceProcess, temporaryFolder } from '../support/running-service.ts'
-import { fetchToken } from '../support/sample-client.ts'
+import { fetchToken, SampleClient } from '../support/sample-client.ts'
 
 export const PASSWORD = 'correct horse battery staple'
 const DESTINATION = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -46,6 +46,8 @@ export interface CustomerOnStage {
   readonly pendingRuleId: string
   readonly profileId: string
   call(method: string, path: string, body?: object): Promise<Body>
+  /** Opens a connection to the stream, in the extended protocol. */
+  connect(): Promise<SampleClient>
 }
 
 export interface Person {
@@ -135,6 +137,7 @@ async function openCustomer(service: ServiceProcess, operator: ConsoleStage['cal
     if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`)
     return answer.json()
   }
+  const connect = () => SampleClient.connect({ wsUrl: service.ws, token, protocols: ['tidegate.v1'] })
   const account = (identity: string) =>
     call('POST', '/v2/identity/accounts', { account: { identity_id: identity }, create_profile: true })
   const pending = await account('ada.north')
@@ -154,7 +157,7 @@ async function openCustomer(service: ServiceProcess, operator: ConsoleStage['cal
   const active = await operator('POST', `/rules/${activeRuleId}/approve`)
   const { id: pendingRuleId } = await rule('payout-weekly')
   const clientId: string = client.client_id
-  const customer = { id, name, clientId, pendingAccountId: pending.id, pendingRuleId, profileId, call }
+  const customer = { id, name, clientId, pendingAccountId: pending.id, pendingRuleId, profileId, call, connect }
   // With four eyes there is only a request, and no rule is active.
   return { customer, address: (active.source?.crypto.address ?? '') as string }
 }

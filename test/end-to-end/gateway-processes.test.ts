@@ -2,11 +2,13 @@
  * The built service with two gateway processes: they share its connections and its limits, one that is killed takes only
  * its own connections, and access, markets and the end of the service reach both.
  */
+
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ConnectionDetails } from '../../src/gateway/connection-document.ts'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
 import {
   ensureBuilt,
@@ -118,6 +120,14 @@ describe('a service with gateway processes', () => {
     const { items } = await listed(client.clientId)
     expect(items.map(({ subscriptions }) => subscriptions)).toEqual([7, 7, 7, 7])
     expect(items.every(({ bytes_out }) => bytes_out > 1_000)).toBe(true)
+    for (const { id } of items) {
+      const details = await service.operator.call<ConnectionDetails>('GET', `/connections/${id}`)
+      expect(details.markets.map(({ market }) => market).toSorted()).toEqual(['BTCUSD', 'ETHUSD'])
+      for (const { version = 0, current_version } of details.markets) {
+        expect(version).toBeGreaterThan(0)
+        expect(current_version).toBeGreaterThanOrEqual(version)
+      }
+    }
     const { items: markets } = await service.operator.call<{ items: { subscribers: number }[] }>('GET', '/markets')
     expect(markets.map(({ subscribers }) => subscribers)).toEqual([4, 4])
     expect(await service.operator.metric('tidegate_connections')).toBe(4)

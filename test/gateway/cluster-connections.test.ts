@@ -168,6 +168,27 @@ describe('the connections of all nodes', () => {
   })
 })
 
+describe('a connection of another node', () => {
+  it('is shown with what that node has sent it', async () => {
+    const [first, second] = nodes as [TestNode, TestNode]
+    const client = second.stream.connect({ clientId: 'reader' })
+    client.subscribe('AAAUSD execution_data')
+    const { status, body } = await first.ask('GET', `/connections/${client.session.id}`)
+    expect([status, body]).toMatchObject([
+      200,
+      { id: client.session.id, node: 'b:1', market_count: 1, markets: [{ market: 'AAAUSD', behind: false }] },
+    ])
+  })
+
+  it('is 404 only when each node has said that it has none', async () => {
+    const [first, second] = nodes as [TestNode, TestNode]
+    expect((await first.ask('GET', `/connections/${NO_ONE}`)).status).toBe(404)
+    exchange.cut.add(second.node.id)
+    const unsure = await first.ask('GET', `/connections/${NO_ONE}`)
+    expect([unsure.status, unsure.body.detail]).toEqual([503, expect.stringContaining('b:1')])
+  })
+})
+
 describe('closing a connection of another node', () => {
   it('is done by that node, once, with one audit row', async () => {
     const [first, second] = nodes as [TestNode, TestNode]

@@ -102,6 +102,7 @@ describe('connections', () => {
           behind: false,
           queued_bytes: 0,
           bytes_out: client.transport.bytesWritten,
+          conflated_messages: 0,
           node: 'test:1',
         },
       ],
@@ -123,6 +124,30 @@ describe('connections', () => {
     expect(shown).toMatchObject({ behind: true, queued_bytes: slow.transport.queuedBytes })
     slow.read()
     expect((await ask('GET', '/connections')).body.items).toMatchObject([{ behind: false, queued_bytes: 0 }])
+  })
+
+  it('are shown one by one with their markets; what is none or has ended is 404', async () => {
+    stream.snapshot()
+    const client = stream.connect({ clientId: 'reader' })
+    client.subscribe('AAAUSD market_data', 'heartbeat')
+    const { id } = client.session
+    const { status, body } = await ask('GET', `/connections/${id.toUpperCase()}`)
+    const [listed] = (await ask('GET', '/connections')).body.items
+    expect([status, body]).toEqual([
+      200,
+      {
+        ...listed,
+        heartbeat: true,
+        market_count: 1,
+        markets: [
+          { market: 'AAAUSD', channels: [{ type: 'market_data' }], behind: false, version: 1, current_version: 1 },
+        ],
+      },
+    ])
+    client.session.close('operator')
+    for (const other of [id, 'x', '%00']) {
+      expect(await ask('GET', `/connections/${other}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    }
   })
 
   it('are filtered by client and customer, and paged exactly once while others come and go', async () => {

@@ -4,6 +4,7 @@ import { AccountPage } from './pages/account.tsx'
 import { AuditPage } from './pages/audit.tsx'
 import { ChangeRequestPage } from './pages/change-request.tsx'
 import { ClientPage } from './pages/client.tsx'
+import { ConnectionPage } from './pages/connection.tsx'
 import { ControlsPage } from './pages/controls.tsx'
 import { CustomerPage } from './pages/customer.tsx'
 import { CustomersPage } from './pages/customers.tsx'
@@ -45,6 +46,7 @@ const ROUTES: readonly Route[] = [
   ],
   [/^\/customers$/, () => ({ title: 'Customers', content: <CustomersPage /> })],
   record('customers', 'Customer', (id) => <CustomerPage key={id} id={id} />),
+  record('customers/connections', 'Connection', (id) => <ConnectionPage key={id} id={id} />),
   record('clients', 'Client', (id) => <ClientPage key={id} id={id} />),
   [/^\/review$/, () => ({ title: 'Accounts', content: <AccountsPage /> })],
   [/^\/review\/rules$/, () => ({ title: 'Rules', content: <RulesPage /> })],

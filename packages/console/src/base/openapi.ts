@@ -727,7 +727,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Show a connection with what its markets were sent
+         * @description Lowest role: `viewer`.
+         */
+        get: operations["getConnectionsById"];
         put?: never;
         post?: never;
         /**
@@ -1723,8 +1727,38 @@ export interface components {
             queued_bytes: number;
             /** @description Bytes written to its socket */
             bytes_out: number;
+            /** @description Conflated UPDATEs that were made for it. Absent from a node of an earlier release */
+            conflated_messages?: number;
             /** @description The node that serves it */
             node: string;
+        };
+        ConnectionDetails: {
+            /** Format: uuid */
+            id: string;
+            client_id: string;
+            customer_id: string;
+            client_address: string;
+            /** @description Absent: the base protocol */
+            subprotocol?: string;
+            /** Format: date-time */
+            created_at: string;
+            subscriptions: number;
+            /** @description Whether it lags: it gets conflated updates when its socket has drained */
+            behind: boolean;
+            /** @description Bytes that wait in the process */
+            queued_bytes: number;
+            /** @description Bytes written to its socket */
+            bytes_out: number;
+            /** @description Conflated UPDATEs that were made for it. Absent from a node of an earlier release */
+            conflated_messages?: number;
+            /** @description The node that serves it */
+            node: string;
+            /** @description Whether the heartbeat is subscribed */
+            heartbeat: boolean;
+            /** @description Markets with a subscribed channel */
+            market_count: number;
+            /** @description The first 500 of them */
+            markets: components["schemas"]["SubscribedMarket"][];
         };
         Controls: {
             paused: {
@@ -2648,6 +2682,30 @@ export interface components {
             change: string;
             /** @description After this line */
             balance: string;
+        };
+        SubscribedMarket: {
+            market: string;
+            channels: {
+                type: string;
+                /** @description As it was chosen; absent: the published one */
+                depth?: number;
+                /** @description As it was chosen; absent: every change */
+                interval_ms?: number;
+            }[];
+            /** @description Whether it is owed something that is sent when the connection has drained */
+            behind: boolean;
+            /** @description Version of the book that was sent last; absent before the first, and without market_data */
+            version?: number;
+            /** @description Version of the market now, in the same process */
+            current_version: number;
+            /** @description The last digest of its book, which heartbeats of the extended protocol carry */
+            last_digest?: {
+                digest: string;
+                /** @description Cursor of the last message of the book before that heartbeat */
+                cursor: string;
+                /** Format: date-time */
+                sent_at: string;
+            };
         };
         TraceEntry: {
             /** Format: date-time */
@@ -4834,6 +4892,40 @@ export interface operations {
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.foreign_origin"];
+            408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getConnectionsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionDetails"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];

@@ -1,27 +1,40 @@
 /** Connections of a customer as the service sees them: lag, bytes that wait, and closing one. */
-import { call, type Page } from '../base/api.ts'
+import { call } from '../base/api.ts'
 import { bytesText, count } from '../base/format.ts'
-import type { Schema } from '../base/operator-api.ts'
+import type { AnswerOf, Schema } from '../base/operator-api.ts'
 import type { Resource } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
-import { Badge, Card, Empty, ProblemNote, Time } from '../ui/parts.tsx'
+import { Badge, Card, Empty, Facts, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 
 export function ConnectionsCard({
   connections: { document, problem, reload },
   clients,
 }: {
-  readonly connections: Resource<Page<Schema<'Connection'>>>
+  readonly connections: Resource<AnswerOf<'GET', '/connections'>>
   readonly clients: readonly Schema<'Client'>[]
 }) {
   const nameOf = (clientId: string) => clients.find(({ client_id }) => client_id === clientId)?.name ?? clientId
   const items = document?.items ?? []
+  const nodes = document?.nodes ?? []
+  const total = nodes.reduce((sum, { connections = 0 }) => sum + connections, 0)
+  const missing = nodes.flatMap(({ node, problem: reason }) => (reason === undefined ? [] : [[node, reason] as const]))
   return (
-    <Card title="Connections" flush note={items.length === 0 ? '' : `${items.length} on this node`}>
+    <Card
+      title="Connections"
+      flush
+      note={total > items.length ? `the newest ${items.length} of ${count(total)}` : total === 0 ? '' : count(total)}
+    >
       {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
+      {missing.length > 0 && (
+        <div class="inset">
+          <p>The connections of these nodes are missing:</p>
+          <Facts rows={missing} />
+        </div>
+      )}
       {document !== undefined && items.length === 0 && (
-        <Empty icon="markets" title="Not connected to this node">
+        <Empty icon="markets" title="Not connected">
           Open connections to the stream appear here with their lag.
         </Empty>
       )}
@@ -30,6 +43,7 @@ export function ConnectionsCard({
           caption="Connections"
           items={items}
           keyOf={({ id }) => id}
+          pathOf={({ id }) => `/customers/connections/${id}`}
           columns={[
             { name: 'Client', show: ({ client_id }) => nameOf(client_id) },
             { name: 'Address', show: ({ client_address }) => <span class="mono">{client_address}</span> },
@@ -43,13 +57,15 @@ export function ConnectionsCard({
             },
             { name: 'Protocol', show: ({ subprotocol }) => subprotocol ?? 'base protocol' },
             { name: 'Channels', isNumber: true, show: ({ subscriptions }) => count(subscriptions) },
+            { name: 'Conflated', isNumber: true, show: ({ conflated_messages = '' }) => conflated_messages },
             { name: 'Sent', isNumber: true, show: ({ bytes_out }) => bytesText(bytes_out) },
             { name: 'Open since', show: ({ created_at }) => <Time at={created_at} /> },
+            ...(nodes.length > 1 ? [{ name: 'Node', show: ({ node }: Schema<'Connection'>) => node }] : []),
             ...(can('DELETE /connections/:id')
               ? [
                   {
                     name: 'Action',
-                    show: (connection: Schema<'Connection'>) => <CloseButton connection={connection} reload={reload} />,
+                    show: (connection: Schema<'Connection'>) => <CloseButton connection={connection} done={reload} />,
                   },
                 ]
               : []),
@@ -60,13 +76,14 @@ export function ConnectionsCard({
   )
 }
 
-function CloseButton({
+export function CloseButton({
   connection,
-  reload,
+  done,
 }: {
   readonly connection: Schema<'Connection'>
-  readonly reload: () => void
+  readonly done: () => void
 }) {
+  if (!can('DELETE /connections/:id')) return null
   const close = () =>
     ask({
       title: 'Close this connection?',
@@ -80,7 +97,7 @@ function CloseButton({
       isDangerous: true,
       run: () => call('DELETE', `/connections/${connection.id}`),
       done: () => {
-        reload()
+        done()
         return 'The connection was closed'
       },
     })

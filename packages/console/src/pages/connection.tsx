@@ -1,0 +1,104 @@
+/** One connection as its client has been sent it: lag, conflated messages, and per market the book and its last digest. */
+import { bytesText, count } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
+import { useGet } from '../base/resource.ts'
+import { href, navigate } from '../base/router.ts'
+import { Customer } from '../ui/customer.tsx'
+import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Table } from '../ui/table.tsx'
+import { CloseButton } from './connections.tsx'
+
+const REFRESH_MILLISECONDS = 2_000
+
+export function ConnectionPage({ id }: { readonly id: string }) {
+  const { document, problem, reload } = useGet(`/connections/${id}`, undefined, REFRESH_MILLISECONDS)
+  if (document === undefined)
+    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+  const { customer_id, client_id, behind, queued_bytes, conflated_messages } = document
+  const customerPath = `/customers/${customer_id}`
+  return (
+    <>
+      <PageHead
+        title={`Connection from ${document.client_address}`}
+        back={{ path: customerPath, label: 'Customer' }}
+        lead={
+          <>
+            Of <Customer id={customer_id} />, open since <Time at={document.created_at} exact />
+          </>
+        }
+      >
+        <CloseButton connection={document} done={() => navigate(customerPath)} />
+      </PageHead>
+      <div class="stack">
+        {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
+        <Card title="As its client is served" note="renewed every two seconds">
+          <Facts
+            rows={[
+              [
+                'State',
+                <Badge key="s" tone={behind ? 'warn' : 'good'}>
+                  {behind ? 'Lagging' : 'Current'}
+                </Badge>,
+              ],
+              ['Unsent', bytesText(queued_bytes)],
+              ['Conflated messages', conflated_messages === undefined ? undefined : count(conflated_messages)],
+              ['Sent', bytesText(document.bytes_out)],
+              ['Protocol', document.subprotocol ?? 'base protocol'],
+              ['Heartbeat', document.heartbeat ? 'subscribed' : 'not subscribed'],
+              [
+                'Client',
+                <a key="c" href={href(`/clients/${client_id}`)}>
+                  {client_id}
+                </a>,
+              ],
+              ['Node', document.node],
+              ['Id', <Id key="i" of={document.id} />],
+            ]}
+          />
+        </Card>
+        <MarketsCard connection={document} />
+      </div>
+    </>
+  )
+}
+
+function MarketsCard({ connection: { markets, market_count } }: { readonly connection: Schema<'ConnectionDetails'> }) {
+  const isCut = market_count > markets.length
+  return (
+    <Card title="Markets" flush note={isCut ? `the first ${markets.length} of ${count(market_count)}` : ''}>
+      {markets.length === 0 ? (
+        <Empty icon="markets" title="No market is subscribed">
+          The client is connected and gets no data until it subscribes a channel.
+        </Empty>
+      ) : (
+        <Table
+          caption="Markets of the connection"
+          items={markets}
+          keyOf={({ market }) => market}
+          columns={[
+            { name: 'Market', show: ({ market }) => market },
+            { name: 'Channels', isWide: true, show: ({ channels }) => channels.map(channelText).join(', ') },
+            {
+              name: 'State',
+              show: ({ behind }) => <Badge tone={behind ? 'warn' : 'good'}>{behind ? 'Lagging' : 'Current'}</Badge>,
+            },
+            { name: 'Book sent', isNumber: true, show: ({ version }) => version ?? '' },
+            { name: 'Book now', isNumber: true, show: ({ current_version }) => current_version },
+            {
+              name: 'Last digest',
+              show: ({ last_digest: digest }) => digest && <span class="mono">{digest.digest}</span>,
+            },
+            { name: 'Cursor', show: ({ last_digest: digest }) => digest && <span class="mono">{digest.cursor}</span> },
+            { name: 'Sent at (UTC)', show: ({ last_digest: digest }) => <Time at={digest?.sent_at} exact /> },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+function channelText({ type, depth, interval_ms }: Schema<'SubscribedMarket'>['channels'][number]): string {
+  const chosen = [depth !== undefined && `depth ${depth}`, interval_ms !== undefined && `every ${interval_ms} ms`]
+  const text = chosen.filter(Boolean).join(', ')
+  return text === '' ? type : `${type} (${text})`
+}
