@@ -1,6 +1,7 @@
 /**
- * The order book of a client: levels keyed by price text, nothing parsed, nothing rounded. It is deliberately simple and
- * shares no code with the service's book, so that it can verify that book. The checks are in `book-checker`.
+ * The order book of `verify` and `prove`: levels keyed by price text, nothing parsed, nothing rounded. It is deliberately
+ * simple and shares no code with the books of the service and of `@tidegate/client`, so that it can verify them. The checks
+ * are in `book-checker`.
  */
 
 export type BookSide = 'bids' | 'asks'
@@ -17,7 +18,7 @@ export interface WireLevel {
  * Orders two prices by value. Exact as long as neither has leading zeros: a longer integer part is larger, and equal
  * lengths compare digit by digit. Negative: `left` is lower.
  */
-export function comparePrices(left: string, right: string): number {
+function comparePrices(left: string, right: string): number {
   const difference = integerDigits(left) - integerDigits(right)
   if (difference !== 0) return difference
   if (left === right) return 0

@@ -60,3 +60,16 @@ export async function stayAlive<Result>(work: Promise<Result>): Promise<Result> 
     clearInterval(handle)
   }
 }
+
+/** Resolves after the delay, or as soon as the signal is aborted. */
+export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = clock.schedule(milliseconds, end)
+    signal.addEventListener('abort', end)
+  })
+}

@@ -2,9 +2,8 @@
  * Draws a market as a ladder: asks above, bids below, the spread between them, amounts as bars scaled to the largest visible
  * one, the last trades next to the ladder or below it, and a status line. The result is never larger than the terminal. Pure.
  */
-import { fractionDigits } from './checker-forms.ts'
-import type { BookSide, WireLevel } from './client-book.ts'
-import { exactInteger, type Freshness, type MarketView, middleText, spreadText, type Trade } from './market-view.ts'
+import type { Book, Execution, Level } from '../../packages/client/src/index.ts'
+import { type Freshness, type MarketView, spreadOf, type Trade } from './market-view.ts'
 import { fitLine, type Line, type Piece, renderLine, type Style } from './styled-line.ts'
 
 export interface LadderSize {
@@ -18,7 +17,6 @@ export interface LadderSize {
 export interface ConnectionState {
   /** Address of the service, such as 127.0.0.1:8080. */
   readonly host: string
-  readonly isOpen: boolean
   /** The status while the connection is not open. */
   readonly note: string
   readonly nowMilliseconds: number
@@ -37,22 +35,28 @@ const BAR_EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 export class Ladder {
   #priceWidth = 'PRICE'.length
   #amountWidth = 'AMOUNT'.length
+  /** 0 until an execution has a venue. */
+  #venueWidth = 0
 
   lines(view: MarketView, connection: ConnectionState, size: LadderSize, hasColors: boolean): string[] {
-    const isBeside = size.columns >= this.#bookWidth(BAR_WIDTH_MIN) + PANEL_GAP + this.#tradesWidth()
+    const isBeside = size.columns >= this.#bookWidth(BAR_WIDTH_MIN) + PANEL_GAP + this.#tradesWidth(0)
     const beneath = isBeside || size.rows < FIXED_ROWS + TRADES_BENEATH + 6 ? 0 : TRADES_BENEATH + 1
     const levelsFitting = Math.max(1, Math.floor((size.rows - FIXED_ROWS - beneath) / 2))
     const levelCount = Math.min(levelsFitting, size.depth ?? levelsFitting)
-    const asks = view.book?.top('asks', levelCount) ?? []
-    const bids = view.book?.top('bids', levelCount) ?? []
-    this.#measure([...asks, ...bids, ...view.trades.slice(0, size.rows)])
+    const asks = view.book?.asks(levelCount) ?? []
+    const bids = view.book?.bids(levelCount) ?? []
+    const executions = view.trades.slice(0, size.rows).filter(isExecution)
+    this.#measure([...asks, ...bids, ...executions], executions)
 
-    const besideWidth = isBeside ? this.#tradesWidth() + PANEL_GAP : 0
+    const besideWidthMin = this.#bookWidth(BAR_WIDTH_MIN) + PANEL_GAP + this.#tradesWidth(this.#venueWidth)
+    const venueWidth = isBeside && size.columns < besideWidthMin ? 0 : this.#venueWidth
+    const besideWidth = isBeside ? this.#tradesWidth(venueWidth) + PANEL_GAP : 0
     const barWidth = Math.max(0, Math.min(BAR_WIDTH_MAX, size.columns - besideWidth - this.#bookWidth(0)))
     const ladder = this.#ladderLines(asks, bids, levelCount, barWidth, view)
-    const body = isBeside ? this.#besideTrades(ladder, view.trades, this.#bookWidth(barWidth)) : ladder
-    const trades = beneath === 0 ? [] : [this.#tradeTitle(), ...this.#tradeLines(view.trades, TRADES_BENEATH)]
-    const all = [headerLine(view, connection), ...body, ...trades, connectionLine(view, connection)]
+    const trades = this.#tradeLines(view.trades, isBeside ? ladder.length - 1 : TRADES_BENEATH, venueWidth)
+    const body = isBeside ? besideTrades(ladder, trades, this.#bookWidth(barWidth)) : ladder
+    const below = beneath === 0 ? [] : trades
+    const all = [headerLine(view, connection), ...body, ...below, connectionLine(view, connection)]
     return all.slice(0, size.rows).map((line) => renderLine(line, size.columns, hasColors))
   }
 
@@ -60,22 +64,24 @@ export class Ladder {
     return 1 + this.#priceWidth + 2 + this.#amountWidth + 2 + barWidth
   }
 
-  /** `12:00:00.000 ▲ price  amount` */
-  #tradesWidth(): number {
-    return 12 + 3 + this.#priceWidth + 2 + this.#amountWidth
+  /** `12:00:00.000 ▲ price  amount  venue`; a width of 0 leaves the venue out. */
+  #tradesWidth(venueWidth: number): number {
+    return 12 + 3 + this.#priceWidth + 2 + this.#amountWidth + (venueWidth === 0 ? 0 : 2 + venueWidth)
   }
 
-  #measure(levels: readonly WireLevel[]): void {
-    for (const { price, amount } of levels) {
+  #measure(rows: readonly Pick<Level, 'price' | 'amount'>[], executions: readonly Execution[]): void {
+    for (const { price, amount } of rows) {
       this.#priceWidth = Math.max(this.#priceWidth, price.length)
       this.#amountWidth = Math.max(this.#amountWidth, amount.length)
     }
+    for (const { venue } of executions)
+      if (venue !== undefined) this.#venueWidth = Math.max(this.#venueWidth, 'VENUE'.length, venue.length)
   }
 
   /** Titles, asks from far to near, spread, bids from near to far. */
   #ladderLines(
-    asks: readonly WireLevel[],
-    bids: readonly WireLevel[],
+    asks: readonly Level[],
+    bids: readonly Level[],
     levelCount: number,
     barWidth: number,
     view: MarketView,
@@ -93,68 +99,70 @@ export class Ladder {
     ]
   }
 
-  #levelLine(side: BookSide, level: WireLevel, index: number, bar: (amount: string) => string): Line {
+  #levelLine(side: 'bids' | 'asks', level: Level, index: number, bar: (level: Level) => string): Line {
     const isBest = index === 0
     const color: Style = side === 'bids' ? (isBest ? 'boldGreen' : 'green') : isBest ? 'boldRed' : 'red'
     return [
       { text: ` ${level.price.padStart(this.#priceWidth)}`, style: color },
       withStyle(`  ${level.amount.padStart(this.#amountWidth)}  `, isBest ? 'bold' : undefined),
-      { text: bar(level.amount), style: side === 'bids' ? 'green' : 'red' },
+      { text: bar(level), style: side === 'bids' ? 'green' : 'red' },
     ]
   }
 
-  #besideTrades(ladder: readonly Line[], trades: readonly Trade[], bookWidth: number): Line[] {
-    const right = [this.#tradeTitle(), ...this.#tradeLines(trades, ladder.length - 1)]
-    return ladder.map((line, index) => {
-      const trade = right[index]
-      return trade === undefined ? line : [...fitLine(line, bookWidth + PANEL_GAP), ...trade]
+  /** A title and at most `count` lines. */
+  #tradeLines(trades: readonly Trade[], count: number, venueWidth: number): Line[] {
+    const column = (text: string, width: number): string => `  ${text.padStart(width)}`
+    const venueColumn = (venue: string): string => (venueWidth === 0 ? '' : `  ${venue}`)
+    const titles = `${column('PRICE', this.#priceWidth)}${column('AMOUNT', this.#amountWidth)}${venueColumn('VENUE')}`
+    const lines = trades.slice(0, count).map((trade): Line => {
+      if (!isExecution(trade)) return [{ text: '… some are missing', style: 'yellow' }]
+      const { executedAt, price, amount, venue = '' } = trade
+      return [
+        { text: executedAt.slice(11, 23), style: 'dim' },
+        withStyle(` ${sideMark(trade)} ${price.padStart(this.#priceWidth)}`, tradeStyle(trade)),
+        { text: `${column(amount, this.#amountWidth)}${venueColumn(venue)}` },
+      ]
     })
-  }
-
-  #tradeTitle(): Line {
-    const price = 'PRICE'.padStart(this.#priceWidth)
-    return [{ text: `${'TRADES'.padEnd(12)}   ${price}  ${'AMOUNT'.padStart(this.#amountWidth)}`, style: 'dim' }]
-  }
-
-  #tradeLines(trades: readonly Trade[], count: number): Line[] {
-    return trades
-      .slice(0, count)
-      .map((trade) => [
-        { text: trade.executedAt.slice(11, 23), style: 'dim' },
-        withStyle(` ${sideMark(trade)} ${trade.price.padStart(this.#priceWidth)}`, tradeStyle(trade)),
-        { text: `  ${trade.amount.padStart(this.#amountWidth)}` },
-      ])
+    return [[{ text: `${'TRADES'.padEnd(13)}${titles}`, style: 'dim' }], ...lines]
   }
 }
 
-function headerLine(view: MarketView, { host }: ConnectionState): Line {
-  const last = view.trades[0]
+function besideTrades(ladder: readonly Line[], trades: readonly Line[], bookWidth: number): Line[] {
+  return ladder.map((line, index) => {
+    const trade = trades[index]
+    return trade === undefined ? line : [...fitLine(line, bookWidth + PANEL_GAP), ...trade]
+  })
+}
+
+function isExecution(trade: Trade): trade is Execution {
+  return trade.type === 'EXECUTION'
+}
+
+function headerLine({ market, book, trades, protocol }: MarketView, { host }: ConnectionState): Line {
+  const last = trades.find(isExecution)
   const lastPiece = last === undefined ? [] : [withStyle(`  last ${last.price} ${sideMark(last)}`, tradeStyle(last))]
-  const sizes = view.book === undefined ? '' : `  ${view.book.size('bids')} bids, ${view.book.size('asks')} asks`
-  return [{ text: ` ${view.market}`, style: 'bold' }, ...lastPiece, { text: `${sizes}  ${host}`, style: 'dim' }]
+  const sizes = book === undefined ? '' : `  ${book.bids().length} bids, ${book.asks().length} asks`
+  const service = protocol === undefined ? host : `${host}  ${protocol}`
+  return [{ text: ` ${market}`, style: 'bold' }, ...lastPiece, { text: `${sizes}  ${service}`, style: 'dim' }]
 }
 
-function spreadLine(view: MarketView, width: number): Line {
-  const spread = spreadText(view.best())
-  if (spread === undefined) {
-    const text = spreadNote(view)
-    return [{ text, style: 'dim' }]
-  }
-  const text = ` ${middleText(view.best())}  spread ${spread.value}, ${spread.basisPoints} bp `
+function spreadLine({ book }: MarketView, width: number): Line {
+  const spread = book === undefined ? undefined : spreadOf(book)
+  if (spread === undefined) return [{ text: spreadNote(book), style: 'dim' }]
+  const text = ` ${spread.middle}  spread ${spread.value}, ${spread.basisPoints} bp `
   return [
     { text, style: 'bold' },
     { text: '─'.repeat(Math.max(0, width - text.length)), style: 'dim' },
   ]
 }
 
-function spreadNote({ book }: MarketView): string {
-  if (book === undefined) return ' waiting for the book'
-  return book.size('bids') + book.size('asks') === 0 ? ' the book is empty' : ' one side is empty'
+function spreadNote(book: Book | undefined): string {
+  if (book === undefined || book.priceDecimals === undefined) return ' waiting for the book'
+  return book.bestBid === undefined && book.bestAsk === undefined ? ' the book is empty' : ' one side is empty'
 }
 
-function connectionLine(view: MarketView, connection: ConnectionState): Line {
-  if (!connection.isOpen) return [{ text: ` ○ ${connection.note}`, style: 'yellow' }]
-  const now = connection.nowMilliseconds
+function connectionLine(view: MarketView, { note, nowMilliseconds: now }: ConnectionState): Line {
+  if (view.protocol === undefined) return [{ text: ` ○ ${note}`, style: 'yellow' }]
   const parts = [
     `${view.updatesPerSecond(now)} updates/s`,
     `message ${ageText(view.lastMessageMilliseconds, now)}`,
@@ -165,9 +173,19 @@ function connectionLine(view: MarketView, connection: ConnectionState): Line {
 }
 
 function freshnessPiece(freshness: Freshness): Piece {
-  if (freshness.type === 'live') return { text: ' ● live', style: 'green' }
-  if (freshness.type === 'waiting') return { text: ' ○ no book yet', style: 'yellow' }
-  return { text: ` ○ STALE for ${Math.floor(freshness.ageMilliseconds / 1000)} s`, style: 'yellow' }
+  switch (freshness.type) {
+    case 'live':
+      return { text: ' ● live', style: 'green' }
+    case 'waiting':
+      return { text: ' ○ no book yet', style: 'yellow' }
+    case 'resyncing':
+      return { text: ' ○ resyncing', style: 'yellow' }
+    case 'stale': {
+      const { ageMilliseconds } = freshness
+      const age = ageMilliseconds === undefined ? '' : ` for ${Math.floor(ageMilliseconds / 1000)} s`
+      return { text: ` ○ STALE${age}`, style: 'yellow' }
+    }
+  }
 }
 
 function ageText(sinceMilliseconds: number | undefined, nowMilliseconds: number): string {
@@ -178,25 +196,20 @@ function ageText(sinceMilliseconds: number | undefined, nowMilliseconds: number)
 }
 
 /** Bars in eighths of a column, the largest amount filling the width; any amount shows at least one eighth. */
-function barScale(levels: readonly WireLevel[], width: number): (amount: string) => string {
-  const scale = levels.reduce((digits, { amount }) => Math.max(digits, fractionDigits(amount)), 0)
-  let largest = 1n
-  for (const { amount } of levels) {
-    const value = exactInteger(amount, scale)
-    if (value > largest) largest = value
-  }
-  return (amount) => {
+function barScale(levels: readonly Level[], width: number): (level: Level) => string {
+  const largest = levels.reduce((most, { scaledAmount }) => (scaledAmount > most ? scaledAmount : most), 1n)
+  return ({ scaledAmount }) => {
     if (width === 0) return ''
-    const eighths = Number((exactInteger(amount, scale) * BigInt(width * 8)) / largest) || 1
+    const eighths = Number((scaledAmount * BigInt(width * 8)) / largest) || 1
     return '█'.repeat(eighths >> 3) + BAR_EIGHTHS[eighths & 7]
   }
 }
 
-function sideMark({ side }: Trade): string {
+function sideMark({ side }: Execution): string {
   return side === 'buy' ? '▲' : side === 'sell' ? '▼' : ' '
 }
 
-function tradeStyle({ side }: Trade): Style | undefined {
+function tradeStyle({ side }: Execution): Style | undefined {
   return side === 'buy' ? 'green' : side === 'sell' ? 'red' : undefined
 }
 

@@ -1,81 +1,53 @@
 /**
- * Polls `GET /v2/markets` for the state of one market and its time, which the base protocol of the stream does not contain.
- * One request at a time. Errors are ignored: a service without the operation is not polled again, and without an answer the
- * state is unknown. It never ends a watch.
+ * The state of one market and its time, from `GET /v2/markets`: the stream alone does not contain why there is no book, or
+ * since when. Errors are ignored, because the stream reports those of the service: without an answer the state is unknown.
  */
-
-import type { Clock, Timer } from '../base/clock.ts'
-import { isObject } from '../base/json-value.ts'
+import type { RestClient } from '../../packages/client/src/index.ts'
+import type { Clock } from '../base/clock.ts'
+import { pause } from './environment.ts'
 
 /** The state of the market as the service reports it. */
 export interface ServedState {
   readonly state: 'LIVE' | 'STALE' | 'STARTING'
   /** As sent by the service. */
   readonly since: string
-  /** The same on our monotonic clock, computed from its age by the service's clock. */
-  readonly sinceMilliseconds: number
 }
 
 export interface MarketStateOptions {
-  /** Base address of the REST API, without a trailing slash. */
-  readonly url: string
+  readonly rest: Pick<RestClient, 'get'>
   readonly market: string
   readonly clock: Clock
-  /** The current access token; undefined while there is none. */
-  readonly accessToken: () => string | undefined
-  /** Called with undefined when the state is no longer known. */
+  /** Whether the state is of interest now. */
+  readonly isNeeded: () => boolean
+  /** Called with undefined when the state is not known. */
   readonly onState: (state: ServedState | undefined) => void
 }
 
-const PERIOD_MILLISECONDS = 2_000
-const ANSWER_MILLISECONDS_MAX = 5_000
+const PERIOD_MILLISECONDS = 1_000
 const STATES: readonly unknown[] = ['LIVE', 'STALE', 'STARTING']
 
-/** Polls at once and then every two seconds; the returned function stops it. */
-export function watchMarketState(options: MarketStateOptions): () => void {
-  const { clock, onState } = options
-  const stopping = new AbortController()
-  let timer: Timer | undefined
-  const ask = async (): Promise<void> => {
-    const answer = await request(options, stopping.signal)
-    if (stopping.signal.aborted || answer === 'not-served') return
-    onState(answer)
-    timer = clock.schedule(PERIOD_MILLISECONDS, () => void ask())
-  }
-  void ask()
-  return () => {
-    stopping.abort()
-    timer?.cancel()
+/** Asks once per second while the state is of interest, one request at a time, until the signal is aborted. */
+export async function followMarketState(options: MarketStateOptions, signal: AbortSignal): Promise<void> {
+  const { clock, isNeeded, onState } = options
+  while (!signal.aborted) {
+    await pause(clock, PERIOD_MILLISECONDS, signal)
+    if (signal.aborted || !isNeeded()) continue
+    const state = await servedState(options, signal)
+    if (!signal.aborted && isNeeded()) onState(state)
   }
 }
 
-async function request(
-  { url, market, clock, accessToken }: MarketStateOptions,
-  stop: AbortSignal,
-): Promise<ServedState | 'not-served' | undefined> {
-  const token = accessToken()
-  if (token === undefined) return undefined
+async function servedState(
+  { rest, market }: MarketStateOptions,
+  signal: AbortSignal,
+): Promise<ServedState | undefined> {
   try {
-    const response = await fetch(`${url}/v2/markets`, {
-      headers: { authorization: `Bearer ${token}` },
-      redirect: 'error',
-      signal: AbortSignal.any([stop, AbortSignal.timeout(ANSWER_MILLISECONDS_MAX)]),
-    })
-    const body: unknown = await response.json()
-    if (response.status === 404 || response.status === 405) return 'not-served'
-    return servedState(body, market, Date.parse(response.headers.get('date') ?? ''), clock)
+    const { items } = await rest.get('/v2/markets', { signal })
+    const item = items.find((each) => each.market === market)
+    if (item === undefined || !STATES.includes(item.state) || Number.isNaN(Date.parse(item.state_since)))
+      return undefined
+    return { state: item.state, since: item.state_since }
   } catch {
-    // Unreachable, or not JSON: errors of the service are reported by the stream connection.
     return undefined
   }
-}
-
-/** `nowMilliseconds`: the time of the answer by the service's clock. */
-function servedState(body: unknown, market: string, nowMilliseconds: number, clock: Clock): ServedState | undefined {
-  const items = isObject(body) && Array.isArray(body.items) ? body.items.filter(isObject) : []
-  const item = items.find((each) => each.market === market)
-  if (item === undefined || !STATES.includes(item.state) || typeof item.state_since !== 'string') return undefined
-  const age = Math.max(0, nowMilliseconds - Date.parse(item.state_since)) || 0
-  const state = item.state as ServedState['state']
-  return { state, since: item.state_since, sinceMilliseconds: clock.monotonicMilliseconds() - age }
 }

@@ -4,15 +4,16 @@
  */
 import { readFile } from 'node:fs/promises'
 
+/** As in the file that the demo writes: `Credentials` of the client of a service. */
 export interface StreamCredentials {
-  readonly clientId: string
-  readonly clientSecret: string
+  readonly client_id: string
+  readonly client_secret: string
   /** Base address of the token endpoint, without a trailing slash: the token is at `/oauth2/token` below it. */
-  readonly authUrl: string
+  readonly auth_url: string
   /** Base address of the stream, without a trailing slash. */
-  readonly wsUrl: string
+  readonly ws_url: string
   /** Base address of the REST API, without a trailing slash. */
-  readonly restUrl: string
+  readonly base_url: string
   /** Markets that the credentials file names, if it does. */
   readonly markets: readonly string[]
 }
@@ -26,15 +27,8 @@ export interface CredentialsOptions {
   readonly url?: string
 }
 
-/** The content of a credentials file, such as the demo writes. */
-interface CredentialsFile {
-  readonly client_id: string
-  readonly client_secret: string
-  readonly auth_url: string
-  readonly ws_url: string
-  readonly base_url?: string
-  readonly markets?: readonly string[]
-}
+/** The content of a credentials file; without addresses where `--url` gives them. */
+type CredentialsFile = Pick<StreamCredentials, 'client_id' | 'client_secret'> & Partial<StreamCredentials>
 
 const DEFAULT_FILE = './data/demo-client.json'
 
@@ -52,12 +46,13 @@ export async function loadCredentials(
         'TIDEGATE_CLIENT_ID is set, so --url is required: the address of the service, such as http://127.0.0.1:8080',
       )
     }
-    return { clientId, clientSecret, markets: [], ...addressesBelow(options.url) }
+    return { client_id: clientId, client_secret: clientSecret, markets: [], ...addressesBelow(options.url) }
   }
   const { credentials: path, url } = options
   const file = await readCredentialsFile(path ?? DEFAULT_FILE, path === undefined, url === undefined)
   const addresses = url === undefined ? addressesOf(file) : addressesBelow(url)
-  return { clientId: file.client_id, clientSecret: file.client_secret, markets: file.markets ?? [], ...addresses }
+  const { client_id, client_secret, markets = [] } = file
+  return { client_id, client_secret, markets, ...addresses }
 }
 
 async function readCredentialsFile(
@@ -99,21 +94,21 @@ function parseWithoutQuoting(text: string): unknown {
   }
 }
 
-type Addresses = Pick<StreamCredentials, 'authUrl' | 'wsUrl' | 'restUrl'>
+type Addresses = Pick<StreamCredentials, 'auth_url' | 'ws_url' | 'base_url'>
 
-function addressesOf(file: CredentialsFile): Addresses {
+function addressesOf({ auth_url = '', ws_url = '', base_url = auth_url }: CredentialsFile): Addresses {
   const http = ['http:', 'https:']
   return {
-    authUrl: address(file.auth_url, http),
-    wsUrl: address(file.ws_url, ['ws:', 'wss:']),
-    restUrl: address(file.base_url ?? file.auth_url, http),
+    auth_url: address(auth_url, http),
+    ws_url: address(ws_url, ['ws:', 'wss:']),
+    base_url: address(base_url, http),
   }
 }
 
 /** The addresses below one base address, given as `http` or `ws`: API and stream have the same listener. */
 function addressesBelow(url: string): Addresses {
   const base = address(url.replace(/^ws(?=s?:)/i, 'http'), ['http:', 'https:'])
-  return { authUrl: base, wsUrl: base.replace(/^http/, 'ws'), restUrl: base }
+  return { auth_url: base, ws_url: base.replace(/^http/, 'ws'), base_url: base }
 }
 
 /** Checks an address and takes trailing slashes off. */

@@ -10,9 +10,9 @@ import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { positiveInteger } from './option-values.ts'
 import { StreamChecker, type StreamCounts } from './stream-checker.ts'
-import { StreamClient } from './stream-client.ts'
 import { loadCredentials } from './stream-credentials.ts'
 import { printable } from './styled-line.ts'
+import { VerifyConnection } from './verify-connection.ts'
 import { VIOLATIONS, type Violation, type ViolationName } from './violations.ts'
 
 interface VerifyOptions {
@@ -105,11 +105,11 @@ async function verify(
   const take = (violations: readonly Violation[]): void => {
     for (const violation of violations) note(findings, violation, start)
     // A rejected subscription sends nothing: there is nothing to wait for.
-    if (findings.has('request-refused')) client.stop()
+    if (findings.has('request-refused')) connection.stop()
   }
-  const client = new StreamClient({
+  const connection = new VerifyConnection({
     credentials,
-    requests: [subscription(markets)],
+    request: subscription(markets),
     ...(saved === undefined ? {} : { subprotocol: EXTENDED_SUBPROTOCOL }),
     clock,
     random: environment.random,
@@ -121,17 +121,17 @@ async function verify(
       if (saved !== undefined) writeSync(saved, `${text}\n`)
       take(checker.onMessage(text, clock.monotonicMilliseconds()))
       const channels = checker.takeEnded()
-      if (channels.length > 0) client.send({ type: 'subscribe', channels })
+      if (channels.length > 0) connection.send({ type: 'subscribe', channels })
       // The service has removed every market: there is nothing left to check.
-      if (markets.every((market) => checker.isRemoved(market))) client.stop()
+      if (markets.every((market) => checker.isRemoved(market))) connection.stop()
     },
-    onDown: ({ reason }) => stderr.write(`${clearLine(stderr)}disconnected: ${printable(reason)}\n`),
+    onDown: (reason) => stderr.write(`${clearLine(stderr)}disconnected: ${printable(reason)}\n`),
   })
-  const removeSignals = environment.onStopSignal(() => client.stop())
-  const end = clock.schedule(options.seconds * 1000, () => client.stop())
+  const removeSignals = environment.onStopSignal(() => connection.stop())
+  const end = clock.schedule(options.seconds * 1000, () => connection.stop())
   const endProgress = showProgress(checker, findings, start, options.seconds, environment)
   try {
-    await client.run()
+    await connection.run()
   } finally {
     end.cancel()
     removeSignals()
@@ -142,7 +142,7 @@ async function verify(
   take(checker.onEnd(now, markets))
   const verdict: Verdict = {
     ok: findings.size === 0,
-    service: credentials.wsUrl,
+    service: credentials.ws_url,
     seconds: Math.round(now - start) / 1000,
     connections,
     counts: checker.counts,

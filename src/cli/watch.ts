@@ -1,18 +1,27 @@
 /**
- * `tidegate watch`: shows one live market, as a full-screen ladder on a terminal and as one line per event elsewhere. It uses
- * only the public API, reconnects automatically, and ends with exit code 0 on Ctrl-C.
+ * `tidegate watch`: shows one live market, as a full-screen ladder on a terminal and as one line per event elsewhere. The
+ * book, the executions and the connection are those of `@tidegate/client`. It ends with exit code 0 on Ctrl-C.
  */
 import type { Command } from 'commander'
-import { millisecondText, type Timer } from '../base/clock.ts'
+import {
+  type BookChange,
+  ClientCredentials,
+  RestClient,
+  StreamClient,
+  type StreamEvent,
+  type StreamOptions,
+} from '../../packages/client/src/index.ts'
+import { type Clock, millisecondText, type Timer } from '../base/clock.ts'
+import { STREAM_SCOPE } from '../contract/scopes.ts'
+import { clientPlatform } from './client-platform.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { Ladder } from './ladder.ts'
-import { type ServedState, watchMarketState } from './market-state.ts'
-import { MarketView, spreadText, type ViewEvent } from './market-view.ts'
+import { followMarketState, type ServedState } from './market-state.ts'
+import { levelText, MarketView, spreadOf, type Trade } from './market-view.ts'
 import { positiveInteger } from './option-values.ts'
 import { openScreen, type Screen } from './screen.ts'
-import { StreamClient } from './stream-client.ts'
 import { loadCredentials } from './stream-credentials.ts'
-import { connectionEventLine, eventLine } from './watch-lines.ts'
+import { changeLine, connectionLine, heartbeatLine, stateLine, topLine, topText, tradeLine } from './watch-lines.ts'
 
 interface WatchOptions {
   readonly url?: string
@@ -21,14 +30,24 @@ interface WatchOptions {
   readonly depth?: number
 }
 
-/** The display of a watch. */
+/** The display of a watch. The promises resolve when it can take more; the client conflates what comes meanwhile. */
 interface WatchOutput {
-  onEvent(event: ViewEvent): void
+  onChange(change: BookChange): Promise<void>
+  onTrade(trade: Trade): Promise<void>
+  onHeartbeat(time: string): void
+  onEvent(event: StreamEvent): void
   /** The service reports a different state of the market. */
   onState(state: ServedState): void
-  onOpen(): void
-  onDown(reason: string, code: number | undefined, retryInMilliseconds: number): void
   close(): void
+}
+
+/** One watch while it runs. */
+interface Watch {
+  readonly view: MarketView
+  readonly output: WatchOutput
+  readonly clock: Clock
+  /** Aborted when the watch is to end. */
+  readonly signal: AbortSignal
 }
 
 /** Frames faster than this are not useful, and too much for a terminal over ssh. */
@@ -62,73 +81,71 @@ export function registerWatch(program: Command, environment: CommandEnvironment 
 
 async function watch(market: string, options: WatchOptions, environment: CommandEnvironment): Promise<void> {
   const credentials = await loadCredentials(options, environment.variables)
-  const { clock } = environment
+  const { clock, stdout, variables } = environment
+  const platform = clientPlatform(environment)
+  const tokens = new ClientCredentials(credentials, [STREAM_SCOPE], platform)
+  const rest = new RestClient({ url: credentials.base_url, authenticate: tokens }, platform)
+  const ending = new AbortController()
+  const { signal } = ending
   const view = new MarketView(market)
-  const params = { market }
-  const channels = [
-    ...['market_data', 'market_data.top_of_book', 'execution_data'].map((type) => ({ type, params })),
-    { type: 'heartbeat' },
-  ]
-  let failure: unknown
-  let hasFailed = false
-  let endStates: (() => void) | undefined
-  const client = new StreamClient({
-    credentials,
-    requests: [{ type: 'subscribe', channels }],
-    clock,
-    random: environment.random,
-    onOpen() {
-      view.onConnect()
-      output.onOpen()
-      endStates ??= watchMarketState({
-        url: credentials.restUrl,
-        market,
-        clock,
-        accessToken: () => client.accessToken,
-        onState: (state) => noteState(view, output, state),
-      })
-    },
-    onMessage(text) {
-      if (hasFailed) return
-      try {
-        const event = view.onMessage(text, clock.monotonicMilliseconds())
-        output.onEvent(event)
-        if (event.type === 'ended') client.send({ type: 'subscribe', channels: event.channels })
-        if (event.type === 'failed') client.reconnect()
-      } catch (error) {
-        hasFailed = true
-        failure = error
-        client.stop()
-      }
-    },
-    onDown: ({ reason, code, retryInMilliseconds }) => output.onDown(reason, code, retryInMilliseconds),
-  })
-  const host = new URL(credentials.wsUrl).host
-  const { stdout, variables } = environment
   // A pseudo-terminal without a size reports 0 columns.
   const canDraw = stdout.isTTY === true && stdout.columns !== 0 && variables.TERM !== 'dumb'
   const output = canDraw
-    ? ladderOutput(view, host, options, environment)
-    : lineOutput(view, host, options, environment, client)
-  const stop = (): void => client.stop()
-  const removeSignals = environment.onStopSignal(stop)
-  const end = options.seconds === undefined ? undefined : clock.schedule(options.seconds * 1000, stop)
+    ? ladderOutput(view, new URL(credentials.ws_url).host, options, environment)
+    : lineOutput(view, options, environment, ending)
+  const streamOptions: StreamOptions = {
+    url: credentials.ws_url,
+    authenticate: tokens,
+    onEvent(event) {
+      view.noteEvent(event)
+      output.onEvent(event)
+    },
+    onHeartbeat(time) {
+      view.noteHeartbeat(time, clock.monotonicMilliseconds())
+      output.onHeartbeat(time)
+    },
+  }
+  const client = new StreamClient(streamOptions, platform)
+  const removeSignals = environment.onStopSignal(() => ending.abort())
+  const end = options.seconds === undefined ? undefined : clock.schedule(options.seconds * 1000, () => ending.abort())
+  const running = { view, output, clock, signal }
   try {
-    await client.run()
+    await Promise.all([followBook(client, running), followTrades(client, running), followState(rest, running)])
+  } catch (error) {
+    if (!signal.aborted) throw error
   } finally {
+    ending.abort()
     end?.cancel()
-    endStates?.()
     removeSignals()
     output.close()
   }
-  if (hasFailed) throw failure
+}
+
+async function followBook(client: StreamClient, { view, output, clock, signal }: Watch): Promise<void> {
+  const book = await client.book(view.market, { signal })
+  view.book = book
+  for await (const change of book) {
+    view.noteChange(change, clock.monotonicMilliseconds())
+    await output.onChange(change)
+  }
+}
+
+async function followTrades(client: StreamClient, { view, output, clock, signal }: Watch): Promise<void> {
+  for await (const trade of await client.executions(view.market, { signal })) {
+    view.noteTrade(trade, clock.monotonicMilliseconds())
+    await output.onTrade(trade)
+  }
 }
 
 /** A market that is live from the start is not reported. */
-function noteState(view: MarketView, output: WatchOutput, state: ServedState | undefined): void {
-  const before = view.served?.state ?? 'LIVE'
-  view.served = state
-  if (state !== undefined && state.state !== before) output.onState(state)
+function followState(rest: RestClient, { view, output, clock, signal }: Watch): Promise<void> {
+  const onState = (state: ServedState | undefined): void => {
+    const before = view.served?.state ?? 'LIVE'
+    view.served = state
+    if (state !== undefined && state.state !== before) output.onState(state)
+  }
+  const isNeeded = (): boolean => view.needsState
+  return followMarketState({ rest, market: view.market, clock, isNeeded, onState }, signal)
 }
 
 function ladderOutput(
@@ -140,7 +157,6 @@ function ladderOutput(
   const screen: Screen = openScreen(stdout)
   const ladder = new Ladder()
   const hasColors = stdout.hasColors?.() ?? false
-  let isOpen = false
   let note = `connecting to ${host}`
   let down: { reason: string; retryAtMilliseconds: number } | undefined
   let nextFrame: Timer | undefined
@@ -159,7 +175,7 @@ function ladderOutput(
       rows: (stdout.rows ?? 24) - 1,
       ...(depth === undefined ? {} : { depth }),
     }
-    screen.draw(ladder.lines(view, { host, isOpen, note, nowMilliseconds }, size, hasColors))
+    screen.draw(ladder.lines(view, { host, note, nowMilliseconds }, size, hasColors))
     nextFrame = clock.schedule(IDLE_FRAME_MILLISECONDS, draw)
   }
   /** Draws a frame as soon as the frame rate allows; the first one at once. */
@@ -172,16 +188,16 @@ function ladderOutput(
   screen.onResize(draw)
   draw()
   return {
-    onEvent: drawSoon,
+    onChange: async () => drawSoon(),
+    onTrade: async () => drawSoon(),
+    onHeartbeat: drawSoon,
     onState: drawSoon,
-    onOpen() {
-      isOpen = true
-      down = undefined
-      drawSoon()
-    },
-    onDown(reason, _code, retryInMilliseconds) {
-      isOpen = false
-      down = { reason, retryAtMilliseconds: clock.monotonicMilliseconds() + retryInMilliseconds }
+    onEvent(event) {
+      if (event.type === 'CONNECTED') down = undefined
+      if (event.type === 'DISCONNECTED') {
+        const { reason, retryInMilliseconds } = event
+        down = { reason, retryAtMilliseconds: clock.monotonicMilliseconds() + retryInMilliseconds }
+      }
       drawSoon()
     },
     close() {
@@ -194,47 +210,63 @@ function ladderOutput(
 }
 
 /** The line that stays on the terminal after the ladder. */
-function lastLine(view: MarketView): string | undefined {
-  const { bid, ask } = view.best()
-  const spread = spreadText({ bid, ask })
-  if (bid === undefined || ask === undefined || spread === undefined) return undefined
-  return `${view.market} ${bid.price} x ${bid.amount} / ${ask.price} x ${ask.amount}, spread ${spread.value} (${spread.basisPoints} bp)`
+function lastLine({ market, book }: MarketView): string | undefined {
+  const spread = book === undefined ? undefined : spreadOf(book)
+  if (book?.bestBid === undefined || book.bestAsk === undefined || spread === undefined) return undefined
+  const prices = `${levelText(book.bestBid)} / ${levelText(book.bestAsk)}`
+  return `${market} ${prices}, spread ${spread.value} (${spread.basisPoints} bp)`
 }
 
+/** @param ending aborted when the output is closed, as with `watch … | head`, which is a normal end */
 function lineOutput(
   view: MarketView,
-  host: string,
   { depth = 1 }: WatchOptions,
   { stdout, clock }: CommandEnvironment,
-  client: StreamClient,
+  ending: AbortController,
 ): WatchOutput {
-  const onDrain = (): void => client.resume()
+  const { market } = view
+  let isFull = false
+  const waiting: (() => void)[] = []
+  const onDrain = (): void => {
+    isFull = false
+    for (const resolve of waiting.splice(0)) resolve()
+  }
   const onError = (error: NodeJS.ErrnoException): void => {
-    // A closed pipe, as with `watch … | head`, is a normal end.
     if (error.code !== 'EPIPE') throw error
-    client.stop()
+    ending.abort()
   }
   stdout.on('drain', onDrain)
   stdout.on('error', onError)
+  ending.signal.addEventListener('abort', onDrain)
   const print = (line: string): void => {
-    // A slow output stops our reading, and the service conflates the updates meanwhile.
-    if (!stdout.write(`${line}\n`)) client.pause()
+    if (!stdout.write(`${line}\n`)) isFull = true
+  }
+  const drained = async (): Promise<void> => {
+    if (isFull) await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const now = (): string => millisecondText(clock.wallInstant().milliseconds)
+  let topBefore = ''
   return {
-    onEvent(event) {
-      const line = eventLine(view, event, depth)
-      if (line !== undefined) print(line)
-      if (event.type !== 'ended' && event.type !== 'failed') return
-      print(connectionEventLine(now(), event.type, view.market, [`reason=${JSON.stringify(event.message)}`]))
+    async onChange(change) {
+      const line = changeLine(view, change, depth)
+      if (line === undefined || view.book === undefined) return
+      const top = topText(view.book)
+      // Executions precede the change that they caused. They have their own loop, which prints them by then.
+      await new Promise<void>((resolve) => clock.endOfTick(resolve))
+      print(line)
+      if (top !== topBefore) print(topLine(market, change.time, top))
+      topBefore = top
+      return drained()
     },
-    onState: ({ state, since }) =>
-      print(connectionEventLine(now(), state.toLowerCase(), view.market, [`since=${since}`])),
-    onOpen: () => print(connectionEventLine(now(), 'connected', view.market, [`host=${host}`])),
-    onDown(reason, code, retryInMilliseconds) {
-      const pairs = [`code=${code ?? ''}`, `retry_ms=${retryInMilliseconds}`, `reason=${JSON.stringify(reason)}`]
-      print(connectionEventLine(now(), 'disconnected', view.market, pairs))
+    onTrade(trade) {
+      print(tradeLine(market, trade, now()))
+      return drained()
     },
+    onHeartbeat(time) {
+      if (!isFull) print(heartbeatLine(market, time))
+    },
+    onEvent: (event) => print(connectionLine(market, event, now())),
+    onState: ({ state, since }) => print(stateLine(market, state, since, now())),
     close() {
       stdout.off('drain', onDrain)
       // The error listener stays: a broken pipe may still be reported after the last line.

@@ -226,7 +226,7 @@ describe('client create --credentials', () => {
       ws_url: 'wss://api.example.com',
     })
     expect(statSync(path).mode & 0o777).toBe(0o600)
-    expect(await loadCredentials({ credentials: path }, {})).toMatchObject({ wsUrl: 'wss://api.example.com' })
+    expect(await loadCredentials({ credentials: path }, {})).toMatchObject({ ws_url: 'wss://api.example.com' })
 
     // A second call changes neither the file nor the customer.
     await expect(create('other')).rejects.toThrow(`${path} exists: name another file, or delete it`)

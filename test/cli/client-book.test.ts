@@ -1,7 +1,7 @@
 /** The client book compared with sorting all levels: the same input leads to the same best levels. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BOOK_SIDES, ClientBook, comparePrices } from '../../src/cli/client-book.ts'
+import { BOOK_SIDES, ClientBook, standsBefore } from '../../src/cli/client-book.ts'
 
 const price = fc
   .integer({ min: 1, max: 20_000 })
@@ -55,15 +55,21 @@ describe('ClientBook', () => {
   })
 })
 
-describe('comparePrices', () => {
+describe('the order of a side', () => {
   it.each([
-    ['9.00', '10.00', -1],
-    ['10.00', '9.99', 1],
-    ['10.10', '10.09', 1],
-    ['10.00', '10.00', 0],
-    ['7', '12', -1],
-    ['90071992547409931.01', '90071992547409931.02', -1],
-  ])('%s against %s', (left, right, sign) => {
-    expect(Math.sign(comparePrices(left, right))).toBe(sign)
+    ['10.00', '9.00'],
+    ['10.00', '9.99'],
+    ['10.10', '10.09'],
+    ['12', '7'],
+    ['90071992547409931.02', '90071992547409931.01'],
+  ])('puts %s before %s among bids, and after it among asks', (higher, lower) => {
+    expect(standsBefore('bids', higher, lower)).toBe(true)
+    expect(standsBefore('bids', lower, higher)).toBe(false)
+    expect(standsBefore('asks', lower, higher)).toBe(true)
+    expect(standsBefore('asks', higher, lower)).toBe(false)
+  })
+
+  it('has no order of equal prices', () => {
+    for (const side of BOOK_SIDES) expect(standsBefore(side, '10.00', '10.00')).toBe(false)
   })
 })

@@ -14,11 +14,11 @@ describe('--url', () => {
     'is enough to find the token endpoint and the stream: %s',
     async (url) => {
       expect(await loadCredentials({ url }, ENVIRONMENT)).toEqual({
-        clientId: 'id',
-        clientSecret: 'secret',
-        authUrl: 'https://api.example.com',
-        wsUrl: 'wss://api.example.com',
-        restUrl: 'https://api.example.com',
+        client_id: 'id',
+        client_secret: 'secret',
+        auth_url: 'https://api.example.com',
+        ws_url: 'wss://api.example.com',
+        base_url: 'https://api.example.com',
         markets: [],
       })
     },
@@ -28,8 +28,8 @@ describe('--url', () => {
     const credentials = join(folder, 'bare.json')
     writeFileSync(credentials, JSON.stringify({ client_id: 'id', client_secret: 'secret' }))
     expect(await loadCredentials({ credentials, url: 'http://127.0.0.1:8080' }, {})).toMatchObject({
-      authUrl: 'http://127.0.0.1:8080',
-      wsUrl: 'ws://127.0.0.1:8080',
+      auth_url: 'http://127.0.0.1:8080',
+      ws_url: 'ws://127.0.0.1:8080',
     })
     await expect(loadCredentials({ credentials }, {})).rejects.toThrow(
       'has no auth_url: --url gives the address of the service',

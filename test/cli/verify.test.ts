@@ -22,7 +22,10 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const run of runs) run.interrupt()
   await Promise.all(runs.map((run) => run.ended))
-  for (const run of runs) expect(run.stdout.text + run.stderr.text).not.toContain(service.clientSecret)
+  for (const run of runs) {
+    expect(run.stdout.text + run.stderr.text).not.toMatch(new RegExp(`${service.clientSecret}|token-`))
+    expect((await run.ended).error).not.toContain(service.clientSecret)
+  }
   await service.close()
   await rm(folder, { recursive: true })
 })
@@ -145,22 +148,6 @@ No violations.
     expect(run.stdout.text).toContain('ETHUSD: no SNAPSHOT on this connection')
   })
 
-  it('continues after a restart of the service', async () => {
-    const run = verify([M, '--seconds', '10', '--credentials', await startService()])
-    const first = await service.connection(0)
-    sendClean(first, M)
-    await first.received()
-    first.close(1012, 'restarting')
-    await run.stderr.until('the news', () => run.stderr.text.includes('disconnected: restarting'))
-    run.clock.advance(250)
-    const second = await service.connection(1)
-    sendClean(second, M)
-    await second.received()
-    run.interrupt()
-    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
-    expect(run.stdout.text).toContain('2 connections')
-  })
-
   it('ends at once when a subscription is refused', async () => {
     const path = await startService({
       onRequest: (request, connection) =>
@@ -201,10 +188,122 @@ No violations.
     await run.ended
     expect(run.stderr.text.endsWith('\r\u001b[2K')).toBe(true)
   })
+})
 
-  it('fails when the service revokes its access', async () => {
+describe('the connection of verify', () => {
+  /** Resolves when the next attempt is due after this time, and lets it pass. */
+  const retry = async ({ clock }: CommandRun, milliseconds: number): Promise<void> => {
+    while (!clock.isDueIn(milliseconds)) await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(milliseconds)
+  }
+
+  it.each([
+    { title: 'the service restarts', code: 1012, text: 'as the test says' },
+    { title: 'the market data is stale', code: 4002, text: 'as the test says' },
+    { title: 'it is cut', code: 1006, text: 'connection lost' },
+  ])('is opened again when $title', async ({ code, text }) => {
+    const run = verify([M, '--seconds', '10', '--credentials', await startService()])
+    const first = await service.connection(0)
+    sendClean(first, M)
+    await first.received()
+    if (code === 1006) first.cut()
+    else first.close(code, 'as the test says')
+    await run.stderr.until('the reason', () => run.stderr.text === `disconnected: ${text}\n`)
+    await retry(run, 250)
+    const second = await service.connection(1)
+    expect(service.handshakeTokens).toEqual(['Bearer token-1', 'Bearer token-2'])
+    sendClean(second, M)
+    await second.received()
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    expect(run.stdout.text).toContain('2 connections')
+  })
+
+  it('is opened with growing delays while that fails, and never before Retry-After', async () => {
+    const busy = { status: 503, headers: { 'retry-after': '7' } }
+    const handshakes = [undefined, { status: 429 }, busy, { status: 500 }]
+    const run = verify([M, '--credentials', await startService({ handshakes, tokens: [undefined, { status: 429 }] })])
+    ;(await service.connection(0)).close(1012)
+    for (const wait of [250, 500, 1_000, 7_000, 4_000]) await retry(run, wait)
+    await service.connection(1)
+    expect(service.handshakeTokens).toHaveLength(5)
+  })
+
+  it('pauses after it has sent too much', async () => {
     const run = verify([M, '--credentials', await startService()])
-    ;(await service.connection(0)).close(4003, 'access revoked')
-    expect(await run.ended).toEqual({ exitCode: 1, error: 'the service closed the connection: 4003 access revoked' })
+    ;(await service.connection(0)).close(1008)
+    await retry(run, 5_000)
+    await service.connection(1)
+  })
+
+  it('is lost when nothing arrives for a minute', async () => {
+    const run = verify([M, '--seconds', '600', '--credentials', await startService()])
+    const connection = await service.connection(0)
+    await connection.received()
+    run.clock.advance(59_000)
+    connection.send(heartbeat(1))
+    await connection.received()
+    run.clock.advance(59_999)
+    expect(run.stderr.text).toBe('')
+    run.clock.advance(1)
+    await run.stderr.until('the reason', () => run.stderr.text === 'disconnected: connection lost\n')
+  })
+
+  it('keeps trying when a node does not know the key of a new token yet', async () => {
+    const handshakes = [undefined, { status: 401 }, { status: 401 }]
+    const run = verify([M, '--credentials', await startService({ handshakes })])
+    ;(await service.connection(0)).close(4001, 'token revoked')
+    for (const wait of [250, 500, 1_000]) await retry(run, wait)
+    await service.connection(1)
+    expect(service.handshakeTokens).toEqual([1, 2, 3, 4].map((number) => `Bearer token-${number}`))
+  })
+
+  it('is given up when a new token is refused', async () => {
+    const body = { error: 'invalid_client', error_description: 'the client is disabled' }
+    const run = verify([M, '--credentials', await startService({ tokens: [undefined, { status: 401, body }] })])
+    ;(await service.connection(0)).close(4001, 'token revoked')
+    await retry(run, 250)
+    const error = `${service.url}/oauth2/token answered 401: invalid_client, the client is disabled`
+    expect(await run.ended).toEqual({ exitCode: 1, error })
+  })
+
+  it.each([
+    { code: 4003, error: 'the service closed the connection: 4003 access revoked' },
+    { code: 1007, error: 'the service did not accept what we sent: 1007 access revoked' },
+  ])('is given up on close code $code', async ({ code, error }) => {
+    const run = verify([M, '--credentials', await startService()])
+    ;(await service.connection(0)).close(code, 'access revoked')
+    expect(await run.ended).toEqual({ exitCode: 1, error })
+  })
+
+  it.each([
+    { status: 401, meaning: 'the token was not accepted' },
+    { status: 403, meaning: 'streaming allow list' },
+    { status: 404, meaning: 'there is no stream at this address' },
+  ])('is given up when the handshake is answered $status', async ({ status, meaning }) => {
+    const run = verify([M, '--credentials', await startService({ handshakes: [{ status }] })])
+    const { exitCode, error } = await run.ended
+    expect(exitCode).toBe(1)
+    expect(error).toContain(`answered ${status}`)
+    expect(error).toContain(meaning)
+  })
+
+  it('is given up when no service answers at the start', async () => {
+    const path = await startService()
+    await service.close()
+    const error = `cannot reach ${service.url}/oauth2/token: ECONNREFUSED; is the service running?`
+    expect(await verify([M, '--credentials', path]).ended).toEqual({ exitCode: 1, error })
+    service = await FakeService.start()
+  })
+
+  it('is waited for no longer than until the end', async () => {
+    const run = verify([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    sendClean(connection, M)
+    await connection.received()
+    connection.close(1012)
+    await run.stderr.until('the reason', () => run.stderr.text.includes('disconnected'))
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 })

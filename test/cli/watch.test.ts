@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { registerWatch } from '../../src/cli/watch.ts'
 import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
 import { acknowledgement, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
-import { execution, heartbeat, snapshot, top, update } from '../support/wire.ts'
+import { execution, heartbeat, snapshot, update } from '../support/wire.ts'
 
 const M = 'BTCUSD'
 const BOOK = snapshot(
@@ -61,7 +61,7 @@ function untilLine(run: CommandRun, text: string): Promise<void> {
   return run.stdout.until(`a line with ${text}`, () => run.stdout.text.includes(text))
 }
 
-/** Resolves when a timer of this delay is scheduled: the reply to a request has arrived. */
+/** Resolves when a timer of this delay is scheduled. */
 async function untilDueIn({ clock }: CommandRun, milliseconds: number): Promise<void> {
   while (!clock.isDueIn(milliseconds)) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -70,41 +70,50 @@ describe('watch without a terminal', () => {
   it('prints one line per event and ends with 0 when interrupted', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
-    expect(connection.requests).toEqual([
-      {
-        type: 'subscribe',
-        channels: [
-          { type: 'market_data', params: { market: M } },
-          { type: 'market_data.top_of_book', params: { market: M } },
-          { type: 'execution_data', params: { market: M } },
-          { type: 'heartbeat' },
-        ],
-      },
-    ])
+    expect(connection.requests).toHaveLength(1)
+    expect(connection.requests[0]?.type).toBe('subscribe')
+    expect(connection.requests[0]?.channels).toHaveLength(3)
+    expect(connection.requests[0]?.channels).toEqual(
+      expect.arrayContaining([
+        { type: 'market_data', params: { market: M } },
+        { type: 'execution_data', params: { market: M } },
+        { type: 'heartbeat' },
+      ]),
+    )
     expect(service.handshakeTokens).toEqual(['Bearer token-1'])
     connection.send(BOOK)
-    connection.send(top(M, 1, ['100.00', '1.5000'], ['100.50', '1.0000']))
-    connection.send(execution(M, 2, '100.50', '1.0000'))
-    connection.send(execution(M, 2, '100.00', '0.2500'))
+    await untilLine(run, ' top ')
+    connection.send(execution(M, 2, '100.50', '1.0000', { side: 'buy', venue: 'kraken' }))
     connection.send(execution(M, 2, '100.25', '0.5000'))
     connection.send(update(M, 2, [], [['100.50', '0']]))
-    connection.send(top(M, 2, undefined, ['102.00', '3.0000']))
+    await untilLine(run, ' update ')
     connection.send(heartbeat(1000))
     await untilLine(run, ' heartbeat ')
     run.interrupt()
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
     expect(run.stdout.lines()).toEqual([
-      `2026-01-01T00:00:00.000Z connected BTCUSD host=127.0.0.1:${service.port}`,
+      `2026-01-01T00:00:00.000Z connected BTCUSD host=127.0.0.1:${service.port} protocol=tidegate.default`,
       '2026-01-01T00:00:00.001Z snapshot BTCUSD levels=4 bids=100.00:1.5000 asks=100.50:1.0000',
-      '2026-01-01T00:00:00.001000000Z top BTCUSD bid=100.00 bid_amount=1.5000 ask=100.50 ask_amount=1.0000 spread=0.50 spread_bp=49.875',
-      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.50 amount=1.0000 side=buy',
-      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.00 amount=0.2500 side=sell',
-      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.25 amount=0.5000 side=buy',
+      '2026-01-01T00:00:00.001Z top BTCUSD bid=100.00 bid_amount=1.5000 ask=100.50 ask_amount=1.0000 spread=0.50 spread_bp=49.875',
+      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.50 amount=1.0000 side=buy venue=kraken',
+      '2026-01-01T00:00:00.002Z trade BTCUSD price=100.25 amount=0.5000 side= venue=',
       '2026-01-01T00:00:00.002Z update BTCUSD levels=1 bids=100.00:1.5000 asks=102.00:3.0000',
-      '2026-01-01T00:00:00.002000000Z top BTCUSD bid= bid_amount= ask=102.00 ask_amount=3.0000 spread= spread_bp=',
+      '2026-01-01T00:00:00.002Z top BTCUSD bid=100.00 bid_amount=1.5000 ask=102.00 ask_amount=3.0000 spread=2.00 spread_bp=198.020',
       '2026-01-01T00:00:01.000000000Z heartbeat BTCUSD',
     ])
     await service.until('a clean close', () => connection.closed?.code === 1000)
+  })
+
+  it('prints an empty side, and no top while the best prices stay', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    connection.send(BOOK)
+    await untilLine(run, ' top ')
+    connection.send(update(M, 2, [['99.00', '0']], []))
+    await untilLine(run, ' update ')
+    connection.send(update(M, 3, [['100.00', '0']], []))
+    await untilLine(run, 'bid= bid_amount= ask=100.50 ask_amount=1.0000 spread= spread_bp=')
+    expect(run.stdout.text.match(/ top /g)).toHaveLength(2)
   })
 
   it('shows as many levels as --depth requests', async () => {
@@ -123,25 +132,33 @@ describe('watch without a terminal', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('stops reading while its own output is not drained', async () => {
+  it('prints one update for all that came while its own output was not drained', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     await untilLine(run, 'connected')
     run.stdout.isReaderFast = false
     connection.send(BOOK)
-    await untilLine(run, 'snapshot')
-    // Many times what one read of the socket returns; how much the kernel buffers depends on the machine.
-    const count = 20_000
-    const send = (index: number) => connection.send(update(M, 2 + index, [['100.00', `1.${1000 + index}`]], []))
-    for (let index = 0; index < 50; index++) send(index)
-    const begun = connection.flushed()
-    for (let index = 50; index < count; index++) send(index)
-    await begun
-    for (let tick = 0; tick < 200; tick++) await new Promise((resolve) => setImmediate(resolve))
-    expect(run.stdout.writes).toBeLessThan(2_000)
+    await untilLine(run, ' top ')
+    for (let index = 0; index < 1_000; index++) {
+      connection.send(update(M, 2 + index, [['100.00', `1.${1000 + index}`]], []))
+      connection.send(heartbeat(2 + index))
+    }
+    await connection.received()
+    expect(run.stdout.lines()).toHaveLength(3)
     run.stdout.isReaderFast = true
     run.stdout.emit('drain')
-    await run.stdout.until('every update', () => run.stdout.writes === count + 2)
+    await untilLine(run, '2026-01-01T00:00:01.001Z update BTCUSD levels=1 bids=100.00:1.1999')
+    expect(run.stdout.text.match(/ update /g)).toHaveLength(1)
+  })
+
+  it('ends when it is interrupted while its output is not drained', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    run.stdout.isReaderFast = false
+    connection.send(BOOK)
+    await untilLine(run, ' top ')
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
   it('ends without an error when its output is closed', async () => {
@@ -154,16 +171,14 @@ describe('watch without a terminal', () => {
   it('sends no control characters of the service to the terminal', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
-    connection.send({ channel: 'heartbeat', payload: { timestamp: 'now\u001b[2J\nfake line' } })
-    await untilLine(run, 'now?[2J?fake line heartbeat BTCUSD')
+    connection.send(execution(M, 2, '1.00', '1.0000', { venue: 'a\u001b[2J\nfake line' }))
+    await untilLine(run, 'venue=a?[2J?fake line')
   })
 })
 
 describe('watch of a market without a source', () => {
-  const TIME = new Date('2026-01-01T00:00:30.000Z').toUTCString()
   const answer = (state: string, since: string) => ({
     status: 200,
-    headers: { date: TIME },
     body: {
       items: [
         { market: 'OTHER', state: 'LIVE' },
@@ -171,131 +186,116 @@ describe('watch of a market without a source', () => {
       ],
     },
   })
+  /** The next question is due. */
+  const ask = async (run: CommandRun): Promise<void> => {
+    await untilDueIn(run, 1_000)
+    run.clock.advance(1_000)
+  }
 
-  it('prints when the service reports another state, and asks again every two seconds', async () => {
-    let markets = answer('LIVE', '2026-01-01T00:00:00.000Z')
+  it('prints the states that the service reports, asking once per second', async () => {
+    let markets = answer('STARTING', '2026-01-01T00:00:00.000Z')
     const run = watch([M, '--credentials', await startService({ markets: () => markets })])
-    await service.until('the first question', () => service.marketRequests.length === 1)
+    await service.connection(0)
+    await ask(run)
+    await untilLine(run, ' starting BTCUSD since=2026-01-01T00:00:00.000Z')
     expect(service.marketRequests).toEqual(['Bearer token-1'])
     markets = answer('STALE', '2026-01-01T00:00:18.000Z')
-    await untilDueIn(run, 2_000)
-    run.clock.advance(2_000)
+    await ask(run)
     await untilLine(run, ' stale BTCUSD since=2026-01-01T00:00:18.000Z')
     markets = answer('LIVE', '2026-01-01T00:00:29.000Z')
-    await untilDueIn(run, 2_000)
-    run.clock.advance(2_000)
+    ;(await service.connection(0)).send(BOOK)
+    await untilLine(run, ' snapshot ')
+    await ask(run)
     await untilLine(run, ' live BTCUSD since=2026-01-01T00:00:29.000Z')
-    expect(run.stdout.text.match(/ (live|stale) /g)).toHaveLength(2)
+    expect(run.stdout.text.match(/ (live|stale|starting) /g)).toHaveLength(3)
+  })
+
+  it('asks nothing while the book is live', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    ;(await service.connection(0)).send(BOOK)
+    await untilLine(run, ' snapshot ')
+    for (let second = 0; second < 3; second++) await ask(run)
+    await untilDueIn(run, 1_000)
+    expect(service.marketRequests).toEqual([])
   })
 
   it('shows STALE with the age on a terminal, by the clock of the service', async () => {
     const markets = () => answer('STALE', '2026-01-01T00:00:18.000Z')
     const run = watch([M, '--credentials', await startService({ markets })], { terminal: { columns: 100, rows: 24 } })
-    await untilDueIn(run, 2_000)
-    run.clock.advance(50)
-    expect(run.stdout.text).toContain('STALE for 12 s')
+    const connection = await service.connection(0)
+    connection.send(heartbeat(30_000))
+    await connection.received()
+    await drawn(run, 'STALE for 1')
+    expect(run.stdout.text).toMatch(/STALE for 1[2-9] s/)
     expect(run.stdout.text).not.toContain('● live')
   })
 })
 
 describe('watch, when the connection ends', () => {
   it.each([
-    { title: 'the service restarts', end: 1012, retryMilliseconds: 250 },
-    { title: 'the market data is stale', end: 4002, retryMilliseconds: 250 },
-    { title: 'the connection is cut', end: 1006, retryMilliseconds: 250 },
-  ])('reconnects with backoff when $title', async ({ end, retryMilliseconds }) => {
+    { title: 'the service restarts', end: 1012, reason: 'closed with 1012 as the test says' },
+    { title: 'the market data is stale', end: 4002, reason: 'closed with 4002 as the test says' },
+    { title: 'the connection is cut', end: 1006, reason: 'the connection was lost' },
+  ])('shows why, and the book of the next one: $title', async ({ end, reason }) => {
     const run = watch([M, '--credentials', await startService()])
     const first = await service.connection(0)
     first.send(BOOK)
-    await untilLine(run, 'snapshot')
+    await untilLine(run, ' top ')
     if (end === 1006) first.cut()
     else first.close(end, 'as the test says')
-    await untilLine(run, `disconnected BTCUSD code=${end} retry_ms=${retryMilliseconds}`)
-    run.clock.advance(retryMilliseconds - 1)
+    await untilLine(run, `disconnected BTCUSD code=${end} retry_ms=500 reason="${reason}"`)
+    run.clock.advance(499)
     expect(service.connections).toHaveLength(1)
     run.clock.advance(1)
     const second = await service.connection(1)
-    second.send(update(M, 5, [['1.00', '1.0000']], []))
-    // The book of the old connection does not apply to the new one, so an UPDATE alone is ignored.
-    expect((await run.ended).error).toContain('the service sent an unknown message')
-    expect(service.tokenRequests).toHaveLength(1)
+    second.send(snapshot(M, 5, [['1.00', '1.0000']], []))
+    await untilLine(run, 'snapshot BTCUSD levels=1 bids=1.00:1.0000 asks=')
+    run.interrupt()
+    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
+    const lines = run.stdout.lines()
+    expect(lines.filter((line) => line.includes(' connected '))).toHaveLength(2)
+    // Trades of the time in between are not sent in the base protocol.
+    expect(lines.filter((line) => line.includes(' gap '))).toEqual([
+      `2026-01-01T00:00:00.500Z gap BTCUSD reason="${reason}"`,
+    ])
   })
 
-  it('backs off with growing delays while it cannot reconnect, and respects Retry-After', async () => {
-    const busy = { status: 503, headers: { 'retry-after': '7' } }
-    const run = watch([M, '--credentials', await startService({ handshakes: [undefined, { status: 429 }, busy] })])
-    ;(await service.connection(0)).close(1012)
-    for (const wait of [250, 500, 7_000]) {
-      await untilLine(run, `retry_ms=${wait} `)
-      run.clock.advance(wait)
-    }
-    await service.connection(1)
-    expect(service.handshakeTokens).toHaveLength(4)
-  })
-
-  it('gets a new token when the old one has expired or is refused', async () => {
-    const handshakes = [undefined, undefined, { status: 401 }]
-    const run = watch([M, '--credentials', await startService({ tokenSeconds: 3600, handshakes })])
-    ;(await service.connection(0)).close(4001)
-    await untilLine(run, 'code=4001')
-    run.clock.advance(250)
-    const second = await service.connection(1)
-    expect(service.handshakeTokens).toEqual(['Bearer token-1', 'Bearer token-2'])
-    second.close(1012)
-    await untilLine(run, 'code=1012')
-    run.clock.advance(500)
-    await service.connection(2)
-    expect(service.handshakeTokens.slice(2)).toEqual(['Bearer token-2', 'Bearer token-3'])
-  })
-
-  it('keeps trying when a node does not know the key of a new token yet', async () => {
-    const handshakes = [undefined, { status: 401 }, { status: 401 }]
-    const run = watch([M, '--credentials', await startService({ handshakes })])
-    ;(await service.connection(0)).close(4001, 'token revoked')
-    for (const wait of [250, 500, 1_000]) {
-      await untilLine(run, `retry_ms=${wait} `)
-      run.clock.advance(wait)
-    }
-    await service.connection(1)
-    expect(service.handshakeTokens).toEqual([1, 2, 3, 4].map((number) => `Bearer token-${number}`))
-  })
-
-  it('gives up when a new token is refused', async () => {
-    const body = { error: 'invalid_client', error_description: 'the client is disabled' }
-    const run = watch([M, '--credentials', await startService({ tokens: [undefined, { status: 401, body }] })])
-    ;(await service.connection(0)).close(4001, 'token revoked')
-    await untilLine(run, 'code=4001')
-    run.clock.advance(250)
-    expect(await run.ended).toMatchObject({ exitCode: 1, error: expect.stringContaining('the client is disabled') })
+  it('repairs a book that is wrong, and shows why', async () => {
+    const run = watch([M, '--credentials', await startService()])
+    const connection = await service.connection(0)
+    connection.send(BOOK)
+    await untilLine(run, ' top ')
+    connection.send(update(M, 2, [['1.00', '0']], []))
+    await untilLine(run, 'resync BTCUSD channel=market_data reason="1.00, which an UPDATE removes')
+    run.clock.advance(1)
+    await service.until('a new subscription', () => connection.requests.length === 3)
+    connection.send(snapshot(M, 3, [['50.00', '1.5000']], []))
+    await untilLine(run, 'snapshot BTCUSD levels=1 bids=50.00:1.5000')
   })
 
   it.each([
-    { code: 4003, error: 'the service closed the connection: 4003 access revoked' },
-    { code: 1007, error: 'the service did not accept what we sent: 1007 access revoked' },
+    { code: 4003, error: 'closed with 4003 access revoked. Ask the operator of the service' },
+    { code: 1007, error: 'closed with 1007 access revoked' },
   ])('gives up on close code $code', async ({ code, error }) => {
     const run = watch([M, '--credentials', await startService()])
     ;(await service.connection(0)).close(code, 'access revoked')
-    expect(await run.ended).toEqual({ exitCode: 1, error })
+    expect(await run.ended).toEqual({ exitCode: 1, error: expect.stringContaining(error) })
   })
 
-  it.each([
-    { status: 401, meaning: 'the token was not accepted' },
-    { status: 403, meaning: 'streaming allow list' },
-    { status: 404, meaning: 'there is no stream at this address' },
-  ])('gives up when the handshake is answered $status', async ({ status, meaning }) => {
-    const run = watch([M, '--credentials', await startService({ handshakes: [{ status }] })])
-    const { exitCode, error } = await run.ended
-    expect(exitCode).toBe(1)
-    expect(error).toContain(`answered ${status}`)
-    expect(error).toContain(meaning)
+  it.each([403, 404])('gives up when the handshake is answered %i', async (status) => {
+    const handshakes = [{ status, body: { detail: 'the reason' } }]
+    const run = watch([M, '--credentials', await startService({ handshakes })])
+    const error = expect.stringContaining(`ws://127.0.0.1:${service.port} answered ${status}: the reason`)
+    expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
   it('gives up when no token is granted', async () => {
     const body = { error: 'invalid_client', error_description: 'unknown client or wrong secret' }
     const run = watch([M, '--credentials', await startService({ tokens: [{ status: 401, body }] })])
-    const { exitCode, error } = await run.ended
-    expect(exitCode).toBe(1)
-    expect(error).toBe(`${service.url}/oauth2/token answered 401: invalid_client, unknown client or wrong secret`)
+    const error = expect.stringContaining(
+      `${service.url}/oauth2/token answered 401 invalid_client: unknown client or wrong secret`,
+    )
+    expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
   it('gives up when no service answers at the start', async () => {
@@ -303,7 +303,7 @@ describe('watch, when the connection ends', () => {
     await service.close()
     const { exitCode, error } = await watch([M, '--credentials', path]).ended
     expect(exitCode).toBe(1)
-    expect(error).toBe(`cannot reach ${service.url}/oauth2/token: ECONNREFUSED; is the service running?`)
+    expect(error).toContain(`cannot reach ${service.url}/oauth2/token: ECONNREFUSED`)
     service = await FakeService.start()
   })
 
@@ -319,55 +319,37 @@ describe('watch, when the connection ends', () => {
     }
     const run = watch([M, '--credentials', await startService({ onRequest })])
     const connection = await service.connection(0)
-    const channels = connection.requests[0]?.channels?.slice(0, 3).map((entry) => ({ ...entry, success: true }))
+    const types = ['market_data', 'execution_data']
+    const channels = types.map((type) => ({ type, params: { market: M }, success: true }))
     const end = (message: string) =>
-      connection.send({ type: 'unsubscribe', channels: channels?.map((entry) => ({ ...entry, message })) })
+      connection.send({ type: 'unsubscribe', channels: channels.map((entry) => ({ ...entry, message })) })
     connection.send(BOOK)
+    await untilLine(run, ' top ')
     end('the market was changed: subscribe again')
+    await untilLine(run, 'resync BTCUSD channel=market_data reason="the market was changed: subscribe again"')
+    run.clock.advance(1)
     await service.until('a second request', () => connection.requests.length === 2)
-    expect(connection.requests[1]).toEqual({
-      type: 'subscribe',
-      channels: connection.requests[0]?.channels?.slice(0, 3),
-    })
+    // It has other decimals now.
     connection.send(snapshot(M, 5, [['50.000', '1.5000']], []))
     await untilLine(run, 'snapshot BTCUSD levels=1 bids=50.000:1.5000')
-    expect(run.stdout.text).toContain('ended BTCUSD reason="the market was changed: subscribe again"')
     end('the market was removed: it is no longer served')
-    const error =
-      'the service rejected market_data of BTCUSD: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no such market'
+    await untilLine(run, 'it is no longer served')
+    run.clock.advance(5_000)
+    const error = expect.stringContaining('BTCUSD: there is no such market (UNKNOWN_CHANNEL_PARAMS_CONFIGURATION)')
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('reconnects later when the service could not process the request', async () => {
-    const failure = { success: false, error: 'INTERNAL_SERVER_ERROR', message: 'Unexpected server error' }
-    const onRequest: FakeServiceOptions['onRequest'] = (request, connection) =>
-      connection.send(acknowledgement(request, service.connections.length === 1 ? failure : undefined))
-    const run = watch([M, '--credentials', await startService({ onRequest })])
-    await untilLine(run, 'retry_ms=5000')
-    run.clock.advance(5_000)
-    await service.connection(1)
-    run.interrupt()
-    expect(await run.ended).toEqual({ exitCode: 0, error: '' })
-  })
-
   it('reports what the service refused', async () => {
+    const refusal = {
+      success: false,
+      error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+      message: 'there is no market NOPE',
+    }
     const path = await startService({
-      onRequest: (request, connection) =>
-        connection.send({
-          type: 'subscribe',
-          channels: request.channels?.map((entry) => ({
-            ...entry,
-            success: false,
-            error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
-            message: 'there is no market NOPE',
-          })),
-        }),
+      onRequest: (request, connection) => connection.send(acknowledgement(request, refusal)),
     })
-    const { exitCode, error } = await watch(['NOPE', '--credentials', path]).ended
-    expect(exitCode).toBe(1)
-    expect(error).toBe(
-      'the service rejected market_data of NOPE: UNKNOWN_CHANNEL_PARAMS_CONFIGURATION, there is no market NOPE',
-    )
+    const error = expect.stringContaining('NOPE: there is no market NOPE (UNKNOWN_CHANNEL_PARAMS_CONFIGURATION)')
+    expect(await watch(['NOPE', '--credentials', path]).ended).toEqual({ exitCode: 1, error })
   })
 })
 
@@ -471,7 +453,7 @@ describe('watch on a terminal', () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
     connection.close(1012, 'restarting')
-    await drawn(run, 'restarting, trying again')
+    await drawn(run, 'restarting, trying again in 1 s')
   })
 
   it('restores the terminal before it fails', async () => {

@@ -157,7 +157,7 @@ describe('after a close with', () => {
     const waited = await untilNextSocket(platform, 2_000)
     expect(waited).toBeGreaterThan(0)
     expect(platform.tokenRequests).toBe(1)
-    const reason = `closed with ${code} a reason`
+    const reason = code === 1006 ? 'the connection was lost' : `closed with ${code} a reason`
     expect(events.at(-1)).toEqual({ type: 'DISCONNECTED', code, reason, retryInMilliseconds: 500 })
   })
 

@@ -8,7 +8,7 @@ export function folderOf(path: string): string {
   return (path.split('/')[1] as string).replace(/\.ts$/, '')
 }
 
-/** A file imports only from folders of strictly lower rank, or from its own folder. */
+/** A file imports only from folders of strictly lower rank, or from its own folder; `packages/` is another rule. */
 export function rankViolations(tree: SourceTree, ranks: ReadonlyMap<string, number>): Subject[] {
   const violations: Subject[] = []
   const unknown = new Set<string>()
@@ -22,7 +22,7 @@ export function rankViolations(tree: SourceTree, ranks: ReadonlyMap<string, numb
       continue
     }
     for (const { target, line } of file.imports) {
-      if (target === undefined) continue
+      if (target === undefined || isOfPackage(target)) continue
       const targetFolder = folderOf(target)
       const targetRank = target.startsWith('src/') ? ranks.get(targetFolder) : undefined
       if (!tree.has(target))
@@ -40,6 +40,42 @@ export function rankViolations(tree: SourceTree, ranks: ReadonlyMap<string, numb
     }
   }
   return violations
+}
+
+/** Of `packages/`, the command line alone imports the client, and that as its users get it. */
+export function packageViolations(tree: SourceTree): Subject[] {
+  return [...tree.values()].flatMap(({ path, imports }) =>
+    imports.flatMap(({ target, line }) => {
+      if (target === undefined || !isOfPackage(target) || (folderOf(path) === 'cli' && target === CLIENT)) return []
+      return [
+        violation('package', path, line, `only cli imports of packages/, and of that only ${CLIENT}: not ${target}`),
+      ]
+    }),
+  )
+}
+
+/** What verifies the service or clients must not reach the client through any of its imports. */
+export function verifierViolations(tree: SourceTree, verifiers: readonly string[]): Subject[] {
+  const violations: Subject[] = []
+  for (const verifier of verifiers) {
+    if (!tree.has(verifier)) violations.push(violation('verifier', verifier, 1, 'the verifier does not exist'))
+    const reached = new Set([verifier])
+    // A set also visits what is added during the loop.
+    for (const path of reached) {
+      for (const { target, line } of tree.get(path)?.imports ?? []) {
+        if (target === undefined) continue
+        if (isOfPackage(target)) violations.push(violation('verifier', path, line, `${verifier} uses ${target}`))
+        else reached.add(target)
+      }
+    }
+  }
+  return violations
+}
+
+const CLIENT = 'packages/client/src/index.ts'
+
+function isOfPackage(target: string): boolean {
+  return target.startsWith('packages/')
 }
 
 /** No file imports itself through others; each cycle is reported once, at its first file in path order. */

@@ -3,7 +3,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EXCEPTIONS, VENDOR_ROWS } from './exceptions.ts'
-import { cycleViolations, pureViolations, rankViolations, vendorViolations } from './import-rules.ts'
+import {
+  cycleViolations,
+  packageViolations,
+  pureViolations,
+  rankViolations,
+  vendorViolations,
+  verifierViolations,
+} from './import-rules.ts'
 import { describeViolations, ROOT, readSourceTree, sourceTreeOf, withoutExceptions } from './source-tree.ts'
 
 const RANKS: readonly (readonly [rank: number, folders: readonly string[]])[] = [
@@ -99,6 +106,9 @@ const PURE = [
   'src/feed/venue.ts',
 ]
 
+/** They state what is right, and so do not depend on the client, which could be wrong in the same way as the service. */
+const VERIFIERS = ['src/cli/verify.ts', 'src/cli/prove.ts', 'src/cli/torture.ts']
+
 const ranks = new Map(RANKS.flatMap(([rank, folders]) => folders.map((folder) => [folder, rank] as const)))
 const isPure = (path: string) => PURE.some((prefix) => path.startsWith(prefix))
 const tree = readSourceTree()
@@ -115,6 +125,14 @@ function remaining(rule: string, violations: Parameters<typeof withoutExceptions
 describe('the sources', () => {
   it('import only from strictly lower ranks or their own folder', () => {
     expect(remaining('rank', rankViolations(tree, ranks))).toEqual([])
+  })
+
+  it('import the client in the command line alone', () => {
+    expect(remaining('package', packageViolations(tree))).toEqual([])
+  })
+
+  it('check the service without the client in what verifies it', () => {
+    expect(remaining('verifier', verifierViolations(tree, VERIFIERS))).toEqual([])
   })
 
   it('have no import cycle', () => {
@@ -160,6 +178,31 @@ describe('the import rules detect a violation', () => {
       'src/market/b.ts:1 [rank] market (rank 1) imports src/contract/c.ts (rank 1)',
       'src/contract/c.ts:1 [rank] imports src/contract/missing.ts, which does not exist',
       'src/stray/d.ts:1 [rank] folder stray is not in the rank table',
+    ])
+  })
+
+  it('of packages: another folder, another file of the client, another package', () => {
+    const broken = sourceTreeOf({
+      'src/app/a.ts': `import type { Book } from '../../packages/client/src/index.ts'`,
+      'src/cli/b.ts': `import { Level } from '../../packages/client/src/stream/level.ts'`,
+      'src/cli/c.ts': `import '../../packages/console/src/main.ts'`,
+      'src/cli/d.ts': `import { StreamClient } from '../../packages/client/src/index.ts'`,
+    })
+    expect(packageViolations(broken).map(({ file }) => file)).toEqual(['src/app/a.ts', 'src/cli/b.ts', 'src/cli/c.ts'])
+    expect(rankViolations(broken, ranks)).toEqual([])
+  })
+
+  it('of verifiers: the client through another file, its types alone, a verifier that is gone', () => {
+    const broken = sourceTreeOf({
+      'src/cli/verify.ts': `import { token } from './token.ts'\nimport './level.ts'`,
+      'src/cli/token.ts': `export { ClientCredentials as token } from '../../packages/client/src/index.ts'`,
+      'src/cli/level.ts': `import type { Level } from '../../packages/client/src/index.ts'`,
+      'src/cli/watch.ts': `import { StreamClient } from '../../packages/client/src/index.ts'`,
+    })
+    expect(describeViolations(verifierViolations(broken, ['src/cli/verify.ts', 'src/cli/prove.ts']))).toEqual([
+      'src/cli/token.ts:1 [verifier] src/cli/verify.ts uses packages/client/src/index.ts',
+      'src/cli/level.ts:1 [verifier] src/cli/verify.ts uses packages/client/src/index.ts',
+      'src/cli/prove.ts:1 [verifier] the verifier does not exist',
     ])
   })
 

@@ -46,6 +46,7 @@ export interface FakeServiceOptions {
   readonly onRequest?: (request: FakeRequest, connection: FakeConnection) => void
 }
 
+const BASE_SUBPROTOCOL = 'tidegate.default'
 const CLIENT_ID = 'client-of-the-test'
 const CLIENT_SECRET = 'a-secret-that-must-never-be-printed'
 
@@ -53,13 +54,19 @@ export class FakeService {
   readonly connections: FakeConnection[] = []
   /** The form of every token request. */
   readonly tokenRequests: URLSearchParams[] = []
-  /** The Authorization header of every handshake, refused ones too. */
+  /** The Authorization of every handshake, as a header or as a subprotocol; refused ones too. */
   readonly handshakeTokens: string[] = []
   /** The Authorization header of every `GET /v2/markets`. */
   readonly marketRequests: string[] = []
   readonly port: number
   readonly #server: Server
-  readonly #sockets = new WebSocketServer({ noServer: true })
+  // The messages of the tests are those of the base protocol.
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: (offered) => (offered.has(BASE_SUBPROTOCOL) ? BASE_SUBPROTOCOL : ([...offered][0] ?? false)),
+  })
+  /** The last answer to a handshake, for clients that cannot see it and ask again without an upgrade. */
+  #refusal: FakeAnswer = { status: 426 }
   readonly #options: FakeServiceOptions
   readonly #waiters = new Waiters()
 
@@ -80,9 +87,11 @@ export class FakeService {
       })
     })
     server.on('upgrade', (request, socket, head) => {
-      service.handshakeTokens.push(request.headers.authorization ?? '')
+      const { authorization, 'sec-websocket-protocol': protocols = '' } = request.headers
+      service.handshakeTokens.push(authorization ?? protocols.replace(/^.*\bbearer\./, 'Bearer '))
       const refusal = options.handshakes?.[service.handshakeTokens.length - 1]
       if (refusal !== undefined) {
+        service.#refusal = refusal
         const headers = Object.entries(refusal.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
         socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${headers.join('')}content-length: 0\r\n\r\n`)
         return
@@ -133,6 +142,7 @@ export class FakeService {
   }
 
   #answer(request: IncomingMessage): Promise<FakeAnswer> {
+    if (request.url === '/') return Promise.resolve(this.#refusal)
     if (request.url !== '/v2/markets') return this.#onTokenRequest(request)
     this.marketRequests.push(request.headers.authorization ?? '')
     this.#waiters.notify()

@@ -32,8 +32,10 @@ export function top(market: string, milliseconds: number, bid: Level | undefined
   return { channel: 'market_data.top_of_book', payload }
 }
 
-export function execution(market: string, milliseconds: number, price: string, amount: string): object {
-  return { channel: 'execution_data', payload: { market, price, amount, executed_at: bookTime(milliseconds) } }
+/** @param members those that `tidegate.v1` adds */
+export function execution(market: string, milliseconds: number, price: string, amount: string, members = {}): object {
+  const payload = { market, price, amount, executed_at: bookTime(milliseconds), ...members }
+  return { channel: 'execution_data', payload }
 }
 
 export function heartbeat(milliseconds: number): object {

@@ -224,7 +224,7 @@ export class Connection {
         this.#lastArrival = platform.now()
         onText(data)
       }
-      socket.onclose = ({ code, reason }) => end({ code, reason: `closed with ${code} ${reason}`.trimEnd() })
+      socket.onclose = ({ code, reason }) => end({ code, reason: closeText(code, reason) })
       // Deno reports no close after it.
       socket.onerror = () => end({ code: 1006, reason: 'the connection failed' })
       this.#hasWorked = true
@@ -273,6 +273,11 @@ async function answerOf(
   const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` }
   const response = await platform.fetch(url, { ...(headers === undefined ? {} : { headers }), signal })
   return [response, (await response.json().catch(() => ({}))) as { detail?: unknown }]
+}
+
+/** 1006 stands for a connection that ended without a close. */
+function closeText(code: number, reason: string): string {
+  return code === 1006 ? 'the connection was lost' : `closed with ${code} ${reason}`.trimEnd()
 }
 
 /** Closes a socket and hears no more of it: on a dead connection, a close may take minutes. */

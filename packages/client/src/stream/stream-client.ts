@@ -30,7 +30,7 @@ export type StreamEvent =
   /** The connection ended, or could not be opened; it will be opened again after the delay. */
   | ({ readonly type: 'DISCONNECTED' } & ConnectionLost)
   /** A subscription is begun again on the same connection. */
-  | { readonly type: 'RESYNC'; readonly market: string; readonly reason: string }
+  | { readonly type: 'RESYNC'; readonly market: string; readonly channel: string; readonly reason: string }
 
 /** Whose stream. */
 export type StreamService =
@@ -327,7 +327,8 @@ export class StreamClient {
   /** Subscribes again what is not subscribed any more: at once the first time, and later each time after. */
   #begin(row: Row, reason: string): void {
     const { subscription } = row
-    this.#onEvent({ type: 'RESYNC', market: subscription.market, reason })
+    const { market, channel } = subscription
+    this.#onEvent({ type: 'RESYNC', market, channel, reason })
     row.stage = 'requested'
     subscription.reset(reason)
     const now = this.#platform.now()
