@@ -4,7 +4,7 @@
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -217,22 +217,30 @@ function startDeepVenue(): Promise<KrakenServer> {
   return startKrakenServer({ recordings: [recording], speed: 1 })
 }
 
-/** Serves the browser example over HTTP. */
+/** Serves the browser example over HTTP, as any web server does in the folder of the repository. */
 export interface PageServer {
   readonly origin: string
+  /** The address of the page. */
+  readonly url: string
   close(): void
 }
 
-async function startPageServer(): Promise<PageServer> {
-  const page = readFileSync(join(import.meta.dirname, '../../examples/browser/index.html'))
-  const server = createServer((_request, response) => {
-    response.setHeader('content-type', 'text/html; charset=utf-8')
-    response.end(page)
+export async function startPageServer(): Promise<PageServer> {
+  const root = join(import.meta.dirname, '../..')
+  const types = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript' }
+  const server = createServer((request, response) => {
+    const path = join(root, new URL(request.url ?? '/', 'http://page').pathname)
+    const type = Object.entries(types).find(([ending]) => path.endsWith(ending))?.[1]
+    if (type === undefined || !existsSync(path)) return void response.writeHead(404).end()
+    response.setHeader('content-type', type)
+    response.end(readFileSync(path))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin,
+    url: `${origin}/examples/browser/index.html`,
     close() {
       server.close()
       server.closeAllConnections()

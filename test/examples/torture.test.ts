@@ -3,7 +3,6 @@
  * second: every applicable scenario, all examples concurrently. A missing program is skipped by name.
  */
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
 import { CHROMIUM, PYTHON, titleWith } from '../support/foreign-programs.ts'
@@ -11,7 +10,7 @@ import { temporaryFolder } from '../support/running-service.ts'
 import { runTorture, type TortureRun } from '../support/torture-run.ts'
 import { newPage } from './browser-suite.ts'
 import { BUILTIN_FLAGS } from './node-suite.ts'
-import { startBrowser } from './services.ts'
+import { startBrowser, startPageServer } from './services.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 const PACE = ['--pace', '300']
@@ -58,9 +57,10 @@ describe('every torture scenario is handled by', () => {
       run.stderr.write('')
     })
     const chromium = await startBrowser('')
+    const pages = await startPageServer()
     try {
       const page = await newPage(chromium)
-      await page.goto(pathToFileURL(join(EXAMPLES, 'browser/index.html')).href)
+      await page.goto(pages.url)
       const asked = () => run.stderr.text.split('waiting for the client').length - 1
       // The page connects at first, and again after each scenario that has stopped it.
       for (let count = 1; ; count++) {
@@ -73,6 +73,7 @@ describe('every torture scenario is handled by', () => {
     } finally {
       run.interrupt()
       await chromium.close()
+      pages.close()
     }
   })
 })
