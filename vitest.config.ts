@@ -29,7 +29,7 @@ const ON_EACH_ENGINE = [
  */
 const ON_POSTGRES_ALONE = [
   'test/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
-  'test/auth/directory-changes.test.ts',
+  'test/auth/{customer-search,directory-changes}.test.ts',
   'test/deliveries/{manual,webhook-sender}.test.ts',
   'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
   'test/deposits/{identity,operator-actions}.test.ts',

@@ -6,6 +6,7 @@ import { newId } from '../base/ids.ts'
 import { Problem } from '../http/problem.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type Page, readPage } from '../store/page.ts'
+import { sql } from '../store/sql.ts'
 import { recordChange } from './changes.ts'
 import type { AuthTables } from './tables.ts'
 
@@ -73,14 +74,33 @@ export async function getCustomer(db: Db, id: string): Promise<CustomerDocument>
   return (await query.executeTakeFirst()) ?? noCustomer()
 }
 
-/** @param name returns only the customer with this name; absent = all */
-export async function listCustomers(db: Db, request: ListRequest, name?: string): Promise<Page<CustomerDocument>> {
+/** Customers that match every filter that is given. */
+interface CustomerFilters {
+  readonly name?: string | undefined
+  /** The beginning of the name; the case of letters does not matter. */
+  readonly search?: string | undefined
+  readonly ids?: readonly string[] | undefined
+}
+
+export async function listCustomers(
+  db: Db,
+  request: ListRequest,
+  { name, search, ids }: CustomerFilters = {},
+): Promise<Page<CustomerDocument>> {
   const tables = db.tables<AuthTables>()
-  const filters = name === undefined ? {} : { name }
+  const filters = { name, search, ids }
   const binding = { operation: 'customers', owner: 'operator', filters, idType: 'uuid' } as const
   let query = tables.selectFrom('customers').select(COLUMNS)
   if (name !== undefined) query = query.where('name', '=', name)
+  // With a value that the planner sees, it chooses between the index of beginnings and the order of the list.
+  if (search !== undefined) query = query.where(sql<boolean>`lower(name) like lower(${beginning(search)})`)
+  if (ids !== undefined) query = query.where('id', 'in', ids)
   return await readPage(tables, query, { ...request, ...binding })
+}
+
+/** The pattern of texts that begin with this one. */
+function beginning(text: string): string {
+  return `${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
 export function noCustomer(): never {

@@ -6,9 +6,10 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
+import { isUuid } from '../base/ids.ts'
 import type { Scope } from '../contract/scopes.ts'
 import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
-import { Problem } from '../http/problem.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
 import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { listAudit } from '../store/audit.ts'
@@ -61,6 +62,20 @@ const CustomerChange = Type.Object(
 const Nothing = Type.Object({}, strict)
 const Filter = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' }))
 const NameQuery = Type.Object({ ...PageQuery.properties, name: Filter })
+/** Ids in one query of customers. */
+const IDS_MAX = 100
+const CustomersQuery = Type.Object({
+  ...NameQuery.properties,
+  search: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^[^\\0]*$',
+      description: 'The beginning of the name; the case of letters does not matter',
+    }),
+  ),
+  ids: Type.Optional(Type.String({ description: `Up to ${IDS_MAX} ids, separated by commas` })),
+})
 /** The form of a market's symbol, as in the setting `markets`. */
 const MarketSymbol = Type.String({ pattern: '^[A-Z0-9]{1,20}$', maxLength: 20 })
 /** Markets that one client may publish. */
@@ -117,8 +132,13 @@ function registerCustomerRoutes(app: FastifyInstance, db: Db, write: Write): voi
       return customer
     }),
   )
-  app.get<Listed>('/customers', answered(CustomerPage, { querystring: NameQuery }), ({ query }) =>
-    listCustomers(db, readPageQuery(query), query.name),
+  app.get<{ Querystring: Static<typeof CustomersQuery> }>(
+    '/customers',
+    answered(CustomerPage, { querystring: CustomersQuery }),
+    ({ query }) => {
+      const { name, search, ids } = query
+      return listCustomers(db, readPageQuery(query), { name, search, ids: ids === undefined ? ids : idsOf(ids) })
+    },
   )
   app.get<ById>('/customers/:id', answered(Customer), (request) => getCustomer(db, idOf(request.params.id)))
   app.patch<ById & { Body: Static<typeof CustomerChange> }>(
@@ -172,6 +192,12 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
       deleteSecret(transaction, operatorActor(request), idOf(request.params.id), idOf(request.params.secret)),
     ),
   )
+}
+
+function idsOf(text: string): readonly string[] {
+  const ids = text.toLowerCase().split(',', IDS_MAX + 1)
+  if (ids.length <= IDS_MAX && ids.every(isUuid)) return ids
+  throw invalidRequest([{ parameter: 'ids', detail: `must be 1 to ${IDS_MAX} UUIDs, separated by commas` }])
 }
 
 function alreadyExists(detail: string, existing: object): Problem {

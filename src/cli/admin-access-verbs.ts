@@ -30,8 +30,11 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         example: 'customer list --limit 1000',
         method: 'GET',
         path: '/customers',
-        options: [{ flags: '--name <name>', description: 'only the one with this name' }],
-        query: ({ options }) => ({ name: textOf(options.name) }),
+        options: [
+          { flags: '--name <name>', description: 'only the one with this name' },
+          { flags: '--search <text>', description: 'only those whose name begins so, in any case of letters' },
+        ],
+        query: ({ options }) => ({ name: textOf(options.name), search: textOf(options.search) }),
         columns: ['id', 'name', 'enabled', 'streaming', 'created_at'],
         isPaged: true,
       },

@@ -34,6 +34,7 @@ import { operators } from './202611230900-operators.ts'
 import { changeRequests } from './202611231000-change-requests.ts'
 import { reviewNotes } from './202611231210-review-notes.ts'
 import { operatorIssuers } from './202611231220-operator-issuers.ts'
+import { customerSearch } from './202611231250-customer-search.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -71,4 +72,5 @@ export const MIGRATIONS: readonly Migration[] = [
   changeRequests,
   reviewNotes,
   operatorIssuers,
+  customerSearch,
 ]

@@ -3741,6 +3741,10 @@ export interface operations {
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 name?: string;
+                /** @description The beginning of the name; the case of letters does not matter */
+                search?: string;
+                /** @description Up to 100 ids, separated by commas */
+                ids?: string;
             };
             header?: never;
             path?: never;

@@ -8,10 +8,9 @@ import { filterOf, TextFilter } from '../ui/filters.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, PageHead, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
-import { loadNames } from './names.ts'
 
 export function CustomersPage() {
-  const list = useList('/customers', { name: filterOf('name') })
+  const list = useList('/customers', { search: filterOf('name') })
   return (
     <>
       <PageHead title="Customers" lead="Who may connect, with which clients and scopes.">
@@ -22,7 +21,7 @@ export function CustomersPage() {
         )}
       </PageHead>
       <div class="filters">
-        <TextFilter name="name" label="Name" placeholder="the whole name" />
+        <TextFilter name="name" label="Name" placeholder="its beginning" />
       </div>
       <Card flush>
         <ListTable
@@ -45,7 +44,7 @@ export function CustomersPage() {
             { name: 'Created', show: ({ created_at }) => <Time at={created_at} exact /> },
           ]}
           empty={
-            <Empty icon="customers" title={filterOf('name') === '' ? 'No customer yet' : 'No customer has this name'}>
+            <Empty icon="customers" title={filterOf('name') === '' ? 'No customer yet' : 'No name begins so'}>
               A customer owns clients, which connect with a secret, and accounts and profiles, which hold money.
             </Empty>
           }
@@ -66,7 +65,6 @@ function askNewCustomer(): void {
     ],
     run: ({ name, streaming }) => call('POST', '/customers', { name, streaming }),
     done: ({ id, name }) => {
-      void loadNames()
       navigate(`/customers/${id}`)
       return `${name} was created`
     },

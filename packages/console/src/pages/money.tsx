@@ -8,7 +8,7 @@ import { location } from '../base/router.ts'
 import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { CsvButton } from '../ui/csv-button.tsx'
-import { Customer, customerOptions } from '../ui/customer.tsx'
+import { Customer, CustomerFilter } from '../ui/customer.tsx'
 import { filterOf, SelectFilter, TextFilter } from '../ui/filters.tsx'
 import { Amount, Badge, Card, Empty, Id, PageHead, Status, Tabs, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
@@ -69,7 +69,7 @@ export function DepositsPage() {
             ['false', 'Attributed'],
           ]}
         />
-        <SelectFilter name="customer" label="Customer" options={customerOptions()} />
+        <CustomerFilter />
         <TextFilter name="asset" label="Asset" placeholder="such as USDC" />
       </div>
       <Card flush>
@@ -125,7 +125,7 @@ export function OrchestrationsPage() {
           label="Waits for"
           options={['PRICE', 'PEG', 'SLIPPAGE', 'DESK_LIMIT', 'HOLD', 'PAUSED', 'OPERATOR']}
         />
-        <SelectFilter name="customer" label="Customer" options={customerOptions()} />
+        <CustomerFilter />
       </div>
       <Card flush>
         <ListTable

@@ -1,27 +1,45 @@
-/** Names of customers for lists that have only their ids; read once per session and again after a change. */
-import { computed, signal } from '@preact/signals'
+/**
+ * Names of customers for lists that have only their ids. A list asks for each id that it shows; those that are not known are
+ * read together, up to a hundred in one call. Names never change.
+ */
+import { signal } from '@preact/signals'
 import { getPage, Problem } from '../base/api.ts'
-import { can, session } from '../base/session.ts'
+import { can } from '../base/session.ts'
 
-const CUSTOMERS_MAX = 1_000
+/** Ids in one call. */
+const IDS_MAX = 100
 
 const known = signal<ReadonlyMap<string, string>>(new Map())
-let loadedFor: unknown
+/** Ids that are read, or that no customer has. */
+const asked = new Set<string>()
+let waiting: string[] = []
 
-export const customerNames = computed(() => {
-  if (session.value !== undefined && loadedFor !== session.value) void loadNames()
-  return known.value
-})
+/** The name of a customer; undefined while it is not known. A component that calls this is rendered again when it is. */
+export function customerName(id: string): string | undefined {
+  const name = known.value.get(id)
+  if (name === undefined && !asked.has(id) && can('GET /customers')) {
+    asked.add(id)
+    if (waiting.push(id) === 1) queueMicrotask(() => void readWaiting())
+  }
+  return name
+}
 
-/** More customers than one page are shown by their ids. */
-export async function loadNames(): Promise<void> {
-  loadedFor = session.value
-  if (!can('GET /customers')) return
-  try {
-    const { items } = await getPage('/customers', { limit: CUSTOMERS_MAX })
-    known.value = new Map(items.map(({ id, name }) => [id, name]))
-  } catch (error) {
-    // The lists show the ids.
-    if (!(error instanceof Problem)) throw error
+/** Notes names that another call has returned. */
+export function noteNames(customers: readonly { readonly id: string; readonly name: string }[]): void {
+  known.value = new Map([...known.value, ...customers.map(({ id, name }) => [id, name] as const)])
+}
+
+async function readWaiting(): Promise<void> {
+  const ids = waiting
+  waiting = []
+  for (let start = 0; start < ids.length; start += IDS_MAX) {
+    const part = ids.slice(start, start + IDS_MAX)
+    try {
+      noteNames((await getPage('/customers', { ids: part.join(','), limit: IDS_MAX })).items)
+    } catch (error) {
+      // The lists show the ids, and ask again when they are shown again.
+      for (const id of part) asked.delete(id)
+      if (!(error instanceof Problem)) throw error
+    }
   }
 }

@@ -8,7 +8,7 @@ import { useGet, useList } from '../base/resource.ts'
 import { location } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
-import { Customer, customerOptions } from '../ui/customer.tsx'
+import { Customer, CustomerFilter } from '../ui/customer.tsx'
 import { filterOf, SelectFilter, TextFilter } from '../ui/filters.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Card, Empty, Id, PageHead, ProblemNote, Status, Tabs, Time } from '../ui/parts.tsx'
@@ -42,7 +42,7 @@ export function AccountsPage() {
     <ReviewFrame>
       <div class="filters">
         <SelectFilter name="status" label="Status" options={['PENDING', 'APPROVED', 'DENIED', 'ERROR', 'DISABLED']} />
-        <SelectFilter name="customer" label="Customer" options={customerOptions()} />
+        <CustomerFilter />
         <TextFilter name="identity" label="Identity" />
       </div>
       <Card flush>

@@ -2,10 +2,11 @@
  * The command palette: pages, markets, customers by name, and records by id. What a person may not open is not offered.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { get, getPage } from '../base/api.ts'
+import { get } from '../base/api.ts'
 import { useResource } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'
 import { can } from '../base/session.ts'
+import { useCustomers } from '../ui/customer-search.ts'
 import { Icon, type IconName } from '../ui/icons.tsx'
 import { PLACES } from './places.ts'
 
@@ -41,13 +42,12 @@ export function Palette({ close }: { readonly close: () => void }) {
   const [index, setIndex] = useState(0)
   useEffect(() => element.current?.showModal(), [])
   const known = useResource('palette', async (signal) => {
-    const [markets, customers] = await Promise.all([
-      get('/markets', {}, signal),
-      can('GET /customers') ? getPage('/customers', { limit: 1_000 }, signal) : { items: [] },
-    ])
-    return { markets: markets.items.map(({ symbol }) => symbol), customers: customers.items }
+    const { items } = await get('/markets', {}, signal)
+    return items.map(({ symbol }) => symbol)
   })
-  const choices = useMemo(() => choicesFor(text, known.document), [text, known.document])
+  const wanted = text.trim()
+  const customers = useCustomers(ID.test(wanted) ? '' : wanted)
+  const choices = useMemo(() => choicesFor(wanted, known.document, customers), [wanted, known.document, customers])
   const open = (choice: Choice | undefined) => {
     if (choice === undefined) return
     element.current?.close()
@@ -104,9 +104,10 @@ export function Palette({ close }: { readonly close: () => void }) {
 
 function choicesFor(
   text: string,
-  known: { readonly markets: readonly string[]; readonly customers: readonly Named[] } | undefined,
+  markets: readonly string[] = [],
+  customers: readonly Named[] = [],
 ): readonly Choice[] {
-  const wanted = text.trim().toLowerCase()
+  const wanted = text.toLowerCase()
   if (ID.test(wanted)) {
     return RECORDS.filter(([, , needs]) => can(needs)).map(([path, noun]) => ({
       path: `${path}/${wanted}`,
@@ -120,11 +121,14 @@ function choicesFor(
     ...PLACES.filter(({ label, words = '', needs }) => can(needs) && (fits(label) || fits(words))).map(
       ({ path, label, icon, key }) => ({ path, label, icon, note: `g ${key}` }),
     ),
-    ...(known?.markets ?? [])
+    ...markets
       .filter(fits)
       .map((symbol) => ({ path: `/markets/${symbol}`, label: symbol, note: 'market', icon: 'markets' as const })),
-    ...(known?.customers ?? [])
-      .filter(({ name }) => wanted !== '' && fits(name))
-      .map(({ id, name }) => ({ path: `/customers/${id}`, label: name, note: 'customer', icon: 'customers' as const })),
+    ...customers.map(({ id, name }) => ({
+      path: `/customers/${id}`,
+      label: name,
+      note: 'customer',
+      icon: 'customers' as const,
+    })),
   ].slice(0, CHOICES_MAX)
 }

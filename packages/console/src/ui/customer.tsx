@@ -1,14 +1,86 @@
-/** A customer by name, as a link. */
+/** A customer by name, as a link; and the filter of a list by customer. */
+import { useEffect, useState } from 'preact/hooks'
+import { getPage, Problem } from '../base/api.ts'
 import { shortId } from '../base/format.ts'
-import { href } from '../base/router.ts'
-import { customerNames } from '../pages/names.ts'
+import type { Schema } from '../base/operator-api.ts'
+import { href, setQuery } from '../base/router.ts'
+import { customerName, noteNames } from '../pages/names.ts'
+import { useCustomers } from './customer-search.ts'
+import { filterOf } from './filters.tsx'
 
 export function Customer({ id }: { readonly id: string | undefined }) {
   if (id === undefined) return null
-  return <a href={href(`/customers/${id}`)}>{customerNames.value.get(id) ?? shortId(id)}</a>
+  return <a href={href(`/customers/${id}`)}>{customerName(id) ?? shortId(id)}</a>
 }
 
-/** The choices of a filter by customer. */
-export function customerOptions(): readonly (readonly [value: string, text: string])[] {
-  return [...customerNames.value].sort(([, left], [, right]) => left.localeCompare(right))
+/**
+ * The filter `customer` of a list: a name is typed, and the customers whose names begin so are offered. It is applied when one
+ * is chosen, the field is left, or Enter is pressed.
+ */
+export function CustomerFilter() {
+  const chosen = filterOf('customer')
+  const name = chosen === '' ? '' : (customerName(chosen) ?? shortId(chosen))
+  const [text, setText] = useState(name)
+  const [fault, setFault] = useState('')
+  useEffect(() => setText(name), [name])
+  const search = text.trim()
+  const offered = useCustomers(search === name ? '' : search)
+  const choose = (customer: Schema<'Customer'>) => {
+    setFault('')
+    noteNames([customer])
+    setQuery({ customer: customer.id })
+  }
+  const apply = async () => {
+    setFault('')
+    if (search === name) return
+    if (search === '') return setQuery({ customer: '' })
+    try {
+      const customer = await customerNamed(search)
+      if (customer === undefined) setFault('Not the name of one customer')
+      else choose(customer)
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      setFault(error.message)
+    }
+  }
+  const type = (typed: string) => {
+    setText(typed)
+    const customer = offered.find((each) => each.name === typed)
+    if (customer !== undefined) choose(customer)
+  }
+  return (
+    <label class="filter">
+      <span>Customer</span>
+      <input
+        type="search"
+        list="customers-offered"
+        value={text}
+        placeholder="All"
+        autocomplete="off"
+        spellcheck={false}
+        aria-invalid={fault !== ''}
+        onInput={(event) => type(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Enter' && void apply()}
+        onBlur={() => void apply()}
+      />
+      <datalist id="customers-offered">
+        {offered.map((customer) => (
+          <option key={customer.id} value={customer.name} />
+        ))}
+      </datalist>
+      {fault !== '' && (
+        <small class="fault" role="alert">
+          {fault}
+        </small>
+      )}
+    </label>
+  )
+}
+
+/** The customer with this name, or the only one whose name begins so. */
+async function customerNamed(text: string) {
+  const { items: exact } = await getPage('/customers', { name: text, limit: 1 })
+  if (exact[0] !== undefined) return exact[0]
+  const { items: begun } = await getPage('/customers', { search: text, limit: 2 })
+  return begun.length === 1 ? begun[0] : undefined
 }
