@@ -3,9 +3,10 @@
  * significant first), so that most levels take 8 to 10 bytes; amounts may be beyond safe integers. Every message begins
  * with the version of this format: a reader of another one refuses it by name. Decoding validates what it reads.
  */
-import { ASK, BID, type Execution, INSTRUMENT_STATES, type Instrument, type LevelChange } from '../market/event.ts'
+import { type Execution, INSTRUMENT_STATES, type Instrument } from '../market/event.ts'
 import type { Commit, Continuation, KeptExecution, MarketState, MarketStatus } from './bus.ts'
 import { BusFormatError, ByteReader as Reader, ByteWriter as Writer } from './bus-bytes.ts'
+import { readAttribution, readLevels, writeAttribution, writeLevels } from './bus-levels.ts'
 
 /** A change that an earlier release cannot read increases it. */
 export const BUS_FORMAT = 1
@@ -28,8 +29,10 @@ export interface Heartbeat extends MarketScale {
   readonly reason: string
 }
 
+/** The kinds of messages. A commit with an attribution has it at its end. */
 const COMMIT = 1
 const STATUS = 2
+const ATTRIBUTED_COMMIT = 3
 
 export function encodeMessages(scale: MarketScale, messages: readonly SentMessage[]): Buffer {
   const writer = startMessage(scale)
@@ -131,8 +134,8 @@ const NO_INSTRUMENT = 64
 const CONTINUES = 128
 
 function writeCommit(writer: Writer, commit: Commit): void {
-  const { missedAt, book, beginsBook, withdraws, origin, instrument, continues } = commit
-  writer.byte(COMMIT)
+  const { missedAt, book, beginsBook, withdraws, origin, instrument, continues, attribution } = commit
+  writer.byte(attribution === undefined ? COMMIT : ATTRIBUTED_COMMIT)
   writer.byte(
     (missedAt === undefined ? 0 : MISSED) |
       (book === undefined ? 0 : BOOK) |
@@ -153,9 +156,10 @@ function writeCommit(writer: Writer, commit: Commit): void {
   if (origin !== undefined) writer.text(origin)
   if (instrument !== undefined && instrument !== null) writeInstrument(writer, instrument)
   if (continues !== undefined) writeContinuation(writer, continues)
+  if (attribution !== undefined) writeAttribution(writer, attribution)
 }
 
-function readCommit(reader: Reader, market: string): Commit {
+function readCommit(reader: Reader, market: string, isAttributed: boolean): Commit {
   const bits = reader.byte()
   const head = readHead(reader, market)
   const executionNumber = reader.integer()
@@ -173,6 +177,7 @@ function readCommit(reader: Reader, market: string): Commit {
     type: 'commit',
     ...head,
     changes,
+    ...(isAttributed ? { attribution: readAttribution(reader) } : {}),
     executions,
     ...(missedAt === undefined ? {} : { missedAt }),
     executionNumber,
@@ -211,15 +216,17 @@ function readStatus(reader: Reader, market: string): MarketStatus {
 const HAS_BOOK = 1
 const WITHDRAWN = 2
 const LIVE = 4
+const ATTRIBUTED = 64
 
 function writeState(writer: Writer, state: MarketState): void {
-  const { hasBook, isWithdrawn, live, origin, instrument, continues } = state
+  const { hasBook, isWithdrawn, live, origin, instrument, continues, attribution } = state
   writer.byte(
     (hasBook ? HAS_BOOK : 0) |
       (isWithdrawn ? WITHDRAWN : 0) |
       (live ? LIVE : 0) |
       (origin === undefined ? 0 : ORIGIN) |
       (instrument === undefined ? 0 : INSTRUMENT) |
+      (attribution === undefined ? 0 : ATTRIBUTED) |
       (continues === undefined ? 0 : CONTINUES),
   )
   writeHead(writer, state)
@@ -235,6 +242,7 @@ function writeState(writer: Writer, state: MarketState): void {
   if (origin !== undefined) writer.text(origin)
   if (instrument !== undefined) writeInstrument(writer, instrument)
   if (continues !== undefined) writeContinuation(writer, continues)
+  if (attribution !== undefined) writeAttribution(writer, attribution)
 }
 
 function readState(reader: Reader, market: string): MarketState {
@@ -254,10 +262,12 @@ function readState(reader: Reader, market: string): MarketState {
   const origin = (bits & ORIGIN) === 0 ? undefined : reader.text()
   const instrument = (bits & INSTRUMENT) === 0 ? undefined : readInstrument(reader)
   const continues = (bits & CONTINUES) === 0 ? undefined : readContinuation(reader)
+  const attribution = (bits & ATTRIBUTED) === 0 ? undefined : readAttribution(reader)
   return {
     type: 'state',
     ...head,
     levels,
+    ...(attribution === undefined ? {} : { attribution }),
     hasBook: (bits & HAS_BOOK) !== 0,
     isWithdrawn: (bits & WITHDRAWN) !== 0,
     live: (bits & LIVE) !== 0,
@@ -272,7 +282,7 @@ function readState(reader: Reader, market: string): MarketState {
 
 function readMessage(reader: Reader, market: string): SentMessage {
   const kind = reader.byte()
-  if (kind === COMMIT) return readCommit(reader, market)
+  if (kind === COMMIT || kind === ATTRIBUTED_COMMIT) return readCommit(reader, market, kind === ATTRIBUTED_COMMIT)
   if (kind === STATUS) return readStatus(reader, market)
   throw new BusFormatError(`there is no message of the kind ${kind}`)
 }
@@ -296,23 +306,6 @@ function readHead(reader: Reader, market: string): Head {
     nanoseconds: reader.integer(),
     receivedMilliseconds: reader.float(),
   }
-}
-
-function writeLevels(writer: Writer, levels: readonly LevelChange[]): void {
-  writer.integer(levels.length)
-  for (const { side, price, amount } of levels) {
-    writer.byte(side)
-    writer.integer(price)
-    writer.scaled(amount)
-  }
-}
-
-function readLevels(reader: Reader): LevelChange[] {
-  return reader.list(() => {
-    const side = reader.byte()
-    if (side !== BID && side !== ASK) throw new BusFormatError('a level is of no side')
-    return { side, price: reader.integer(), amount: reader.scaled() }
-  })
 }
 
 /** Members that an execution may have, as bits. */

@@ -10,7 +10,7 @@
  *
  * A message is never changed: all listeners of a process get the same object.
  */
-import type { Execution, Instrument, LevelChange } from '../market/event.ts'
+import type { Attribution, Execution, Instrument, LevelChange } from '../market/event.ts'
 
 /** Where the executions of a later epoch follow those of an earlier one, without one missing between them. */
 export interface Continuation {
@@ -38,6 +38,8 @@ export interface Commit {
   readonly receivedMilliseconds: number
   /** Levels of the full book that differ from the version before; one entry per price. */
   readonly changes: readonly LevelChange[]
+  /** What changed of which venue has how much of each level; absent when nothing did. */
+  readonly attribution?: Attribution
   readonly executions: readonly Execution[]
   /**
    * The source missed executions: before the one at this index of `executions`, or after the last of them. A miss takes
@@ -94,6 +96,8 @@ export interface MarketState {
   readonly receivedMilliseconds: number
   /** Every level of the full book; none where there is no book, or it is withdrawn. */
   readonly levels: readonly LevelChange[]
+  /** Which venue has how much of them: `only` or `all`; absent while that is not known. */
+  readonly attribution?: Attribution
   /** Whether the market has been live in this epoch, so that the levels are its book. */
   readonly hasBook: boolean
   readonly isWithdrawn: boolean

@@ -1,7 +1,7 @@
 /**
  * The cursors of the extended protocol: opaque tokens for a position in one channel of one market within one epoch. A
- * token is bound to market, channel, depth and epoch, so that a token of another one is never accepted. It has no
- * information about the client.
+ * token is bound to market, channel, depth, attribution and epoch, so that a token of another one is never accepted. It
+ * has no information about the client.
  */
 import { createHash } from 'node:crypto'
 import type { ChannelType } from '../contract/channels.ts'
@@ -26,14 +26,19 @@ export class Cursors {
   readonly #market: string
   readonly #channel: ChannelType
   readonly #depth: number
+  readonly #isAttributed: boolean
   #epoch: string | undefined
   #binding = ''
 
-  /** `depth`: levels per side of the view, 0 = all; 0 for channels without depths. */
-  constructor(market: string, channel: ChannelType, depth: number) {
+  /**
+   * @param depth levels per side of the view, 0 = all; 0 for channels without depths
+   * @param isAttributed whether the levels of the view name their venues
+   */
+  constructor(market: string, channel: ChannelType, depth: number, isAttributed = false) {
     this.#market = market
     this.#channel = channel
     this.#depth = depth
+    this.#isAttributed = isAttributed
   }
 
   /** The token of a position in the epoch: one from its base on. */
@@ -56,8 +61,9 @@ export class Cursors {
   /** The first part of all tokens of an epoch. */
   binding({ id }: Epoch): string {
     if (id !== this.#epoch) {
-      const bound = JSON.stringify([this.#market, this.#channel, this.#depth, id])
-      this.#binding = createHash('sha256').update(bound).digest().subarray(0, BINDING_BYTES).toString('base64url')
+      const bound = [this.#market, this.#channel, this.#depth, id, ...(this.#isAttributed ? ['attribution'] : [])]
+      const digest = createHash('sha256').update(JSON.stringify(bound)).digest()
+      this.#binding = digest.subarray(0, BINDING_BYTES).toString('base64url')
       this.#epoch = id
     }
     return this.#binding

@@ -9,6 +9,7 @@ import { type Instant, millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
 import { PAYLOAD_TYPES } from '../contract/channels.ts'
 import { BID, type Execution, type Instrument, type LevelChange, type MarketDefinition } from '../market/event.ts'
+import type { AttributedLevel } from './attributed-views.ts'
 
 /** Longest payload of one frame of a book message; longer messages are fragmented (RFC 6455 section 5.4). */
 export const FRAGMENT_BYTES_MAX = 65_536
@@ -157,6 +158,14 @@ function writeHeader(frame: Buffer, firstByte: number, payloadLength: number): v
 export function levelText(market: MarketDefinition, level: LevelChange): string {
   const amount = level.amount === 0 ? '0' : formatDecimal(level.amount, market.amountDecimals)
   return `{"price":"${formatDecimal(level.price, market.priceDecimals)}","amount":"${amount}"}`
+}
+
+/** An entry that also has the member `venues`, unless the level is removed. */
+export function attributedLevelText(market: MarketDefinition, level: AttributedLevel): string {
+  const text = levelText(market, level)
+  if (level.venues === undefined) return text
+  const shares = level.venues.map(([name, amount]) => [name, formatDecimal(amount, market.amountDecimals)])
+  return `${text.slice(0, -1)},"venues":${JSON.stringify(shares)}}`
 }
 
 /** Text of a market_data message around the texts of its entries (comma-joined). */

@@ -13,16 +13,19 @@ import { Book, levelsOf } from '../market/book.ts'
 import {
   type AppliedChange,
   ASK,
+  type Attribution,
   BID,
   type Instrument,
   type LevelChange,
   type MarketDefinition,
 } from '../market/event.ts'
 import { View } from '../market/view.ts'
+import { AttributedViews } from './attributed-views.ts'
 import type { Bus, Commit, Continuation, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
 import { type Epoch, NO_EPOCH } from './cursor.ts'
 import { ExecutionLog } from './execution-log.ts'
 import type { TopOfBook } from './frame.ts'
+import { type ChangesByDepth, moveView, OpenViews } from './open-views.ts'
 import { PublicationLog } from './publication-log.ts'
 import { SkippedVersions } from './skipped-versions.ts'
 
@@ -30,8 +33,10 @@ import { SkippedVersions } from './skipped-versions.ts'
 export interface ViewCommit {
   /** Levels of the published view that differ, bids first; none when the book was replaced. */
   readonly changes: readonly LevelChange[]
-  /** The same for every open view of another depth, by depth. */
-  readonly changesAt: ReadonlyMap<number, readonly LevelChange[]>
+  /** The same for every open view of another depth. */
+  readonly changesAt: ChangesByDepth
+  /** The same for every open view whose levels name their venues. */
+  readonly attributedChangesAt: ChangesByDepth
   readonly topChanged: boolean
   /** How many numbers the commit added to the execution log: its executions, and a miss among them. */
   readonly executionCount: number
@@ -55,12 +60,16 @@ export interface ReplicaOptions {
 /** Changes of the top whose versions are remembered. */
 const TOP_VERSIONS_KEPT = 4_096
 
+/** Of a book whose venues are not known, or that has no levels. */
+const NOT_ATTRIBUTED: Attribution = { type: 'all', levels: [] }
+
 /** What the bus says of a version. */
 type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string }
 
 interface Movement {
   /** How the book changed; undefined = it was replaced. */
   readonly applied: readonly AppliedChange[] | undefined
+  readonly attribution: Attribution | undefined
   /** Whether it is the first book of an epoch. */
   readonly begins: boolean
   /** Numbers added to the execution log. */
@@ -69,16 +78,15 @@ interface Movement {
   readonly isPublished: boolean
 }
 
-const NO_CHANGES: ReadonlyMap<number, readonly LevelChange[]> = new Map()
-
 export class Replica {
   readonly market: MarketDefinition
   readonly view: View
   readonly executions: ExecutionLog
   readonly publication: PublicationLog
   readonly #book = new Book()
-  /** Open views of other depths than the published one. */
-  readonly #openViews = new Map<number, View>()
+  /** Views of other depths than the published one. */
+  readonly #views = new OpenViews(this.#book)
+  readonly attributed = new AttributedViews(this.#book)
   readonly #listeners = new Set<ReplicaListener>()
   readonly #endSubscription: () => void
   /** That of the book. Commits of a later one that has no book yet are followed as well. */
@@ -209,17 +217,11 @@ export class Replica {
 
   /** Opens the view of `depth` levels per side, fewer than are published; it follows the book until `closeView`. */
   openView(depth: number): View {
-    let view = this.#openViews.get(depth)
-    if (view === undefined) {
-      view = new View(this.#book, depth)
-      view.reset(this.version)
-      this.#openViews.set(depth, view)
-    }
-    return view
+    return this.#views.open(depth, this.version)
   }
 
   closeView(depth: number): void {
-    this.#openViews.delete(depth)
+    this.#views.close(depth)
   }
 
   listen(listener: ReplicaListener): () => void {
@@ -244,6 +246,7 @@ export class Replica {
     const hasBook = this.#epoch.id === id && this.#hasBook
     const origin = this.publication.relayedOriginAt(this.version)
     const continues = this.#continues
+    const { attribution } = this.attributed
     return {
       type: 'state',
       market: this.market.symbol,
@@ -252,6 +255,7 @@ export class Replica {
       ...this.#instant,
       receivedMilliseconds: this.#receivedMilliseconds,
       levels: hasBook ? levelsOf(this.#book) : [],
+      ...(hasBook && attribution !== undefined ? { attribution } : {}),
       hasBook,
       isWithdrawn: hasBook && this.#isWithdrawn,
       live: this.#live,
@@ -286,7 +290,10 @@ export class Replica {
     const book = commit.book ?? (begins ? commit.changes : undefined)
     const applied = book === undefined ? this.#book.apply(commit.changes) : this.#startOver(book)
     const executionCount = this.executions.append(commit, version)
-    this.#move(commit, version, { applied, begins, executionCount, isPublished: instrument !== undefined })
+    const attribution = commit.withdraws
+      ? NOT_ATTRIBUTED
+      : (commit.attribution ?? (begins ? NOT_ATTRIBUTED : undefined))
+    this.#move(commit, version, { applied, attribution, begins, executionCount, isPublished: instrument !== undefined })
   }
 
   #replace(state: MarketState): void {
@@ -312,7 +319,8 @@ export class Replica {
       this.#isWithdrawn = state.isWithdrawn
     }
     const executionCount = this.executions.continueFrom(state, version)
-    this.#move(state, version, { applied, begins, executionCount, isPublished: true })
+    const attribution = state.hasBook ? (state.attribution ?? NOT_ATTRIBUTED) : undefined
+    this.#move(state, version, { applied, attribution, begins, executionCount, isPublished: true })
     this.#setStatus(state.live, state.reason)
   }
 
@@ -324,7 +332,8 @@ export class Replica {
     this.#epoch = { id: `${id} withdrawn ${withdrawal.milliseconds}`, base: version - 1 }
     this.#isWithdrawn = true
     const applied = this.#startOver([])
-    this.#move(withdrawal, version, { applied, begins: true, executionCount: 0, isPublished: true })
+    const attribution = NOT_ATTRIBUTED
+    this.#move(withdrawal, version, { applied, attribution, begins: true, executionCount: 0, isPublished: true })
   }
 
   #beginEpoch({ epoch: id, continues }: Pick<Commit, 'epoch' | 'continues'>, base: number): void {
@@ -342,25 +351,20 @@ export class Replica {
   }
 
   /** Moves everything that is derived from the book to a version, and reports it. */
-  #move(followed: Followed, version: number, { applied, begins, executionCount, isPublished }: Movement): void {
+  #move(followed: Followed, version: number, movement: Movement): void {
+    const { applied, attribution, begins, executionCount, isPublished } = movement
     const { milliseconds, nanoseconds, receivedMilliseconds = milliseconds } = followed
     this.#instant = { milliseconds, nanoseconds }
     this.#receivedMilliseconds = receivedMilliseconds
     const startsOver = applied === undefined
-    const changes = move(this.view, version, applied)
-    const changesAt = this.#moveOpenViews(version, applied)
+    const changes = moveView(this.view, version, applied)
+    const changesAt = this.#views.move(version, applied)
+    const attributedChangesAt = this.attributed.move(version, applied, attribution)
     const topChanged = (startsOver || changes.length > 0) && this.#moveTop(version, begins)
     const hasMessage = startsOver || changes.length + executionCount > 0 || isPublished
     this.publication.append(followed.origin, this.#followedEpoch, version, hasMessage)
-    const viewCommit = { changes, changesAt, topChanged, executionCount, startsOver }
+    const viewCommit = { changes, changesAt, attributedChangesAt, topChanged, executionCount, startsOver }
     for (const listener of this.#listeners) listener.onCommit(viewCommit)
-  }
-
-  #moveOpenViews(version: number, applied: readonly AppliedChange[] | undefined): typeof NO_CHANGES {
-    if (this.#openViews.size === 0) return NO_CHANGES
-    const changesAt = new Map<number, readonly LevelChange[]>()
-    for (const [depth, view] of this.#openViews) changesAt.set(depth, move(view, version, applied))
-    return changesAt
   }
 
   /** `isNew`: the top counts as changed, because its cursor has to be of the new epoch. */
@@ -385,13 +389,6 @@ export class Replica {
     }
     for (const listener of this.#listeners) listener.onStatus(live)
   }
-}
-
-/** Moves a view to a version by the changes of the book, or resets it when the book was replaced (undefined). */
-function move(view: View, version: number, applied: readonly AppliedChange[] | undefined): readonly LevelChange[] {
-  if (applied !== undefined) return view.advance(version, applied)
-  view.reset(version)
-  return []
 }
 
 function sameLevel(left: LevelChange | undefined, right: LevelChange | undefined): boolean {

@@ -6,7 +6,7 @@
  * the source for a fresh snapshot; executions are still published. Where the source missed executions, the commit has
  * their place among the others. The book of a stale market is withdrawn after a while: one commit removes every level,
  * and one commit restores them when the market is live again.
- * A change of the instrument's state is a commit of its own if there is no other.
+ * A change of the instrument's state, or of the venues of levels, is a commit of its own if there is no other.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../base/assert.ts'
@@ -17,6 +17,7 @@ import { Book, levelsOf } from '../market/book.ts'
 import {
   type AppliedChange,
   ASK,
+  type Attribution,
   BID,
   type Execution,
   type Instrument,
@@ -24,6 +25,7 @@ import {
   type MarketDefinition,
   type MarketEvent,
 } from '../market/event.ts'
+import { MergedAttribution } from '../market/venues.ts'
 import type { Bus, Continuation } from './bus.ts'
 import { PHASES, type PhaseName } from './phases.ts'
 import type { CommitTotals, SequencerMetrics } from './sequencer-metrics.ts'
@@ -64,6 +66,9 @@ export class Sequencer {
   #only: readonly AppliedChange[] | undefined
   /** After a second message: the published amounts of the levels changed since the last commit (bids, asks). */
   readonly #published: [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
+  /** What was reported of venues since the last commit, and the one venue of all levels, which every snapshot repeats. */
+  readonly #attribution = new MergedAttribution()
+  #onlyVenue: string | undefined
   #executions: Execution[] = []
   /** How many of these precede the last miss; undefined without a miss. */
   #missedAt: number | undefined
@@ -120,6 +125,7 @@ export class Sequencer {
     } else if (event.type === 'snapshot') {
       if (this.#refuse(event.levels)) return
       this.#note(this.#book.replace(event.levels))
+      this.#attribute(event.attribution)
       this.#origin = event.origin
       this.#phase = PHASES[this.#phase].onSnapshot
       this.#scheduleCommit()
@@ -128,6 +134,7 @@ export class Sequencer {
       // Without a book that they belong to, changes are ignored; executions do not depend on it.
       if (PHASES[this.#phase].isTrusted && !this.#refuse(event.changes)) {
         this.#note(this.#book.apply(event.changes))
+        this.#attribute(event.attribution)
         this.#origin = event.origin
       }
       this.#scheduleCommit()
@@ -195,6 +202,14 @@ export class Sequencer {
     this.#only = undefined
     if (earlier !== undefined) this.#rememberPublished(earlier)
     this.#rememberPublished(applied)
+  }
+
+  #attribute(attribution: Attribution | undefined): void {
+    if (attribution === undefined) return
+    const only = attribution.type === 'only' ? attribution.venue : undefined
+    if (only !== undefined && only === this.#onlyVenue) return
+    this.#onlyVenue = only
+    this.#attribution.add(attribution)
   }
 
   #rememberPublished(applied: readonly AppliedChange[]): void {
@@ -289,13 +304,18 @@ export class Sequencer {
     const trusted = this.#isTrusted()
     const goesLive = trusted && PHASES[this.#phase].goesLive
     const withdraws = this.#phase === 'lost' && this.#withdrawal === 'due'
-    if (withdraws) this.#note(this.#book.replace([]))
+    if (withdraws) {
+      this.#note(this.#book.replace([]))
+      this.#attribution.take()
+      this.#onlyVenue = undefined
+    }
     if (withdraws || goesLive) this.#cancelWithdrawal()
     const changes = trusted || withdraws ? this.#takeChanges() : []
+    const attribution = trusted ? this.#attribution.take() : undefined
     if (trusted || withdraws) this.#committedOrigin = withdraws ? undefined : this.#origin
     const executions = this.#executions
     const missedAt = this.#missedAt
-    const isRequired = this.#requested.commit || goesLive || withdraws
+    const isRequired = this.#requested.commit || goesLive || withdraws || attribution !== undefined
     if (changes.length === 0 && executions.length === 0 && !isRequired) return
     this.#executions = []
     this.#missedAt = undefined
@@ -318,6 +338,7 @@ export class Sequencer {
       ...instant,
       receivedMilliseconds: this.#receivedMilliseconds,
       changes,
+      ...(attribution === undefined ? {} : { attribution }),
       executions,
       ...(missedAt === undefined ? {} : { missedAt }),
       executionNumber: this.#executionNumber,

@@ -8,8 +8,10 @@ import type { Clock } from '../base/clock.ts'
 import { ViewDigest } from '../market/digest.ts'
 import { ASK, BID, type LevelChange } from '../market/event.ts'
 import type { View } from '../market/view.ts'
+import type { AttributedLevel } from './attributed-views.ts'
 import { Cursors } from './cursor.ts'
 import {
+  attributedLevelText,
   BASE,
   bookStatusText,
   bookText,
@@ -79,20 +81,36 @@ interface SnapshotJob {
   readonly version: number
   readonly changeVersion: number
   readonly milliseconds: number
-  readonly levels: readonly LevelChange[]
+  readonly levels: readonly AttributedLevel[]
   next: number
   bids: string[]
   asks: string[]
 }
 
+export interface ViewFeedOptions {
+  readonly replica: Replica
+  readonly view: View
+  readonly clock: Clock
+  /** Signs receipts of the view; undefined: there are none. */
+  readonly signer?: ReceiptSigner | undefined
+  /**
+   * Present for a view whose levels name their venues: the view of the same depth without them. It has the same digests,
+   * and has to follow the market as long as this one.
+   */
+  readonly plain?: ViewFeed | undefined
+}
+
 export class ViewFeed {
   readonly view: View
+  readonly #plain: ViewFeed | undefined
   readonly #replica: Replica
   readonly #clock: Clock
   readonly #cursors: Cursors
   /** Number of subscriptions per encoding; nothing is encoded for an encoding without any. */
   readonly #subscribers: [base: number, extended: number] = [0, 0]
-  /** Only while there are extended subscriptions. */
+  /** Extended subscriptions of this view, and of the one that has its digests. */
+  #digestUsers = 0
+  /** Only while there are such subscriptions. */
   #digest: ViewDigest | undefined
   /** Only where receipts are signed. */
   readonly #receipts: ViewReceipts | undefined
@@ -113,12 +131,12 @@ export class ViewFeed {
   #firstRequestVersion = 0
   #job: SnapshotJob | undefined
 
-  /** `signer` signs receipts of the view; absent: there are none. */
-  constructor(replica: Replica, view: View, clock: Clock, signer?: ReceiptSigner) {
+  constructor({ replica, view, clock, signer, plain }: ViewFeedOptions) {
     this.view = view
+    this.#plain = plain
     this.#replica = replica
     this.#clock = clock
-    this.#cursors = new Cursors(replica.market.symbol, 'market_data', view.depth)
+    this.#cursors = new Cursors(replica.market.symbol, 'market_data', view.depth, plain !== undefined)
     this.#cursor = view.changeVersion
     this.#fannedOutCursor = view.changeVersion
     if (signer === undefined) return
@@ -132,12 +150,12 @@ export class ViewFeed {
 
   join(encoding: Encoding): void {
     this.#subscribers[encoding] += 1
-    if (encoding === EXTENDED) this.#digest ??= new ViewDigest(this.view, this.#replica.market)
+    if (encoding === EXTENDED) (this.#plain ?? this).#useDigest(1)
   }
 
   leave(encoding: Encoding): void {
     this.#subscribers[encoding] -= 1
-    if (this.#subscribers[EXTENDED] === 0) this.#digest = undefined
+    if (encoding === EXTENDED) (this.#plain ?? this).#useDigest(-1)
   }
 
   /** The UPDATE of a commit that made these changes to the view; undefined when there is none. */
@@ -152,7 +170,11 @@ export class ViewFeed {
       this.#isOversized = [true, true]
       return undefined
     }
-    const text = updateText(this.#replica.market, this.#replica.instant.milliseconds, changes)
+    const { market, instant } = this.#replica
+    const text =
+      this.#plain === undefined
+        ? updateText(market, instant.milliseconds, changes)
+        : updateText(market, instant.milliseconds, changes, (change) => this.#attributedText(change))
     const base = baseCount === 0 ? undefined : this.#commitFrame(BASE, text)
     if (extendedCount === 0) return [base, undefined]
     return [base, this.#commitFrame(EXTENDED, extendedText(text, this.#stream(this.#cursor, prev, 1)))]
@@ -215,7 +237,7 @@ export class ViewFeed {
     if (isRecent && this.#isUseful(encoding, cached)) return cached
     if (this.#job !== undefined && this.#job.version >= liveVersion) return undefined
     const { changeVersion } = this.view
-    const levels = this.view.levels()
+    const levels = this.#currentLevels()
     const { milliseconds } = instant
     this.#job = { version, changeVersion, milliseconds, levels, next: 0, bids: [], asks: [] }
     if (levels.length <= SLICE_LEVELS) this.#encodeSnapshot(this.#job, Number.POSITIVE_INFINITY)
@@ -266,7 +288,7 @@ export class ViewFeed {
   status(version: number, cursor: number, sinceMilliseconds: number): SentStatus | undefined {
     const { market, epoch, live, liveVersion, instrument, publication } = this.#replica
     if (live && version < liveVersion && cursor !== this.view.changeVersion) return undefined
-    const digest = live ? this.#digest?.at(version) : undefined
+    const digest = live ? (this.#plain ?? this).#digest?.at(version) : undefined
     if (live && digest === undefined) return undefined
     const origin = live ? publication.originAt(version) : undefined
     const token = this.#cursors.token(epoch, cursor)
@@ -276,6 +298,24 @@ export class ViewFeed {
         : this.#receipts?.receiptOf({ changeVersion: cursor, cursor: token, digest, origin })
     const status = { cursor: token, digest, sinceMilliseconds, origin, instrument, receipt }
     return { text: bookStatusText(market, status), cursor: token, digest }
+  }
+
+  #useDigest(users: 1 | -1): void {
+    this.#digestUsers += users
+    if (this.#digestUsers === 0) this.#digest = undefined
+    else this.#digest ??= new ViewDigest(this.view, this.#replica.market)
+  }
+
+  /** The text of a level that the view changed, as it is now. */
+  #attributedText(change: LevelChange): string {
+    const { market, attributed } = this.#replica
+    return attributedLevelText(market, attributed.levelOf(change))
+  }
+
+  /** The levels of the view, which do not change when the market does. */
+  #currentLevels(): readonly AttributedLevel[] {
+    const levels = this.view.levels()
+    return this.#plain === undefined ? levels : levels.map((level) => this.#replica.attributed.levelOf(level))
   }
 
   #commitFrame(encoding: Encoding, text: string): Buffer | undefined {
@@ -290,8 +330,8 @@ export class ViewFeed {
     do {
       const end = Math.min(job.next + SLICE_LEVELS, levels.length)
       for (; job.next < end; job.next++) {
-        const level = levels[job.next] as LevelChange
-        ;(level.side === BID ? bids : asks).push(levelText(market, level))
+        const level = levels[job.next] as AttributedLevel
+        ;(level.side === BID ? bids : asks).push(attributedLevelText(market, level))
       }
     } while (job.next < levels.length && this.#clock.monotonicMilliseconds() < untilMilliseconds)
     if (job.next < levels.length) return
@@ -318,7 +358,7 @@ export class ViewFeed {
   #levelText(change: LevelChange): string {
     let text = this.#levelTexts.get(change)
     if (text === undefined) {
-      text = levelText(this.#replica.market, change)
+      text = this.#plain === undefined ? levelText(this.#replica.market, change) : this.#attributedText(change)
       this.#levelTexts.set(change, text)
     }
     return text

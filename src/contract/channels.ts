@@ -5,10 +5,10 @@
  */
 import {
   BEST_LEVELS,
+  BOOK_LEVELS,
   BOOK_STATUS,
   IDENTITY,
   type JsonSchema,
-  LEVELS,
   MARKET,
   MILLISECONDS,
   NANOSECONDS,
@@ -29,7 +29,7 @@ export const EXTENDED_SUBPROTOCOL: (typeof SUBPROTOCOLS)[number] = 'tidegate.v1'
 export const PAYLOAD_TYPES = { snapshot: 'SNAPSHOT', update: 'UPDATE', topOfBook: 'TOP_OF_BOOK' } as const
 
 /** A param of a subscribe request that only the extended protocol has, besides `market`. */
-export type ExtendedParam = 'depth' | 'interval_ms' | 'resume'
+export type ExtendedParam = 'depth' | 'interval_ms' | 'attribution' | 'resume'
 
 /** One channel and its message: `{"channel": …, "payload": {…}}`. */
 interface Channel {
@@ -61,7 +61,7 @@ interface Channel {
 export const CHANNELS = {
   market_data: {
     perMarket: true,
-    extendedParams: ['depth', 'interval_ms', 'resume'],
+    extendedParams: ['depth', 'interval_ms', 'attribution', 'resume'],
     acknowledgesResume: false,
     schemaName: 'MarketData',
     summary: 'The order book: first a SNAPSHOT, then an UPDATE for every change of the published depth',
@@ -69,7 +69,7 @@ export const CHANNELS = {
       market: MARKET,
       type: { title: 'BookMessageType', type: 'string', enum: [PAYLOAD_TYPES.snapshot, PAYLOAD_TYPES.update] },
       time: { ...MILLISECONDS, description: 'Strictly later than that of the previous message' },
-      ...LEVELS,
+      ...BOOK_LEVELS,
     },
     example: {
       market: 'BTCUSD',

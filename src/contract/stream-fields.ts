@@ -9,11 +9,29 @@ export const PRICE = { ...text('Always with the decimals of the market'), patter
 export const MILLISECONDS = { ...text('RFC 3339, UTC, 3 fraction digits'), format: 'date-time' }
 export const NANOSECONDS = { ...text('RFC 3339, UTC, 9 fraction digits'), format: 'date-time' }
 
-const LEVEL = level('Level', 'Total amount of the level; 0 removes it')
+const PUBLISHED_LEVEL = level('PublishedLevel', 'Total amount of the level; 0 removes it')
 const BEST_LEVEL = level('BestLevel', 'Total amount of the level')
 
-/** Both sides of a book. */
-export const LEVELS = { bids: side('descending', LEVEL), asks: side('ascending', LEVEL) }
+/** Both sides of a published book. */
+const LEVELS = { bids: side('descending', PUBLISHED_LEVEL), asks: side('ascending', PUBLISHED_LEVEL) }
+
+const LEVEL = withOptional(level('Level', 'Total amount of the level; 0 removes it'), {
+  venues: {
+    type: 'array',
+    description:
+      'Extended protocol, with the param `attribution`: what each venue has of the amount, in the order of the configuration; absent where the level is removed',
+    items: {
+      title: 'VenueShare',
+      type: 'array',
+      items: text('First the name of the venue, as in executions, then its amount, with the decimals of the market'),
+      minItems: 2,
+      maxItems: 2,
+    },
+  },
+})
+
+/** Both sides of a book whose levels may name their venues. */
+export const BOOK_LEVELS = { bids: side('descending', LEVEL), asks: side('ascending', LEVEL) }
 
 /** At most the best level of each side. */
 export const BEST_LEVELS = {

@@ -51,7 +51,12 @@ const EXTENDED_PARAMS: Readonly<Record<ExtendedParam, Json>> = {
     enum: EXTENDED_INTERVALS,
     description: extendedOnly('Milliseconds: at most one message per interval, with all that changed'),
   },
-  resume: text(extendedOnly('The cursor to resume from, of the same market, channel and depth')),
+  attribution: {
+    title: 'AttributionParam',
+    type: 'boolean',
+    description: extendedOnly('Whether each level has the member `venues`: which venue has how much of its amount'),
+  },
+  resume: text(extendedOnly('The cursor to resume from, of the same market, channel, depth and attribution')),
 }
 
 /** Entries of requests. */
@@ -80,7 +85,12 @@ const listedMarket = object('ListedMarketEntry', {
     title: 'ListedParams',
     type: 'object',
     required: ['market'],
-    properties: { market: MARKET, depth: EXTENDED_PARAMS.depth, interval_ms: EXTENDED_PARAMS.interval_ms },
+    properties: {
+      market: MARKET,
+      depth: EXTENDED_PARAMS.depth,
+      interval_ms: EXTENDED_PARAMS.interval_ms,
+      attribution: EXTENDED_PARAMS.attribution,
+    },
   },
 })
 const listedFree = freeChannels.map((type) => object(`Listed${CHANNELS[type].schemaName}Entry`, { type: word(type) }))

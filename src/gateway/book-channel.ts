@@ -1,5 +1,5 @@
 /**
- * market_data of one market: its views, one per subscribed depth, and their delivery. A new subscriber gets a SNAPSHOT,
+ * market_data of one market: its views, one per subscribed depth and one where levels name their venues, and their delivery. A new subscriber gets a SNAPSHOT,
  * a current one the UPDATE of every commit, and a lagging or throttled one a single conflated UPDATE, or a SNAPSHOT
  * where the journal of the view no longer reaches back. A book that it sends is later than what the connection was sent
  * before, unless the market has no sequencer that could commit again.
@@ -9,6 +9,7 @@ import { BASE, type Encoding, EXTENDED } from '../channel/frame.ts'
 import type { ReceiptSigner } from '../channel/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../channel/replica.ts'
 import { NONE, ViewFeed } from '../channel/view-feed.ts'
+import type { LevelChange } from '../market/event.ts'
 import type { Chunk } from './outbox.ts'
 import {
   type CaughtUp,
@@ -23,6 +24,16 @@ import {
 
 /** How long a view without subscribers is kept, so that a client that reconnects can resume. */
 const VIEW_LINGER_MILLISECONDS = 60_000
+
+/** A view that has subscribers, or had some a short time ago. */
+interface OpenFeed {
+  readonly feed: ViewFeed
+  /** Levels per side; 0 = all. */
+  readonly depth: number
+  /** Whether its levels name their venues. */
+  readonly isAttributed: boolean
+  lingerTimer?: Timer | undefined
+}
 
 export interface BookChannelOptions {
   readonly replica: Replica
@@ -43,8 +54,11 @@ export class BookChannel implements MarketChannel {
   readonly #options: BookChannelOptions
   readonly #replica: Replica
   /** By depth. */
-  readonly #views: Map<number, ViewFeed>
-  readonly #lingerTimers = new Map<number, Timer>()
+  readonly #views: Map<number, OpenFeed>
+  /** Those whose levels name their venues, by depth. */
+  readonly #attributed = new Map<number, OpenFeed>()
+  /** All of these. */
+  #all: readonly OpenFeed[]
   /** Version of the replica at the last fan-out. */
   #fannedOutVersion: number
 
@@ -55,14 +69,20 @@ export class BookChannel implements MarketChannel {
     this.place = place
     this.bit = 1 << place
     this.#fannedOutVersion = replica.version
-    this.published = new ViewFeed(replica, replica.view, clock, receipts)
-    this.#views = new Map([[replica.market.depth, this.published]])
+    this.published = new ViewFeed({ replica, view: replica.view, clock, signer: receipts })
+    const published: OpenFeed = { feed: this.published, depth: replica.market.depth, isAttributed: false }
+    this.#views = new Map([[published.depth, published]])
+    this.#all = [published]
   }
 
-  subscribe(subscription: MarketSubscription, state: ChannelState, { depth, resume }: ChannelParams): boolean {
+  subscribe(
+    subscription: MarketSubscription,
+    state: ChannelState,
+    { depth, attribution, resume }: ChannelParams,
+  ): boolean {
     // Tops and executions were sent up to the current version: an earlier SNAPSHOT would go back in time.
     if (subscription.delivered !== 0) this.#demandLater(subscription, this.#replica.version - 1)
-    const view = this.#openView(depth ?? this.#replica.market.depth)
+    const view = this.#open(depth ?? this.#replica.market.depth, attribution === true).feed
     const version = resume === undefined ? undefined : view.resumable(resume)
     view.join(subscription.encoding)
     subscription.view = view
@@ -77,15 +97,15 @@ export class BookChannel implements MarketChannel {
     subscription.holdsBook = false
     subscription.sentDigest = undefined
     subscription.view.leave(subscription.encoding)
-    this.#lingerIfUnused(subscription.view)
+    const left = this.#all.find(({ feed }) => feed === subscription.view)
+    if (left !== undefined) this.#lingerIfUnused(left)
     subscription.view = this.published
   }
 
   encodeCommit(commit: ViewCommit, _hasSubscribers: readonly [boolean, boolean], frames: TickFrame[]): void {
-    for (const [depth, view] of this.#views) {
-      const changes = depth === this.#replica.market.depth ? commit.changes : (commit.changesAt.get(depth) ?? [])
-      const encoded = view.encodeCommit(changes, commit.startsOver)
-      if (encoded !== undefined) frames.push({ bit: this.bit, view, frames: encoded })
+    for (const open of this.#all) {
+      const encoded = open.feed.encodeCommit(this.#changesOf(open, commit), commit.startsOver)
+      if (encoded !== undefined) frames.push({ bit: this.bit, view: open.feed, frames: encoded })
     }
   }
 
@@ -113,7 +133,7 @@ export class BookChannel implements MarketChannel {
 
   endTick(): void {
     this.#fannedOutVersion = this.#replica.version
-    for (const view of this.#views.values()) view.endTick()
+    for (const { feed } of this.#all) feed.endTick()
   }
 
   catchUp(subscription: MarketSubscription, state: ChannelState): CaughtUp {
@@ -169,22 +189,23 @@ export class BookChannel implements MarketChannel {
   }
 
   get isWorking(): boolean {
-    for (const view of this.#views.values()) if (view.isWorking) return true
+    for (const { feed } of this.#all) if (feed.isWorking) return true
     return false
   }
 
   /** Continues what is made in slices until `untilMilliseconds` of the monotonic clock. */
   work(untilMilliseconds: number): void {
-    for (const view of this.#views.values()) {
+    for (const { feed } of this.#all) {
       if (this.#options.clock.monotonicMilliseconds() >= untilMilliseconds) break
-      if (view.isWorking) view.work(untilMilliseconds)
+      if (feed.isWorking) feed.work(untilMilliseconds)
     }
   }
 
   stop(): void {
-    for (const timer of this.#lingerTimers.values()) timer.cancel()
-    this.#lingerTimers.clear()
+    for (const { lingerTimer } of this.#all) lingerTimer?.cancel()
     this.#views.clear()
+    this.#attributed.clear()
+    this.#all = []
   }
 
   /** Sends the one UPDATE that leads to the current version; nothing when no level differs. */
@@ -227,28 +248,54 @@ export class BookChannel implements MarketChannel {
     subscription.laterThan = Math.max(subscription.laterThan, version)
   }
 
-  #openView(depth: number): ViewFeed {
-    this.#lingerTimers.get(depth)?.cancel()
-    this.#lingerTimers.delete(depth)
-    let view = this.#views.get(depth)
-    if (view === undefined) {
-      const { clock, receipts } = this.#options
-      view = new ViewFeed(this.#replica, this.#replica.openView(depth), clock, receipts)
-      this.#views.set(depth, view)
-    }
-    return view
+  #changesOf({ depth, isAttributed }: OpenFeed, commit: ViewCommit): readonly LevelChange[] {
+    if (isAttributed) return commit.attributedChangesAt.get(depth) ?? []
+    return depth === this.#replica.market.depth ? commit.changes : (commit.changesAt.get(depth) ?? [])
   }
 
-  #lingerIfUnused(view: ViewFeed): void {
-    const { depth } = view.view
-    // The subscriptions of a stopped market end after it: they must not start a timer.
-    const isOpen = this.#views.get(depth) === view
-    if (!isOpen || view === this.published || view.subscriberCount > 0) return
-    const timer = this.#options.clock.schedule(VIEW_LINGER_MILLISECONDS, () => {
-      this.#lingerTimers.delete(depth)
+  #open(depth: number, isAttributed: boolean): OpenFeed {
+    const feeds = isAttributed ? this.#attributed : this.#views
+    let open = feeds.get(depth)
+    open?.lingerTimer?.cancel()
+    if (open === undefined) {
+      open = { feed: this.#createFeed(depth, isAttributed), depth, isAttributed }
+      feeds.set(depth, open)
+      this.#listAll()
+    }
+    open.lingerTimer = undefined
+    return open
+  }
+
+  #createFeed(depth: number, isAttributed: boolean): ViewFeed {
+    const { clock, receipts: signer } = this.#options
+    const replica = this.#replica
+    if (!isAttributed) return new ViewFeed({ replica, view: replica.openView(depth), clock, signer })
+    const plain = this.#open(depth, false).feed
+    return new ViewFeed({ replica, view: replica.attributed.open(depth, replica.version), clock, signer, plain })
+  }
+
+  #lingerIfUnused(open: OpenFeed): void {
+    const { feed, depth, isAttributed } = open
+    const isNeeded =
+      feed === this.published || feed.subscriberCount > 0 || (!isAttributed && this.#attributed.has(depth))
+    if (isNeeded) return
+    open.lingerTimer = this.#options.clock.schedule(VIEW_LINGER_MILLISECONDS, () => this.#close(open))
+  }
+
+  #close({ depth, isAttributed }: OpenFeed): void {
+    if (!isAttributed) {
       this.#views.delete(depth)
       this.#replica.closeView(depth)
-    })
-    this.#lingerTimers.set(depth, timer)
+    } else {
+      this.#attributed.delete(depth)
+      this.#replica.attributed.close(depth)
+      const plain = this.#views.get(depth)
+      if (plain !== undefined) this.#lingerIfUnused(plain)
+    }
+    this.#listAll()
+  }
+
+  #listAll(): void {
+    this.#all = [...this.#views.values(), ...this.#attributed.values()]
   }
 }

@@ -197,7 +197,7 @@ function readExtendedParams(
   params: Readonly<Record<string, unknown>>,
   publishedDepth: number,
 ): ChannelParams | EntryProblem {
-  const { depth, interval_ms: interval, resume } = params
+  const { depth, interval_ms: interval, attribution, resume } = params
   if (depth !== undefined) {
     if (!isOneOf(EXTENDED_DEPTHS, depth)) {
       return paramsProblem(`params.depth must be one of ${EXTENDED_DEPTHS.join(', ')}`)
@@ -209,8 +209,11 @@ function readExtendedParams(
   if (interval !== undefined && !isOneOf(EXTENDED_INTERVALS, interval)) {
     return paramsProblem(`params.interval_ms must be one of ${EXTENDED_INTERVALS.join(', ')}`)
   }
+  if (attribution !== undefined && typeof attribution !== 'boolean') {
+    return paramsProblem('params.attribution must be true or false')
+  }
   if (resume !== undefined && typeof resume !== 'string') return paramsProblem('params.resume must be a string')
-  return { depth, intervalMilliseconds: interval, resume }
+  return { depth, intervalMilliseconds: interval, attribution, resume }
 }
 
 function isOneOf(allowed: readonly number[], value: unknown): value is number {
@@ -297,7 +300,7 @@ export function endedNotice(keys: readonly ChannelKey[], end: MarketEnd): string
   return JSON.stringify({ type: 'unsubscribe', channels })
 }
 
-function entryOf({ type, market, depth, intervalMilliseconds }: ChannelKey): object {
+function entryOf({ type, market, depth, intervalMilliseconds, attribution }: ChannelKey): object {
   // JSON.stringify leaves out undefined members.
-  return market === '' ? { type } : { type, params: { market, depth, interval_ms: intervalMilliseconds } }
+  return market === '' ? { type } : { type, params: { market, depth, interval_ms: intervalMilliseconds, attribution } }
 }

@@ -23,6 +23,8 @@ export interface Subscriber {
 export interface ChannelParams {
   readonly depth?: number | undefined
   readonly intervalMilliseconds?: number | undefined
+  /** Whether levels name their venues. */
+  readonly attribution?: boolean | undefined
   /** A cursor to continue from. */
   readonly resume?: string | undefined
 }

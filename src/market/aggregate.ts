@@ -12,10 +12,23 @@
  * The shown levels of a source are defined by two limits: its bids below the best shown ask, and its asks above the
  * best shown bid, of all sources with higher precedence. So an update costs the levels in it and those between old and
  * new limits, not depth times sources.
+ *
+ * Each event also says what each venue has of the levels that it changes, and of those that keep their amount while its
+ * division between venues changes.
  */
 import { addScaled, type Scaled } from '../base/decimal.ts'
 import { Book } from './book.ts'
-import { ASK, BID, type Execution, type LevelChange, type MarketEvent, type Side } from './event.ts'
+import {
+  ASK,
+  type Attribution,
+  BID,
+  type Execution,
+  type LevelChange,
+  type MarketEvent,
+  type Side,
+  type VenueShare,
+} from './event.ts'
+import { LevelShares } from './venues.ts'
 import { levelsAfter } from './view.ts'
 
 export interface AggregateStep {
@@ -38,6 +51,8 @@ export type AggregationPolicy = 'recency' | 'priority'
 export interface AggregateInput {
   /** Its name in reasons. */
   readonly name: string
+  /** The venue that its levels are attributed to; several sources may have the same. */
+  readonly venue: string
   /** A source without a book message for longer than this while other sources change is excluded; absent = never. */
   readonly maxAgeMilliseconds?: number
 }
@@ -51,6 +66,7 @@ export interface SourcePresence {
 
 interface AggregatedSource {
   readonly name: string
+  readonly venue: string
   readonly maxAgeMilliseconds: number
   /** Its position in the configuration. */
   readonly place: number
@@ -80,14 +96,17 @@ export class Aggregate {
   #ranked: readonly AggregatedSource[] = []
   /** The shown book; empty while no source is live. */
   readonly #shown = new Book()
+  /** Which venue has how much of each shown level. */
+  readonly #shares = new LevelShares()
   /** Whether the sequencer needs the whole book before it can apply differences. */
   #owesSnapshot = true
 
   /** @param inputs in the order of the configuration; their indexes identify them in `offer` */
   constructor(inputs: readonly AggregateInput[], policy: AggregationPolicy) {
     this.#policy = policy
-    this.#sources = inputs.map(({ name, maxAgeMilliseconds = Number.POSITIVE_INFINITY }, place) => ({
+    this.#sources = inputs.map(({ name, venue, maxAgeMilliseconds = Number.POSITIVE_INFINITY }, place) => ({
       name,
+      venue,
       maxAgeMilliseconds,
       place,
       book: new Book(),
@@ -234,18 +253,23 @@ export class Aggregate {
   /** The events to publish after the books changed at `touched` or the precedence changed. */
   #eventsOf(touched: LevelKey[], executions: readonly Execution[]): MarketEvent[] {
     this.#moveLimits(touched)
+    const levels = touched.map(({ side, price }) => ({ side, price, venues: this.#sharesOf(side, price) }))
     const applied = this.#shown.apply(
-      touched.map(({ side, price }) => ({ side, price, amount: this.#amount(side, price) })),
+      levels.map(({ side, price, venues }) => ({ side, price, amount: totalOf(venues) })),
     )
+    const attributed = this.#shares.set(levels)
     const isLive = this.#ranked.length > 0
     if (isLive && this.#owesSnapshot) {
       this.#owesSnapshot = false
-      const snapshot: MarketEvent = { type: 'snapshot', levels: levelsOf(this.#shown) }
+      const attribution: Attribution = this.#shares.whole() ?? { type: 'all', levels: [] }
+      const snapshot: MarketEvent = { type: 'snapshot', levels: levelsOf(this.#shown), attribution }
       return executions.length === 0 ? [snapshot] : [snapshot, { type: 'update', changes: [], executions }]
     }
     // Without a live source nothing is removed from the published book: the sequencer keeps it, and withdraws it later.
     const changes = isLive ? applied.map(({ side, price, after }) => ({ side, price, amount: after })) : []
-    return changes.length + executions.length === 0 ? [] : [{ type: 'update', changes, executions }]
+    const isAttributed = isLive && attributed.length > 0
+    if (!isAttributed) return executions.length === 0 ? [] : [{ type: 'update', changes, executions }]
+    return [{ type: 'update', changes, executions, attribution: { type: 'some', levels: attributed } }]
   }
 
   /** Computes the limits of every shown source, and adds the levels that they show or hide to `touched`. */
@@ -269,17 +293,26 @@ export class Aggregate {
     }
   }
 
-  #amount(side: Side, price: number): Scaled {
-    let total: Scaled = 0
-    for (const { book, askLimit, bidLimit } of this.#ranked) {
-      const isShown = side === BID ? price < askLimit : price > bidLimit
-      if (isShown) total = addScaled(total, book.side(side).amount(price))
+  /** What each venue has of a shown level, in the order of the configuration. */
+  #sharesOf(side: Side, price: number): VenueShare[] {
+    const shares: VenueShare[] = []
+    for (const { book, venue, isLive, isExcluded, askLimit, bidLimit } of this.#sources) {
+      const isShown = isLive && !isExcluded && (side === BID ? price < askLimit : price > bidLimit)
+      const amount = isShown ? book.side(side).amount(price) : 0
+      if (amount === 0) continue
+      const known = shares.findIndex(([name]) => name === venue)
+      if (known === -1) shares.push([venue, amount])
+      else shares[known] = [venue, addScaled(shares[known]![1], amount)]
     }
-    return total
+    return shares
   }
 }
 
 const UNLIMITED = { askLimit: Number.POSITIVE_INFINITY, bidLimit: Number.NEGATIVE_INFINITY } as const
+
+function totalOf(shares: readonly VenueShare[]): Scaled {
+  return shares.reduce<Scaled>((total, [, amount]) => addScaled(total, amount), 0)
+}
 
 function isImpossible({ price, amount }: LevelChange): boolean {
   return amount < 0 || !Number.isSafeInteger(price) || price <= 0

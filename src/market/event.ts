@@ -53,6 +53,26 @@ export interface AppliedChange {
   readonly after: Scaled
 }
 
+/** What one venue has of a level; the amount is not 0. */
+export type VenueShare = readonly [venue: string, amount: Scaled]
+
+/** The shares of a level, which sum up to its amount; none = there is no such level. */
+export interface LevelVenues {
+  readonly side: Side
+  readonly price: number
+  readonly venues: readonly VenueShare[]
+}
+
+/**
+ * Which venue has how much of each level; each level once.
+ * - `only`: every level, also later ones, is of this venue.
+ * - `all`: replaces everything known.
+ * - `some`: of these levels; the others are as before.
+ */
+export type Attribution =
+  | { readonly type: 'only'; readonly venue: string }
+  | { readonly type: 'all' | 'some'; readonly levels: readonly LevelVenues[] }
+
 export type TakerSide = 'buy' | 'sell'
 
 export interface Execution {
@@ -83,15 +103,23 @@ export interface Execution {
  * - `missed`: executions between the last reported one and the next are lost, as the numbers of the source prove. Does
  *   not concern the book.
  *
+ * `attribution` is added by the inputs of the market, not by sources: `only` or `all` with a snapshot, `some` with an update.
+ *
  * `origin` is the position of the message in the publication that it was relayed from, `EPOCH.SEQ`
  * (docs/feeding-your-own-book.md); absent where the source is not a publication.
  */
 export type MarketEvent =
-  | { readonly type: 'snapshot'; readonly levels: readonly LevelChange[]; readonly origin?: string }
+  | {
+      readonly type: 'snapshot'
+      readonly levels: readonly LevelChange[]
+      readonly attribution?: Attribution
+      readonly origin?: string
+    }
   | {
       readonly type: 'update'
       readonly changes: readonly LevelChange[]
       readonly executions: readonly Execution[]
+      readonly attribution?: Attribution
       readonly origin?: string
     }
   | { readonly type: 'lost'; readonly reason: string }

@@ -227,7 +227,8 @@ export class MarketInputs {
   #offer(index: number, event: MarketEvent): void {
     const { offer } = this.#options
     if (this.#aggregate === undefined) {
-      offer(event)
+      const { feed: venue } = this.#inputs[index]!.source
+      offer(event.type === 'snapshot' ? { ...event, attribution: { type: 'only', venue } } : event)
       return
     }
     const { events, violation } = this.#aggregate.offer(index, event, this.#options.clock.monotonicMilliseconds())
@@ -271,7 +272,11 @@ function createAggregate(configured: ConfiguredMarket): Aggregate | undefined {
   if (configured.sources.length === 1) return undefined
   const inputs = configured.sources.map((source) => {
     const maxAgeMilliseconds = maxAgeOf(configured, source)
-    return { name: sourceText(source), ...(maxAgeMilliseconds === undefined ? {} : { maxAgeMilliseconds }) }
+    return {
+      name: sourceText(source),
+      venue: source.feed,
+      ...(maxAgeMilliseconds === undefined ? {} : { maxAgeMilliseconds }),
+    }
   })
   return new Aggregate(inputs, configured.aggregation.policy)
 }

@@ -56,6 +56,19 @@ const execution = fc
 const instrument = fc
   .record({ state: fc.constantFrom(...INSTRUMENT_STATES), reason: text, simulated: fc.constantFrom(undefined, true) })
   .map((made) => present(made) as Instrument)
+const attribution = fc.oneof(
+  fc.record({ type: fc.constant('only' as const), venue: text }),
+  fc.record({
+    type: fc.constantFrom('all' as const, 'some' as const),
+    levels: fc.array(
+      fc.record({
+        side: fc.constantFrom(BID, ASK),
+        price: integer,
+        venues: fc.array(fc.tuple(fc.oneof(text, fc.constantFrom('kraken', 'coinbase')), scaled), { maxLength: 3 }),
+      }),
+    ),
+  }),
+)
 const head = {
   market: text,
   epoch: text,
@@ -70,6 +83,7 @@ const commit = fc
     type: fc.constant('commit' as const),
     ...head,
     changes: fc.array(level),
+    attribution: optional(attribution),
     executions: fc.array(execution, { maxLength: 5 }),
     missedAt: fc.constantFrom(undefined, 0),
     executionNumber: integer,
@@ -94,6 +108,7 @@ const state = fc
     type: fc.constant('state' as const),
     ...head,
     levels: fc.array(level),
+    attribution: optional(attribution),
     hasBook: fc.boolean(),
     isWithdrawn: fc.boolean(),
     live: fc.boolean(),

@@ -20,7 +20,7 @@ import {
   encodeCommitRequest,
   encodeStateRequest,
 } from '../../src/channel/bus-requests.ts'
-import { ASK, BID, type Execution } from '../../src/market/event.ts'
+import { ASK, type Attribution, BID, type Execution } from '../../src/market/event.ts'
 
 /** Written by the first release with a bus; it is never changed. A new format gets a file of its own. */
 const RECORDED = new URL('../fixtures/bus-format-1.json', import.meta.url)
@@ -66,6 +66,21 @@ const fullCommit: Commit = {
   withdraws: true,
   origin: 'E1.7',
   instrument: { state: 'AUCTION', reason: 'opening', simulated: true },
+}
+const attribution: Attribution = {
+  type: 'some',
+  levels: [
+    {
+      side: BID,
+      price: 9_912_345,
+      venues: [
+        ['kraken', 100_000_000],
+        ['coinbase', 50_000_000],
+      ],
+    },
+    { side: ASK, price: 9_912_400, venues: [] },
+    { side: ASK, price: 2 ** 53 - 1, venues: [['kraken', 2n ** 64n]] },
+  ],
 }
 const unknownInstrument: Commit = { ...commit, changes: [], executions: [], instrument: null }
 const status: MarketStatus = {
@@ -115,7 +130,10 @@ const MESSAGES: Readonly<Record<string, { value: unknown; encode: () => Buffer; 
     'a tick of one commit': messages(commit),
     'a tick of a commit with every member, and a status': messages(fullCommit, status),
     'a commit without an instrument': messages(unknownInstrument),
+    'a commit that names the venues of its levels': messages({ ...commit, attribution }),
+    'a commit of a market with one venue': messages({ ...commit, attribution: { type: 'only', venue: 'kraken' } }),
     'a state': stateOf(state),
+    'a state that names the venues of its levels': stateOf({ ...state, attribution: { ...attribution, type: 'all' } }),
     'the state of a withdrawn book': stateOf(emptyState),
     'a request for a state': requestOf(request),
     'a first request for a state': requestOf(firstRequest),

@@ -7,13 +7,23 @@
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { MarketState } from '../../src/channel/bus.ts'
 import { BusExport } from '../../src/channel/bus-export.ts'
 import { BusImport, createImportMetrics, type ImportTransport } from '../../src/channel/bus-import.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Replica } from '../../src/channel/replica.ts'
 import { Sequencer } from '../../src/channel/sequencer.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
-import { ASK, BID, type Execution, type LevelChange } from '../../src/market/event.ts'
+import { compareLevels } from '../../src/market/book.ts'
+import {
+  ASK,
+  type Attribution,
+  BID,
+  type Execution,
+  type LevelChange,
+  type LevelVenues,
+  type VenueShare,
+} from '../../src/market/event.ts'
 import { FollowedMarket, Published } from '../support/followed-market.ts'
 import { LossyLink } from '../support/lossy-link.ts'
 import { Random } from '../support/random.ts'
@@ -37,6 +47,7 @@ class Feed {
   readonly #random: Random
   #trade = 0
   readonly #epoch: string
+  readonly #venues: 'none' | 'one' | 'two'
 
   constructor(
     epoch: string,
@@ -48,6 +59,7 @@ class Feed {
   ) {
     this.#random = random
     this.#epoch = epoch
+    this.#venues = random.pick(['none', 'one', 'two', 'two'] as const)
     const executions: (string | undefined)[] = []
     published.executions.set(epoch, executions)
     this.bus.subscribe(MARKET.symbol, (message) => {
@@ -83,7 +95,7 @@ class Feed {
     const levels = [BID, ASK].flatMap((side) =>
       Array.from({ length: this.#random.integer(6) }, () => this.#level(side as 0 | 1)),
     )
-    this.sequencer.offer({ type: 'snapshot', levels })
+    this.sequencer.offer({ type: 'snapshot', levels, ...this.#attribute(levels, 'all') })
   }
 
   step(): void {
@@ -100,8 +112,25 @@ class Feed {
         amount: 1,
         id: `${this.#epoch}/${++this.#trade}`,
       }))
-      this.sequencer.offer({ type: 'update', changes, executions })
+      this.sequencer.offer({ type: 'update', changes, executions, ...this.#attribute(changes, 'some') })
     }
+  }
+
+  /** What an event says of venues: nothing, one of all levels, or which of two has how much of each. */
+  #attribute(levels: readonly LevelChange[], type: 'all' | 'some'): { readonly attribution?: Attribution } {
+    if (this.#venues === 'none' || (this.#venues === 'one' && type === 'some')) return {}
+    if (this.#venues === 'one') return { attribution: { type: 'only', venue: this.#epoch } }
+    // Of a price that changed twice in one event, the last counts.
+    const byPrice = new Map(levels.map((level) => [`${level.side} ${level.price}`, level]))
+    const attributed = [...byPrice.values()].map(({ side, price, amount }): LevelVenues => {
+      const first = this.#random.integer(Number(amount) + 1)
+      const venues: VenueShare[] = [
+        ['one', first],
+        ['two', Number(amount) - first],
+      ]
+      return { side, price, venues: venues.filter(([, part]) => part !== 0) }
+    })
+    return { attribution: { type, levels: attributed } }
   }
 
   stop(): void {
@@ -112,6 +141,13 @@ class Feed {
   #level(side: 0 | 1): LevelChange {
     return { side, price: (side === BID ? 90 : 100) + this.#random.integer(10), amount: this.#random.integer(4) }
   }
+}
+
+/** A state with its attribution in book order: its levels have none. */
+function inBookOrder(state: MarketState | undefined): MarketState | undefined {
+  if (state?.attribution === undefined || state.attribution.type === 'only') return state
+  const { type, levels } = state.attribution
+  return { ...state, attribution: { type, levels: levels.toSorted(compareLevels) } }
 }
 
 /** One process that follows the market over a link. */
@@ -169,7 +205,7 @@ class Follower {
       expect([this.replica.live, this.replica.view.levels()]).toEqual([false, []])
       return
     }
-    expect(this.replica.state('', 0)).toEqual(expected)
+    expect(inBookOrder(this.replica.state('', 0))).toEqual(inBookOrder(expected))
     expect(this.replica.top).toEqual(feed.replica.top)
     expect(this.importer.notCurrent).toEqual([])
   }

@@ -74,6 +74,7 @@ describe('a replica', () => {
       changes: [bid(100, 1), bid(99, 2), ask(200, 4)],
       topChanged: true,
       changesAt: new Map(),
+      attributedChangesAt: new Map(),
       executionCount: 0,
       startsOver: false,
     })
@@ -81,6 +82,7 @@ describe('a replica', () => {
       changes: [],
       topChanged: false,
       changesAt: new Map(),
+      attributedChangesAt: new Map(),
       executionCount: 0,
       startsOver: false,
     })
@@ -88,6 +90,7 @@ describe('a replica', () => {
       changes: [bid(100, 0), bid(98, 3)],
       topChanged: true,
       changesAt: new Map(),
+      attributedChangesAt: new Map(),
       executionCount: 0,
       startsOver: false,
     })
@@ -192,6 +195,7 @@ describe('a replica', () => {
       changes: [bid(99, 0), bid(98, 7), ask(200, 0)],
       topChanged: true,
       changesAt: new Map(),
+      attributedChangesAt: new Map(),
       executionCount: 2,
       startsOver: false,
     })
@@ -245,7 +249,7 @@ describe('a replica', () => {
     for (const { bus } of [first, later])
       bus.publish({ ...commitOf('AAAUSD', 4), changes: [bid(100, 4)], executions: [] })
     const cursors = new Cursors('AAAUSD', 'market_data', 2)
-    const feed = new ViewFeed(later.replica, later.replica.view, new VirtualClock())
+    const feed = new ViewFeed({ replica: later.replica, view: later.replica.view, clock: new VirtualClock() })
     const resumed = [1, 2, 3, 4].map((version) => feed.resumable(cursors.token(first.replica.epoch, version)))
     expect(resumed).toEqual([undefined, undefined, 3, 4])
     expect(later.replica.view.changesSince(3)).toEqual([bid(100, 4)])

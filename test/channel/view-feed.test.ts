@@ -16,7 +16,7 @@ function follow(depth = 0) {
   let version = 0
   return {
     replica,
-    feed: new ViewFeed(replica, replica.view, new VirtualClock()),
+    feed: new ViewFeed({ replica, view: replica.view, clock: new VirtualClock() }),
     commit(...changes: readonly LevelChange[]): number {
       bus.publish({ ...commitOf('AAAUSD', ++version), changes, executions: [] })
       return version

@@ -6,7 +6,7 @@ import { Random } from '../support/random.ts'
 import { SETTINGS, StreamSimulation, testMarket, WatchedTransport } from '../support/stream-simulation.ts'
 
 /** Seeds that once showed a defect come first; the rest are a fixed range, or fresh ones in the long run. */
-const CORPUS: readonly number[] = [204_734_591, 205_649_966]
+const CORPUS: readonly number[] = [204_734_591, 205_649_966, 437_053_760]
 const long = process.env.TIDEGATE_LONG === '1'
 const first = long ? Date.now() % 1_000_000_000 : 1
 const seeds = [...CORPUS, ...Array.from({ length: long ? 1_000 : 7 }, (_, index) => first + index)]
@@ -96,6 +96,7 @@ class Actor {
     const state = this.verifier.channel(market, type)
     const isSubscribed = state.subscribed
     const depth = type === 'market_data' ? random.pick([undefined, 1, 5, 10] as const) : undefined
+    const attribution = type === 'market_data' && random.chance(0.3) ? true : undefined
     const interval = type === 'execution_data' ? undefined : random.pick(INTERVALS)
     // The verifier applies the depth with the acknowledgement: a cursor of another depth leads to a SNAPSHOT.
     // What it holds is what it held when it stopped only while nothing is under way.
@@ -105,7 +106,7 @@ class Actor {
       this.#intervals.set(`${type} ${market}`, interval)
       this.#begins.set(`${type} ${market}`, this.#simulation.clock.monotonicMilliseconds())
     }
-    return { type, params: { market, depth, interval_ms: interval, resume } }
+    return { type, params: { market, depth, interval_ms: interval, attribution, resume } }
   }
 
   /** A punctual client reads in the tick in which it is written to. */
@@ -133,6 +134,7 @@ interface RunResult {
   readonly updates: number
   readonly conflated: number
   readonly continued: number
+  readonly attributed: number
   readonly digests: number
   /** Books that heartbeats reported without a source, and withdrawals. */
   readonly stale: number
@@ -145,7 +147,10 @@ function run(seed: number, depth: number, steps: number): RunResult {
   const simulation = new StreamSimulation({
     seed,
     markets: MARKETS.map((symbol) => testMarket(symbol, depth)),
-    noise: { levels: 30, changesMax: 6 },
+    noise: [
+      { levels: 30, changesMax: 6, venues: 'two' },
+      { levels: 30, changesMax: 6, venues: 'one' },
+    ],
     settings: { heartbeatSeconds: 0.1, staleSeconds: 0.04 },
     executionsKept: 60,
   })
@@ -176,6 +181,7 @@ function run(seed: number, depth: number, steps: number): RunResult {
     updates: sum(({ verifier }) => verifier.counts.updates),
     conflated: sum(({ verifier }) => verifier.counts.conflated),
     continued: sum(({ verifier }) => verifier.counts.continued),
+    attributed: sum(({ verifier }) => verifier.counts.attributed),
     digests: sum(({ verifier }) => verifier.counts.digests),
     stale: sum(({ verifier }) => verifier.counts.stale),
     withdrawn: [...simulation.histories.values()].reduce((total, { withdrawals }) => total + withdrawals, 0),
@@ -248,7 +254,17 @@ describe('clients of the extended protocol that pause, read slowly, disconnect a
   test.each([0, 25])(
     'see gap-free cursors, exact cut books, right digests and ticks, at a published depth of %i',
     (depth) => {
-      const sum = { updates: 0, conflated: 0, continued: 0, digests: 0, stale: 0, withdrawn: 0, replayed: 0, paced: 0 }
+      const sum = {
+        updates: 0,
+        conflated: 0,
+        continued: 0,
+        attributed: 0,
+        digests: 0,
+        stale: 0,
+        withdrawn: 0,
+        replayed: 0,
+        paced: 0,
+      }
       for (const seed of seeds) {
         try {
           const result = run(seed, depth, 300)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BID } from '../../src/market/event.ts'
+import { type Attribution, BID, type MarketEvent } from '../../src/market/event.ts'
 import { deepBook, LiveStream, type Message, rebuild, WorkingClock } from './live-stream.ts'
 
 const BOOK = 'market_data'
@@ -106,7 +106,7 @@ describe('the exact text of the extended protocol', () => {
 
   test('the base protocol rejects its params', () => {
     const { stream } = startStream()
-    for (const params of [{ depth: 1 }, { interval_ms: 50 }, { resume: 'x' }]) {
+    for (const params of [{ depth: 1 }, { interval_ms: 50 }, { attribution: true }, { resume: 'x' }]) {
       const [reply] = stream.connect().ask({ type: 'subscribe', channels: [entry(BOOK, params)] })
       expect(JSON.parse(reply as string).channels[0].error).toBe('UNKNOWN_CHANNEL_PARAMS_CONFIGURATION')
     }
@@ -122,6 +122,64 @@ describe('the exact text of the extended protocol', () => {
         '{"type":"market_data.top_of_book","params":{"market":"AAAUSD","interval_ms":50}}]}',
     ])
     expect(ask('unsubscribe', entry(BOOK))[0]?.channels?.[0]).toMatchObject({ success: true })
+  })
+})
+
+describe('attribution', () => {
+  const shares = (type: 'all' | 'some', ...venues: [string, number][]): Attribution => {
+    return { type, levels: [{ side: BID, price: 100, venues }] }
+  }
+  const divided = (amount: number, ...venues: [string, number][]): MarketEvent => {
+    return { type: 'update', changes: change(amount), executions: [], attribution: shares('some', ...venues) }
+  }
+
+  test('names the venues of every level, and sends a level of which only the division between venues changed', () => {
+    const { stream, connect } = startStream({ settings: { heartbeatSeconds: 0.1 } })
+    const offer = (event: MarketEvent) => {
+      stream.sequencers.get('AAAUSD')?.offer(event)
+      stream.clock.advance(2)
+    }
+    const [plain, { client, subscribe }] = [connect(), connect()]
+    const levels = [{ side: BID, price: 100, amount: 15 }] as const
+    offer({ type: 'snapshot', levels, attribution: shares('all', ['kraken', 10], ['coinbase', 5]) })
+    plain.subscribe(entry(BOOK), { type: 'heartbeat' })
+    const [reply, snapshot] = subscribe(entry(BOOK, { attribution: true }))
+    expect(reply?.channels?.[0]).toMatchObject({ success: true, params: { attribution: true } })
+    const venues = [
+      ['kraken', '0.0010'],
+      ['coinbase', '0.0005'],
+    ]
+    expect(snapshot?.payload.bids).toEqual([{ price: '1.00', amount: '0.0015', venues }])
+    plain.client.read()
+    offer(divided(15, ['kraken', 15]))
+    expect(plain.client.readMessages().filter(({ channel }) => channel === BOOK)).toEqual([])
+    const [update] = client.readMessages()
+    expect(update?.payload.bids).toEqual([{ price: '1.00', amount: '0.0015', venues: [['kraken', '0.0015']] }])
+    expect(update?.stream).toMatchObject({ prev: snapshot?.stream?.cursor, covers: 1 })
+    subscribe({ type: 'heartbeat' })
+    stream.clock.advance(100)
+    const digests = [plain.client, client].map((reader) => {
+      const heartbeat = reader.readMessages().at(-1) as { payload: { books?: { digest: string }[] } } | undefined
+      return heartbeat?.payload.books?.[0]?.digest
+    })
+    expect(digests[0]).toMatch(/^[0-9a-f]{16}$/)
+    expect(digests[1]).toBe(digests[0])
+    offer(divided(0))
+    const last = client.readMessages().findLast(({ channel }) => channel === BOOK)
+    expect(last?.payload.bids).toEqual([{ price: '1.00', amount: '0' }])
+  })
+
+  test('is part of a cursor: a book without venues does not continue with them', () => {
+    const { stream, connect } = startStream()
+    const [, snapshot] = connect().subscribe(entry(BOOK))
+    stream.update(change(15))
+    stream.clock.settle()
+    const resume = snapshot?.stream?.cursor
+    const [, plain] = connect().subscribe(entry(BOOK, { resume }))
+    expect(plain?.payload.type).toBe('UPDATE')
+    const [, attributed] = connect().subscribe(entry(BOOK, { resume, attribution: true }))
+    expect(attributed?.payload.type).toBe('SNAPSHOT')
+    expect(attributed?.stream?.prev).toBeUndefined()
   })
 })
 

@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Aggregate, type AggregationPolicy } from '../../src/market/aggregate.ts'
+import { Aggregate, type AggregateStep, type AggregationPolicy } from '../../src/market/aggregate.ts'
 import { Book } from '../../src/market/book.ts'
-import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
+import {
+  ASK,
+  type Attribution,
+  BID,
+  type Execution,
+  type LevelChange,
+  type MarketEvent,
+} from '../../src/market/event.ts'
+import { LevelShares } from '../../src/market/venues.ts'
 import { aggregateScript } from '../support/aggregate-script.ts'
 import { isCrossed, NaiveAggregate } from '../support/naive-aggregate.ts'
 import { NaiveBook, naiveDifference } from '../support/naive-book.ts'
@@ -18,6 +26,7 @@ const lost = (reason: string): MarketEvent => ({ type: 'lost', reason })
 /** Applies the events of an aggregate, as a sequencer does, and checks their form: each change is real and reported once. */
 class Consumer {
   readonly book = new NaiveBook()
+  readonly shares = new LevelShares()
   isLive = false
 
   take(events: readonly MarketEvent[]): void {
@@ -25,17 +34,36 @@ class Consumer {
       if (event.type === 'lost') this.isLive = false
       if (event.type === 'snapshot') {
         this.book.replace(event.levels)
+        this.#attribute(event.attribution, 'all')
         expect(event.levels).toEqual(this.book.levels(0))
         this.isLive = true
       }
       if (event.type !== 'update') continue
-      expect(event.changes.length + event.executions.length).toBeGreaterThan(0)
+      expect(
+        event.changes.length + event.executions.length + this.#attribute(event.attribution, 'some'),
+      ).toBeGreaterThan(0)
       if (event.changes.length > 0) expect(this.isLive).toBe(true)
       const before = this.book.levels(0)
       this.book.apply(event.changes)
       expect(event.changes).toEqual(naiveDifference(before, this.book.levels(0)))
     }
   }
+
+  /** Follows what an event says of venues; returns how many levels that were. Each is a real change, said once. */
+  #attribute(attribution: Attribution | undefined, type: Attribution['type']): number {
+    if (attribution === undefined) return 0
+    expect(attribution.type).toBe(type)
+    const count = attribution.type === 'only' ? 0 : attribution.levels.length
+    const changed = this.shares.follow(attribution)
+    if (type === 'some') expect(changed).toHaveLength(count)
+    return count
+  }
+}
+
+function withoutVenues(event: MarketEvent): MarketEvent {
+  if (event.type !== 'snapshot' && event.type !== 'update') return event
+  const { attribution: _, ...others } = event
+  return others
 }
 
 /** Sources that are never too old, by recency, whose messages come a millisecond apart unless `pause` says otherwise. */
@@ -46,12 +74,19 @@ class Sources {
   constructor(names: readonly string[], policy: AggregationPolicy = 'recency', maxAgeMilliseconds?: number) {
     const age = maxAgeMilliseconds === undefined ? {} : { maxAgeMilliseconds }
     this.#aggregate = new Aggregate(
-      names.map((name) => ({ name, ...age })),
+      names.map((name) => ({ name, venue: name, ...age })),
       policy,
     )
   }
 
-  offer(source: number, event: MarketEvent, pause = 1) {
+  /** The step, with events that name no venues. */
+  offer(source: number, event: MarketEvent, pause = 1): AggregateStep {
+    const step = this.attribute(source, event, pause)
+    return { ...step, events: step.events.map(withoutVenues) }
+  }
+
+  /** The step as it is. */
+  attribute(source: number, event: MarketEvent, pause = 1): AggregateStep {
     this.#milliseconds += pause
     return this.#aggregate.offer(source, event, this.#milliseconds)
   }
@@ -79,7 +114,11 @@ describe('an aggregate', () => {
       const property = fc.property(aggregateScript(80), ({ sourceCount, offers }) => {
         // The first source has no maximum age.
         const ages = Array.from({ length: sourceCount }, (_, index) => (index === 0 ? Number.POSITIVE_INFINITY : age))
-        const inputs = ages.map((maxAgeMilliseconds, index) => ({ name: `venue${index}`, maxAgeMilliseconds }))
+        const inputs = ages.map((maxAgeMilliseconds, index) => ({
+          name: `source${index}`,
+          venue: `venue${index}`,
+          maxAgeMilliseconds,
+        }))
         const aggregate = new Aggregate(inputs, policy)
         const naive = new NaiveAggregate(ages, policy)
         const consumer = new Consumer()
@@ -100,6 +139,10 @@ describe('an aggregate', () => {
           if (!consumer.isLive) continue
           const levels = consumer.book.levels(0)
           expect(levels).toEqual(naive.levels())
+          const attributed = levels.map(({ side, price, amount }) => {
+            return { side, price, venues: consumer.shares.of(side, price, amount) }
+          })
+          expect(attributed).toEqual(naive.shares())
           expect(isCrossed(levels)).toBe(false)
           crossings += naive.hiddenCount
           exclusions += naive.excludedCount
@@ -122,6 +165,34 @@ describe('an aggregate', () => {
       update(bid(99, 2n ** 53n + 1n), ask(102, 1)),
     ])
     expect(aggregate.offer(0, update(bid(99, 0))).events).toEqual([update(bid(99, 2))])
+  })
+
+  test('says which venue has how much of a level, also when only that changes, and adds up sources of one venue', () => {
+    const aggregate = new Aggregate(
+      [
+        { name: 'kraken:BTC/USD', venue: 'kraken' },
+        { name: 'kraken:XBT/USD', venue: 'kraken' },
+        { name: 'coinbase:BTC-USD', venue: 'coinbase' },
+      ],
+      'recency',
+    )
+    const attribute = (source: number, event: MarketEvent, milliseconds: number) =>
+      aggregate
+        .offer(source, event, milliseconds)
+        .events.map((one) => ('attribution' in one ? one.attribution : one.type))
+    const at99 = (...venues: [string, number][]) => ({ side: BID, price: 99, venues })
+    expect(attribute(2, snapshot(bid(99, 4)), 1)).toEqual([{ type: 'all', levels: [at99(['coinbase', 4])] }])
+    expect(attribute(0, snapshot(bid(99, 1)), 2)).toEqual([
+      { type: 'some', levels: [at99(['kraken', 1], ['coinbase', 4])] },
+    ])
+    expect(attribute(1, snapshot(bid(99, 2)), 3)).toEqual([
+      { type: 'some', levels: [at99(['kraken', 3], ['coinbase', 4])] },
+    ])
+    expect(attribute(1, update(bid(99, 0)), 4)).toEqual([
+      { type: 'some', levels: [at99(['kraken', 1], ['coinbase', 4])] },
+    ])
+    expect(attribute(2, update(bid(99, 0)), 5)).toEqual([{ type: 'some', levels: [at99(['kraken', 1])] }])
+    expect(attribute(0, update(bid(99, 0)), 6)).toEqual([{ type: 'some', levels: [at99()] }])
   })
 
   test('shows of crossing sources the one whose best price moved last, and the others again when the crossing ends', () => {
@@ -292,6 +363,8 @@ describe('an aggregate', () => {
   })
 })
 
+const input = (name: string) => ({ name, venue: name })
+
 function contents(book: Book): LevelChange[] {
   return ([BID, ASK] as const).flatMap((side) => {
     const levels = book.side(side)
@@ -304,7 +377,7 @@ function contents(book: Book): LevelChange[] {
 }
 
 test('tells apart what each source contributes: the levels that are shown, and the time of its last message', () => {
-  const aggregate = new Aggregate([{ name: 'first' }, { name: 'second' }], 'priority')
+  const aggregate = new Aggregate([input('first'), input('second')], 'priority')
   expect(aggregate.presenceOf(0)).toEqual({ levels: 0, heardMilliseconds: 0 })
   aggregate.offer(0, snapshot(bid(100, 1), bid(99, 1), ask(101, 1)), 5)
   // Its ask at 99 and 100 would cross the bids of the first source.

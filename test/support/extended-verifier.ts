@@ -9,6 +9,7 @@ import type { MarketHistory } from './market-history.ts'
 interface Level {
   readonly price: string
   readonly amount: string
+  readonly venues?: readonly (readonly [string, string])[]
 }
 
 type Side = Map<string, string>
@@ -16,6 +17,7 @@ type Side = Map<string, string>
 export interface ChannelState {
   subscribed: boolean
   depth: number | undefined
+  isAttributed: boolean
   /** Cursor of the last message, kept across connections; undefined before the first. */
   cursor: string | undefined
   /** Whether the next message may contain `prev`: a message was received, or resumed from. */
@@ -24,6 +26,8 @@ export interface ChannelState {
   lastTime: string
   connectionTime: string
   book: { bids: Side; asks: Side } | undefined
+  /** The venues of each level of an attributed book, as JSON. */
+  venues: { bids: Side; asks: Side }
   nextExecution: number | undefined
 }
 
@@ -46,7 +50,7 @@ interface Message {
 
 interface Entry {
   readonly type: string
-  readonly params?: { market: string; depth?: number; resume?: string }
+  readonly params?: { market: string; depth?: number; attribution?: boolean; resume?: string }
   readonly success: boolean
   readonly resumed?: boolean
 }
@@ -58,6 +62,7 @@ export class ExtendedVerifier {
     conflated: 0,
     tops: 0,
     executions: 0,
+    attributed: 0,
     digests: 0,
     stale: 0,
     continued: 0,
@@ -81,11 +86,13 @@ export class ExtendedVerifier {
       state = {
         subscribed: false,
         depth: undefined,
+        isAttributed: false,
         cursor: undefined,
         continues: false,
         lastTime: '',
         connectionTime: '',
         book: undefined,
+        venues: { bids: new Map(), asks: new Map() },
         nextExecution: undefined,
       }
       this.#channels.set(name, state)
@@ -124,6 +131,7 @@ export class ExtendedVerifier {
       state.subscribed = type === 'subscribe'
       if (!state.subscribed) continue
       state.depth = params.depth
+      state.isAttributed = params.attribution === true
       state.continues = params.resume !== undefined && params.resume === state.cursor
       if (channel === 'execution_data') {
         if ((resumed === undefined) !== (params.resume === undefined))
@@ -194,21 +202,46 @@ export class ExtendedVerifier {
     if (payload.type === 'SNAPSHOT') {
       this.counts.snapshots += 1
       state.book = { bids: new Map(), asks: new Map() }
+      state.venues = { bids: new Map(), asks: new Map() }
       if (stream?.covers !== 0) throw new Error('a SNAPSHOT covers nothing')
     } else {
       this.counts.updates += 1
       if ((stream?.covers ?? 0) > 1) this.counts.conflated += 1
-      const covers = history.changesBetween(state.lastTime, time, 'books', cut)
+      const kind = state.isAttributed ? 'attributed' : 'books'
+      const covers = history.changesBetween(state.lastTime, time, kind, cut)
       if (stream?.covers !== covers) throw new Error(`an UPDATE covers ${stream?.covers} and should cover ${covers}`)
       if (payload.bids.length + payload.asks.length === 0) throw new Error('an UPDATE without a level')
     }
     state.lastTime = time
     if (state.book === undefined) throw new Error('an UPDATE before its SNAPSHOT')
-    applySide(state.book.bids, payload.bids)
-    applySide(state.book.asks, payload.asks)
+    applySide(state.book.bids, payload.bids, state.isAttributed)
+    applySide(state.book.asks, payload.asks, state.isAttributed)
     const found = this.bookText(payload.market)
     const expected = cut(history.bookAt(time) as string)
     if (found !== expected) throw new Error(`book at ${time} is ${found} and should be ${expected}`)
+    this.#followVenues(state, payload, cut(history.attributedAt(time) as string))
+  }
+
+  /** Checks that every level names its venues exactly if that was asked for, and that these are the right ones. */
+  #followVenues(state: ChannelState, { bids, asks }: Message['payload'], expected: string): void {
+    const { book, venues } = state
+    for (const { price, amount, venues: named } of [...bids, ...asks]) {
+      if ((named !== undefined) !== (state.isAttributed && amount !== '0')) {
+        throw new Error(`the level ${price}, ${amount} names the venues ${JSON.stringify(named)}`)
+      }
+    }
+    if (!state.isAttributed || book === undefined) return
+    const side = (levels: Side, held: Side, sent: readonly Level[], sign: number) => {
+      for (const { price, venues: named } of sent) {
+        if (named === undefined) held.delete(price)
+        else held.set(price, JSON.stringify(named))
+      }
+      const sorted = [...levels].sort(([left], [right]) => sign * (Number(left) - Number(right)))
+      return sorted.map(([price, amount]) => [price, amount, JSON.parse(held.get(price) ?? 'null')])
+    }
+    const found = JSON.stringify([side(book.bids, venues.bids, bids, -1), side(book.asks, venues.asks, asks, 1)])
+    if (found !== expected) throw new Error(`the attributed book is ${found} and should be ${expected}`)
+    this.counts.attributed += 1
   }
 
   #onTop(state: ChannelState, history: MarketHistory, { payload, stream }: Message): void {
@@ -232,10 +265,11 @@ export function cutTo(text: string, depth: number | undefined): string {
   return JSON.stringify(sides.map((side) => side.slice(0, depth)))
 }
 
-function applySide(side: Side, changes: readonly Level[]): void {
+/** An attributed level may keep its amount, because its venues changed, or changed back. */
+function applySide(side: Side, changes: readonly Level[], isAttributed: boolean): void {
   for (const { price, amount } of changes) {
     if (amount !== '0') {
-      if (side.get(price) === amount) throw new Error(`${price} has the amount ${amount} already`)
+      if (side.get(price) === amount && !isAttributed) throw new Error(`${price} has the amount ${amount} already`)
       side.set(price, amount)
     } else if (!side.delete(price)) {
       throw new Error(`removal of ${price}, which is not held`)

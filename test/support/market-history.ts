@@ -2,7 +2,13 @@
 import { millisecondText } from '../../src/base/clock.ts'
 import { formatDecimal } from '../../src/base/decimal.ts'
 import type { Bus } from '../../src/channel/bus.ts'
-import { BID, type LevelChange, type MarketDefinition } from '../../src/market/event.ts'
+import {
+  type Attribution,
+  BID,
+  type LevelChange,
+  type MarketDefinition,
+  type VenueShare,
+} from '../../src/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 
 export class MarketHistory {
@@ -10,6 +16,11 @@ export class MarketHistory {
   #book = new NaiveBook()
   readonly #books = new Map<string, string>()
   readonly #tops = new Map<string, string>()
+  /** The books with the venues of each level, in the same notation. */
+  readonly #attributed = new Map<string, string>()
+  /** The venue of every level, or the shares of each, by side and price. */
+  #venue: string | undefined
+  readonly #shares = new Map<string, readonly VenueShare[]>()
   readonly #executions = new Map<string, number>()
   /** Gaps are numbered too, so that executions after a gap are never expected before earlier ones. */
   #executionCount = 0
@@ -31,11 +42,14 @@ export class MarketHistory {
         return
       }
       this.#book.apply(message.changes)
+      if (message.attribution !== undefined) this.#attribute(message.attribution)
       if (message.withdraws) this.#withdraw()
       this.lastTime = millisecondText(message.milliseconds)
       this.#times.push(this.lastTime)
       const levels = this.#book.levels(this.#market.depth)
       this.#books.set(this.lastTime, JSON.stringify([this.#side(levels, true), this.#side(levels, false)]))
+      const attributed = [true, false].map((isBid) => this.#attributedSide(levels, isBid))
+      this.#attributed.set(this.lastTime, JSON.stringify(attributed))
       const best = (isBid: boolean) =>
         this.#side(levels, isBid)
           .slice(0, 1)
@@ -70,18 +84,29 @@ export class MarketHistory {
     return this.#books.get(time)
   }
 
+  /** The same with the venues of each level: price, amount, pairs of a venue and its amount. */
+  attributedAt(time: string): string | undefined {
+    return this.#attributed.get(time)
+  }
+
   topAt(time: string): string | undefined {
     return this.#tops.get(time)
   }
 
   /** How many commits after one time, up to another, changed what `what` reads out of the published view or top. */
-  changesBetween(after: string, until: string, kind: 'books' | 'tops', what: (text: string) => string): number {
+  changesBetween(
+    after: string,
+    until: string,
+    kind: 'books' | 'attributed' | 'tops',
+    what: (text: string) => string,
+  ): number {
+    const texts = { books: this.#books, attributed: this.#attributed, tops: this.#tops }[kind]
     let later: string | undefined
     let changes = 0
     for (let index = this.#times.length - 1; index >= 0; index--) {
       const time = this.#times[index] as string
       if (time > until) continue
-      const text = what((kind === 'books' ? this.#books : this.#tops).get(time) as string)
+      const text = what(texts.get(time) as string)
       if (later !== undefined && text !== later) changes += 1
       if (time <= after) break
       later = text
@@ -102,6 +127,25 @@ export class MarketHistory {
 
   get bookNow(): string | undefined {
     return this.#books.get(this.lastTime)
+  }
+
+  #attribute(attribution: Attribution): void {
+    this.#venue = attribution.type === 'only' ? attribution.venue : undefined
+    if (attribution.type !== 'some') this.#shares.clear()
+    if (attribution.type === 'only') return
+    for (const { side, price, venues } of attribution.levels) this.#shares.set(`${side} ${price}`, venues)
+  }
+
+  #attributedSide(levels: readonly LevelChange[], isBid: boolean): [string, string, [string, string][]][] {
+    const amountText = (amount: LevelChange['amount']) => formatDecimal(amount, this.#market.amountDecimals)
+    return levels
+      .filter(({ side }) => (side === BID) === isBid)
+      .map(({ side, price, amount }) => {
+        const shares: readonly VenueShare[] =
+          this.#venue === undefined ? (this.#shares.get(`${side} ${price}`) ?? []) : [[this.#venue, amount]]
+        const venues = shares.map(([venue, part]): [string, string] => [venue, amountText(part)])
+        return [formatDecimal(price, this.#market.priceDecimals), amountText(amount), venues]
+      })
   }
 
   #miss(): void {

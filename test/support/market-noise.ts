@@ -1,13 +1,26 @@
 /** Random but plausible market data for simulations: a book that is never crossed after a complete message. */
-import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
-import type { Random } from './random.ts'
+import {
+  ASK,
+  type Attribution,
+  BID,
+  type Execution,
+  type LevelChange,
+  type LevelVenues,
+  type MarketEvent,
+  type VenueShare,
+} from '../../src/market/event.ts'
+import { Random } from './random.ts'
 
 export interface NoiseOptions {
   /** The approximate number of levels per side. */
   readonly levels: number
   /** The maximum number of levels changed by one message. */
   readonly changesMax: number
+  /** Present where events name venues: one for every level, or two that divide each level. */
+  readonly venues?: 'one' | 'two'
 }
+
+const VENUES_SEED = 4_711
 
 export class MarketNoise {
   readonly #random: Random
@@ -15,6 +28,10 @@ export class MarketNoise {
   #middle = 100_000
   #nextAmount = 1
   #prices: [Set<number>, Set<number>] = [new Set(), new Set()]
+  /** Of its own, so that the books of a seed are the same with venues and without. */
+  readonly #division = new Random(VENUES_SEED)
+  /** Of two venues: what they have of each level, by side and price. */
+  readonly #shares = new Map<string, LevelVenues>()
 
   constructor(random: Random, options: NoiseOptions) {
     this.#random = random
@@ -29,7 +46,9 @@ export class MarketNoise {
       if (this.#random.chance(0.9)) levels.push(this.#set(BID, this.#middle - rank))
       if (this.#random.chance(0.9)) levels.push(this.#set(ASK, this.#middle + rank))
     }
-    return { type: 'snapshot', levels }
+    this.#shares.clear()
+    const attribution = this.#attribute(levels, 'all')
+    return { type: 'snapshot', levels, ...(attribution === undefined ? {} : { attribution }) }
   }
 
   update(): MarketEvent {
@@ -39,7 +58,36 @@ export class MarketNoise {
       changes.push(this.#change())
     const executions: Execution[] = []
     while (this.#random.chance(0.3)) executions.push({ price: this.#middle, amount: this.#nextAmount++ })
-    return { type: 'update', changes, executions }
+    const attribution = this.#attribute(changes, 'some')
+    return { type: 'update', changes, executions, ...(attribution === undefined ? {} : { attribution }) }
+  }
+
+  /** What an event says of venues, besides its levels sometimes that of one that keeps its amount. */
+  #attribute(levels: readonly LevelChange[], type: 'all' | 'some'): Attribution | undefined {
+    if (this.#options.venues === undefined) return undefined
+    if (this.#options.venues === 'one') return type === 'all' ? { type: 'only', venue: 'one' } : undefined
+    const attributed = levels.map(({ side, price, amount }) => ({ side, price, venues: this.#divide(Number(amount)) }))
+    const known = [...this.#shares.values()]
+    const other = known.length > 0 && this.#division.chance(0.3) ? this.#division.pick(known) : undefined
+    for (const level of attributed) this.#shares.set(`${level.side} ${level.price}`, level)
+    if (other !== undefined && type === 'some') {
+      const now = this.#shares.get(`${other.side} ${other.price}`) as LevelVenues
+      const amount = now.venues.reduce((sum, [, part]) => sum + Number(part), 0)
+      attributed.push({ ...now, venues: this.#divide(amount) })
+    }
+    for (const level of attributed) this.#shares.set(`${level.side} ${level.price}`, level)
+    // Of a price that changed twice in one message, the last counts.
+    const byPrice = new Map(attributed.map((level) => [`${level.side} ${level.price}`, level]))
+    return { type, levels: [...byPrice.values()] }
+  }
+
+  #divide(amount: number): VenueShare[] {
+    const first = this.#division.integer(amount + 1)
+    const shares: VenueShare[] = [
+      ['one', first],
+      ['two', amount - first],
+    ]
+    return shares.filter(([, part]) => part !== 0)
   }
 
   #change(): LevelChange {

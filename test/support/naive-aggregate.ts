@@ -4,13 +4,21 @@
  */
 import type { Scaled } from '../../src/base/decimal.ts'
 import type { AggregationPolicy } from '../../src/market/aggregate.ts'
-import { ASK, BID, type Execution, type LevelChange, type MarketEvent } from '../../src/market/event.ts'
+import {
+  ASK,
+  BID,
+  type Execution,
+  type LevelChange,
+  type LevelVenues,
+  type MarketEvent,
+} from '../../src/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 
 interface NaiveSource {
   /** Undefined while the source has no valid book. */
   book: NaiveBook | undefined
   isExcluded: boolean
+  readonly name: string
   readonly maxAge: number
   /** The time of its last book message. */
   heardAt: number
@@ -34,7 +42,9 @@ export class NaiveAggregate {
   /** @param maxAges in milliseconds, one per source, in the order of the configuration */
   constructor(maxAges: readonly number[], policy: AggregationPolicy = 'recency') {
     this.#policy = policy
-    this.#sources = maxAges.map((maxAge) => ({ book: undefined, isExcluded: false, maxAge, heardAt: 0, movedAt: 0 }))
+    this.#sources = maxAges.map((maxAge, index) => {
+      return { name: `venue${index}`, book: undefined, isExcluded: false, maxAge, heardAt: 0, movedAt: 0 }
+    })
   }
 
   get liveCount(): number {
@@ -87,22 +97,37 @@ export class NaiveAggregate {
 
   /** All shown levels, in book order. */
   levels(): LevelChange[] {
-    const shown: LevelChange[] = []
+    const total = new NaiveBook()
+    for (const { side, price, amount } of this.#shown()) {
+      total.apply([{ side, price, amount: sum(total.amount(side, price), amount) }])
+    }
+    return total.levels(0)
+  }
+
+  /** What each source, `venue0` and so on, has of the shown levels, in book order and that of the sources. */
+  shares(): LevelVenues[] {
+    const shown = this.#shown()
+    return this.levels().map(({ side, price }) => {
+      const parts = shown.filter((level) => level.side === side && level.price === price)
+      const names = this.#sources.map(({ name }) => name).filter((name) => parts.some((part) => part.name === name))
+      return { side, price, venues: names.map((name) => [name, parts.find((part) => part.name === name)!.amount]) }
+    })
+  }
+
+  /** The shown levels of each source. */
+  #shown(): (LevelChange & { name: string })[] {
+    const shown: (LevelChange & { name: string })[] = []
     this.hiddenCount = 0
     const ranked = this.#policy === 'priority' ? this.#sources : this.#sources.toSorted((a, b) => b.movedAt - a.movedAt)
-    for (const { book, isExcluded } of ranked) {
+    for (const { name, book, isExcluded } of ranked) {
       if (isExcluded) continue
       const before = [...shown]
       for (const level of book?.levels(0) ?? []) {
         if (before.some((other) => crosses(level, other))) this.hiddenCount += 1
-        else shown.push(level)
+        else shown.push({ ...level, name })
       }
     }
-    const total = new NaiveBook()
-    for (const { side, price, amount } of shown) {
-      total.apply([{ side, price, amount: sum(total.amount(side, price), amount) }])
-    }
-    return total.levels(0)
+    return shown
   }
 }
 

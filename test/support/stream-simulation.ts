@@ -66,7 +66,8 @@ export interface SimulatedClient {
 export interface SimulationOptions {
   readonly seed: number
   readonly markets: readonly MarketDefinition[]
-  readonly noise: NoiseOptions
+  /** For every market, or for each by its place. */
+  readonly noise: NoiseOptions | readonly NoiseOptions[]
   readonly settings?: Partial<HubSettings>
   readonly executionsKept?: number
 }
@@ -115,8 +116,9 @@ export class StreamSimulation {
     this.random = new Random(options.seed)
     this.#executionsKept = options.executionsKept ?? 10_000
     this.#withdrawAfterMilliseconds = withdrawAfter(options.settings)
-    for (const market of options.markets) {
-      this.noise.set(market.symbol, new MarketNoise(this.random, options.noise))
+    for (const [place, market] of options.markets.entries()) {
+      const noise = [options.noise].flat()
+      this.noise.set(market.symbol, new MarketNoise(this.random, noise[place % noise.length] as NoiseOptions))
       this.histories.set(market.symbol, new MarketHistory(market, this.bus))
       this.#createMarket(market)
     }

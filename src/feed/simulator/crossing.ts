@@ -12,7 +12,10 @@ import type { MarketEvent } from '../../market/event.ts'
 const OFFSET_PARTS = 2_000
 
 export class CrossingVenues {
-  readonly #aggregate = new Aggregate([{ name: 'first venue' }, { name: 'second venue' }], 'recency')
+  readonly #aggregate = new Aggregate(
+    ['first venue', 'second venue'].map((name) => ({ name, venue: name })),
+    'recency',
+  )
   readonly #offsetCrossed: number
   #offset = 0
 
@@ -38,7 +41,7 @@ export class CrossingVenues {
   offer(event: MarketEvent, milliseconds: number): readonly MarketEvent[] {
     const first = this.#aggregate.offer(0, event, milliseconds)
     const second = this.#aggregate.offer(1, this.#moved(event), milliseconds)
-    return [...first.events, ...second.events]
+    return [...first.events, ...second.events].flatMap(withoutVenues)
   }
 
   #moved(event: MarketEvent): MarketEvent {
@@ -49,4 +52,12 @@ export class CrossingVenues {
     if (event.type === 'update') return { ...event, changes: event.changes.map(move), executions: [] }
     return event
   }
+}
+
+/** For the customers of the market both are one venue, the simulator. */
+function withoutVenues(event: MarketEvent): MarketEvent[] {
+  if (event.type === 'snapshot') return [{ type: 'snapshot', levels: event.levels }]
+  if (event.type !== 'update') return [event]
+  const { changes, executions } = event
+  return changes.length + executions.length === 0 ? [] : [{ type: 'update', changes, executions }]
 }
