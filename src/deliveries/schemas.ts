@@ -78,7 +78,9 @@ const deliveryMembers = {
   account_id: Type.Optional(Uuid),
   orchestration_id: Type.Optional(Uuid),
   deposit_id: Type.Optional(Type.String({ format: 'uuid', description: 'The deposit that it returns' })),
-  channel: textChoice(DELIVERY_CHANNELS),
+  channel: Type.Optional(
+    Type.Enum([...DELIVERY_CHANNELS], { type: 'string', description: 'How it was handed out; absent before' }),
+  ),
   executor: Type.Optional(Type.String()),
   lease_until: Type.Optional(Time),
   next_attempt_at: Type.Optional(Time),

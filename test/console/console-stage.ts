@@ -6,13 +6,17 @@ import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { DEMO_DEFAULTS } from '../../src/config/markets.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import { accountPublicKey } from '../support/address-keys.ts'
+import { answerFaults } from '../support/operator-answers.ts'
 import { ensureBuilt, type ServiceProcess, startServiceProcess, temporaryFolder } from '../support/running-service.ts'
 import { fetchToken, SampleClient } from '../support/sample-client.ts'
 
 export const PASSWORD = 'correct horse battery staple'
-const DESTINATION = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+/** An address that no customer has. */
+export const ELSEWHERE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const DESTINATION = ELSEWHERE
 const DEPOSIT_SCOPES = Object.keys(SCOPES).filter((scope) => !/publish|sandbox/.test(scope))
 
 export type Role = 'viewer' | 'reviewer' | 'treasurer' | 'admin'
@@ -31,8 +35,11 @@ export interface ConsoleStage {
   call(method: string, path: string, body?: object): Promise<Body>
   /** Creates an operator, sets up the login and opens a browser with the session. */
   person(browser: Browser, name: string, role: Role, options?: Parameters<Browser['newContext']>[0]): Promise<Person>
-  /** Reports a payment of USDC to the customer's address: the rule that is active makes a delivery of it. */
-  deposit(amount: string): Promise<Body>
+  /**
+   * Reports a payment to the customer's address, or to another one. The rule that is active makes a delivery of USDC, which
+   * is the asset if none is given; other assets are credited only.
+   */
+  deposit(amount: string, payment?: { to?: string; asset?: string; status?: string }): Promise<Body>
   stop(): Promise<void>
 }
 
@@ -60,6 +67,25 @@ export interface Person {
   readonly faults: string[]
   /** A call of the page's session. */
   call(method: string, path: string, body?: object): Promise<{ status: number; body: Body }>
+}
+
+const ENGINE = join(import.meta.dirname, '../fixtures/two-books.mjs')
+
+/** Settings of a stage with recordings, and with a market that has two sources. */
+export const RECORDED_AND_JOINED = {
+  'recording.dir': 'recordings',
+  markets: JSON.stringify([
+    ...DEMO_DEFAULTS.markets,
+    {
+      symbol: 'XBTUSD',
+      base_asset: 'XBT',
+      quote_asset: 'USD',
+      price_decimals: 2,
+      amount_decimals: 8,
+      depth: 100,
+      sources: [`module:${ENGINE}:BTCUSD`, `module:${ENGINE}:BTCEUR`],
+    },
+  ]),
 }
 
 /** What an authenticator shows (RFC 6238); `later` steps ahead, because each code is accepted once. */
@@ -99,14 +125,15 @@ export async function openConsoleStage(flags: Readonly<Record<string, string | n
     customer,
     call,
     person: (browser, name, role, options) => openPerson(browser, operator.url, call, { name, role, options }),
-    deposit(amount) {
+    deposit: (amount, { to = address, asset = 'USDC', status = 'COMPLETED' } = {}) => {
       const txHash = `0x${(++payments).toString(16).padStart(64, '0')}`
       return call('POST', '/deposits', {
         source: 'custody',
         external_id: `payment-${payments}`,
-        asset: 'USDC',
+        asset,
         amount,
-        crypto: { network: 'ETHEREUM', address, tx_hash: txHash, tx_index: 0 },
+        status,
+        crypto: { network: 'ETHEREUM', address: to, tx_hash: txHash, tx_index: 0 },
         occurred_at: new Date().toISOString(),
       })
     },
@@ -162,7 +189,8 @@ async function openCustomer(service: ServiceProcess, operator: ConsoleStage['cal
   return { customer, address: (active.source?.crypto.address ?? '') as string }
 }
 
-async function openPerson(
+/** Creates an operator, sets up the login and opens a browser with the session. */
+export async function openPerson(
   browser: Browser,
   origin: string,
   operator: ConsoleStage['call'],
@@ -207,11 +235,23 @@ async function openPerson(
   }
 }
 
-/** A page that records every error and every request to another origin. */
+/**
+ * A page that records every error, every answer of the operator API that is not as documented, what its policy refuses (the
+ * browser reports it as an error), and every request to another origin.
+ */
 export async function watchedPage(context: BrowserContext, origin: string): Promise<{ page: Page; faults: string[] }> {
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
   const faults: string[] = []
+  page.on('response', (response) => {
+    const { pathname, search } = new URL(response.url())
+    const path = pathname.slice('/admin/v1'.length)
+    if (!pathname.startsWith('/admin/v1/') || response.status() !== 200) return
+    const compare = (body: unknown) =>
+      faults.push(...answerFaults(response.request().method(), path + search, 200, body))
+    // A page that was left meanwhile has no answer.
+    response.json().then(compare, () => undefined)
+  })
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
   page.on('console', (message) => {
     // Refused calls, which tests provoke, are reported by the browser as well.

@@ -76,7 +76,7 @@ export function withoutExceptions(
 /** The TypeScript files of a folder of the repository. */
 export function readSourceTree(folder = 'src'): SourceTree {
   const files = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .sort()
   return sourceTreeOf(Object.fromEntries(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')])))
@@ -85,7 +85,8 @@ export function readSourceTree(folder = 'src'): SourceTree {
 export function sourceTreeOf(texts: Readonly<Record<string, string>>): SourceTree {
   return new Map(
     Object.entries(texts).map(([path, text]) => {
-      const syntax = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, ts.ScriptKind.TS)
+      const kind = path.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
+      const syntax = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, kind)
       return [path, { path, text, syntax, imports: importsOf(path, syntax) }]
     }),
   )

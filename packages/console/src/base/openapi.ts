@@ -1829,8 +1829,11 @@ export interface components {
              * @description The deposit that it returns
              */
             deposit_id?: string;
-            /** @enum {string} */
-            channel: "manual" | "webhook";
+            /**
+             * @description How it was handed out; absent before
+             * @enum {string}
+             */
+            channel?: "manual" | "webhook";
             executor?: string;
             /** Format: date-time */
             lease_until?: string;
@@ -1906,8 +1909,11 @@ export interface components {
              * @description The deposit that it returns
              */
             deposit_id?: string;
-            /** @enum {string} */
-            channel: "manual" | "webhook";
+            /**
+             * @description How it was handed out; absent before
+             * @enum {string}
+             */
+            channel?: "manual" | "webhook";
             executor?: string;
             /** Format: date-time */
             lease_until?: string;

@@ -8,7 +8,6 @@ import type { Schema } from './operator-api.ts'
 
 export type Session = Schema<'Session'>
 export type FourEyesKind = Schema<'ChangeRequest'>['kind']
-export type Role = Session['operator']['role']
 
 export type SessionState =
   | { readonly kind: 'unknown' }

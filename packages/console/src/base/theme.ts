@@ -7,7 +7,7 @@ const KEY = 'tidegate-theme'
 const preference = window.matchMedia('(prefers-color-scheme: dark)')
 const systemIsDark = signal(preference.matches)
 
-export const themeChoice = signal<Choice>(readChoice())
+const themeChoice = signal<Choice>(readChoice())
 export const isDark = computed(() =>
   themeChoice.value === 'system' ? systemIsDark.value : themeChoice.value === 'dark',
 )

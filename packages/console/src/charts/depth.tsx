@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { Level } from '../live/level.ts'
 import { useFeed } from '../live/use-feed.ts'
-import Plot from './plot.tsx'
+import { Plot } from './plot.tsx'
 
 export interface DepthProps {
   readonly symbol: string

@@ -1,7 +1,7 @@
 /** A history of one or two values on the overview: a small chart with the value under the pointer. */
 import { useMemo } from 'preact/hooks'
 import type uPlot from 'uplot'
-import Plot from './plot.tsx'
+import { Plot } from './plot.tsx'
 
 export interface HistoryProps {
   readonly label: string
@@ -39,8 +39,8 @@ export default function History({ label, times, lines, show }: HistoryProps) {
             grid: { show: false },
             ticks: { show: false },
             font: '11px system-ui, sans-serif',
-            size: 20,
-            gap: 2,
+            size: 24,
+            gap: 7,
             space: 70,
             values: (_plot, splits) => splits.map((split) => new Date(split * 1000).toISOString().slice(11, 16)),
           },

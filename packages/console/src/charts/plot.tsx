@@ -14,7 +14,7 @@ export interface PlotProps {
   readonly of?: string
 }
 
-export default function Plot({ label, height, options, data, of = '' }: PlotProps) {
+export function Plot({ label, height, options, data, of = '' }: PlotProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const dark = isDark.value

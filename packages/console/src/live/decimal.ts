@@ -13,7 +13,7 @@ export function decimalsOf(text: string): number {
   return text.split('.')[1]?.length ?? 0
 }
 
-export function textOf(units: bigint, decimals: number): string {
+function textOf(units: bigint, decimals: number): string {
   const sign = units < 0n ? '-' : ''
   const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0')
   return sign + (decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`)

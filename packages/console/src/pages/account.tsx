@@ -7,7 +7,7 @@ import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
-import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+import { Card, Facts, Id, idFact, Json, Loading, PageHead, ProblemNote, Status, timeFact } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
 
@@ -22,7 +22,7 @@ export function AccountPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = account
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
-  const { summary_status, identity_id, customer_id, metadata, members } = document
+  const { identity_id, customer_id, metadata } = document
   return (
     <>
       <PageHead
@@ -38,46 +38,9 @@ export function AccountPage({ id }: { readonly id: string }) {
       </PageHead>
       <div class="stack">
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
-        <Card>
-          <Facts
-            rows={[
-              ['Status', <Status key="s" of={summary_status} />],
-              ['Type', words(document.type)],
-              ['Id', <Id key="i" of={document.id} />],
-              [
-                'Profile',
-                document.profile_id === undefined ? undefined : (
-                  <Id key="p" of={document.profile_id} to={`/money/profiles/${document.profile_id}`} />
-                ),
-              ],
-              ['Reference of the customer', document.ref_id],
-              ['Description', document.description],
-              [
-                'Disabled',
-                [document.admin_disabled && 'by the operator', document.user_disabled && 'by the customer']
-                  .filter(Boolean)
-                  .join(', ') || 'no',
-              ],
-              ['Created', <Time key="c" at={document.created_at} exact />],
-              ['Changed', <Time key="u" at={document.updated_at} exact />],
-            ]}
-          />
-        </Card>
+        <AccountFacts account={document} />
         <div class="columns">
-          <Card title="Members">
-            {members.length === 0 ? (
-              <p class="quiet">None besides the identity of the account.</p>
-            ) : (
-              <ul class="scopes">
-                {members.map((member) => (
-                  <li key={member.id}>
-                    <span>{member.identity_id}</span>
-                    <span class="quiet">{member.roles.join(', ').toLowerCase()}</span>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </Card>
+          <MembersCard members={document.members} />
           <Card title="Metadata of the customer">
             {Object.keys(metadata).length === 0 ? <p class="quiet">None.</p> : <Json value={metadata} />}
           </Card>
@@ -89,6 +52,46 @@ export function AccountPage({ id }: { readonly id: string }) {
         </p>
       </div>
     </>
+  )
+}
+
+function AccountFacts({ account }: { readonly account: Schema<'ReviewedAccount'> }) {
+  const disabled = [account.admin_disabled && 'by the operator', account.user_disabled && 'by the customer']
+  return (
+    <Card>
+      <Facts
+        rows={[
+          ['Status', <Status key="s" of={account.summary_status} />],
+          ['Type', words(account.type)],
+          ['Id', <Id key="i" of={account.id} />],
+          ['Profile', idFact(account.profile_id, '/money/profiles')],
+          ['Reference of the customer', account.ref_id],
+          ['Description', account.description],
+          ['Disabled', disabled.filter(Boolean).join(', ') || 'no'],
+          ['Created', timeFact(account.created_at)],
+          ['Changed', timeFact(account.updated_at)],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function MembersCard({ members }: { readonly members: readonly Schema<'AccountMember'>[] }) {
+  return (
+    <Card title="Members">
+      {members.length === 0 ? (
+        <p class="quiet">None besides the identity of the account.</p>
+      ) : (
+        <ul class="scopes">
+          {members.map((member) => (
+            <li key={member.id}>
+              <span>{member.identity_id}</span>
+              <span class="quiet">{member.roles.join(', ').toLowerCase()}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
   )
 }
 

@@ -1,10 +1,11 @@
 /** One request that needs a second person. */
-import { call } from '../base/api.ts'
+import { type Answer, call } from '../base/api.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
-import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, timeFact } from '../ui/parts.tsx'
 
 /** Pages of the records that requests are about. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -22,29 +23,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
   const path = operation.replace(/:(\w+)/g, (name, parameter: string) => params[parameter] ?? name)
   const isOwn = requested_by.replace('operator:', '') === session.value?.operator.name
   const page = PAGES[operation.split('/')[1] ?? '']
-  const decide = (verb: 'confirm' | 'decline') =>
-    ask({
-      title:
-        verb === 'confirm'
-          ? `Confirm: ${summary.toLowerCase()}?`
-          : isOwn
-            ? 'Withdraw this request?'
-            : `Decline: ${summary.toLowerCase()}?`,
-      consequence: (
-        <p>
-          {verb === 'confirm'
-            ? 'It is carried out at once, in your name, with the values that you see.'
-            : 'Nothing is changed.'}
-        </p>
-      ),
-      confirm: verb === 'confirm' ? 'Confirm' : isOwn ? 'Withdraw' : 'Decline',
-      isDangerous: verb === 'decline',
-      run: () => call('POST', `/change-requests/${id}/${verb}`, {}),
-      done: () => {
-        reload()
-        return verb === 'confirm' ? 'Confirmed and carried out' : 'Declined'
-      },
-    })
+  const decide = (verb: 'confirm' | 'decline') => askDecision(document, verb, isOwn, reload)
   return (
     <>
       <PageHead
@@ -70,13 +49,10 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
             rows={[
               ['Status', <Status key="s" of={status} />],
               ['Record', page === undefined ? subject : <Id key="r" of={subject} to={`${page}/${subject}`} />],
-              ['Requested', <Time key="c" at={document.created_at} exact />],
-              ['Expires', <Time key="e" at={document.expires_at} exact />],
+              ['Requested', timeFact(document.created_at)],
+              ['Expires', timeFact(document.expires_at)],
               ['Decided by', document.decided_by?.replace('operator:', '')],
-              [
-                'Decided',
-                document.decided_at === undefined ? undefined : <Time key="d" at={document.decided_at} exact />,
-              ],
+              ['Decided', timeFact(document.decided_at)],
               ['Result', document.detail],
             ]}
           />
@@ -91,4 +67,33 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
       </div>
     </>
   )
+}
+
+function askDecision(
+  { id, summary }: Schema<'ChangeRequest'>,
+  verb: 'confirm' | 'decline',
+  isOwn: boolean,
+  reload: () => void,
+): void {
+  const name = verb === 'confirm' ? 'Confirm' : isOwn ? 'Withdraw' : 'Decline'
+  ask({
+    title: isOwn ? 'Withdraw this request?' : `${name}: ${summary.toLowerCase()}?`,
+    consequence: (
+      <p>
+        {verb === 'confirm'
+          ? 'It is carried out at once, in your name, with the values that you see.'
+          : 'Nothing is changed.'}
+      </p>
+    ),
+    confirm: name,
+    isDangerous: verb === 'decline',
+    run: (): Promise<Answer<unknown>> =>
+      verb === 'confirm'
+        ? call('POST', `/change-requests/${id}/confirm`, {})
+        : call('POST', `/change-requests/${id}/decline`, {}),
+    done: () => {
+      reload()
+      return verb === 'confirm' ? 'Confirmed and carried out' : isOwn ? 'Withdrawn' : 'Declined'
+    },
+  })
 }

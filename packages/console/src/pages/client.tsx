@@ -4,7 +4,7 @@ import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { Customer } from '../ui/customer.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time, timeFact } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { askEnabled, askNewSecret, askRevocation, askScopes, askSecretDeletion } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
@@ -18,7 +18,7 @@ export function ClientPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = client
   if (problem !== undefined) return <ProblemNote problem={problem} retry={reload} />
   if (document === undefined) return <Loading />
-  const { name, customer_id, enabled, scopes, publish_markets, tokens_valid_from, created_at } = document
+  const { name, customer_id, enabled } = document
   return (
     <>
       <PageHead
@@ -42,54 +42,64 @@ export function ClientPage({ id }: { readonly id: string }) {
         )}
       </PageHead>
       <div class="stack">
-        <Card>
-          <Facts
-            rows={[
-              [
-                'State',
-                <Badge key="s" tone={enabled ? 'good' : 'bad'}>
-                  {enabled ? 'Enabled' : 'Disabled'}
-                </Badge>,
-              ],
-              ['Client id', <Id key="i" of={document.client_id} />],
-              ['Created', <Time key="c" at={created_at} exact />],
-              [
-                'Tokens valid if issued after',
-                tokens_valid_from === undefined ? undefined : <Time key="t" at={tokens_valid_from} exact />,
-              ],
-              ['Markets that it may publish', publish_markets.join(', ')],
-            ]}
-          />
-        </Card>
+        <ClientFacts client={document} />
         <div class="columns">
-          <Card
-            title="Scopes"
-            actions={
-              can('PATCH /clients/:id') && (
-                <button type="button" onClick={() => askScopes(document, reload)}>
-                  Change
-                </button>
-              )
-            }
-          >
-            {scopes.length === 0 ? (
-              <Empty title="No scope">It can get a token that permits nothing.</Empty>
-            ) : (
-              <ul class="scopes">
-                {scopes.map((scope) => (
-                  <li key={scope}>
-                    <code>{scope}</code>
-                    <span class="quiet">{SCOPES[scope] ?? ''}</span>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </Card>
+          <ScopesCard client={document} reload={reload} />
           <SecretsCard client={document} reload={reload} />
         </div>
         <ConnectionsCard connections={connections} clients={[document]} />
       </div>
     </>
+  )
+}
+
+function ClientFacts({ client }: { readonly client: Schema<'Client'> }) {
+  return (
+    <Card>
+      <Facts
+        rows={[
+          [
+            'State',
+            <Badge key="s" tone={client.enabled ? 'good' : 'bad'}>
+              {client.enabled ? 'Enabled' : 'Disabled'}
+            </Badge>,
+          ],
+          ['Client id', <Id key="i" of={client.client_id} />],
+          ['Created', timeFact(client.created_at)],
+          ['Tokens valid if issued after', timeFact(client.tokens_valid_from)],
+          ['Markets that it may publish', client.publish_markets.join(', ')],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function ScopesCard({ client, reload }: { readonly client: Schema<'Client'>; readonly reload: () => void }) {
+  const { scopes } = client
+  return (
+    <Card
+      title="Scopes"
+      actions={
+        can('PATCH /clients/:id') && (
+          <button type="button" onClick={() => askScopes(client, reload)}>
+            Change
+          </button>
+        )
+      }
+    >
+      {scopes.length === 0 ? (
+        <Empty title="No scope">It can get a token that permits nothing.</Empty>
+      ) : (
+        <ul class="scopes">
+          {scopes.map((scope) => (
+            <li key={scope}>
+              <code>{scope}</code>
+              <span class="quiet">{SCOPES[scope] ?? ''}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
   )
 }
 

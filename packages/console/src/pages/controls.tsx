@@ -5,7 +5,7 @@ import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Badge, Card, Facts, Loading, ProblemNote, Time } from '../ui/parts.tsx'
+import { Badge, Card, Facts, Loading, ProblemNote, timeFact } from '../ui/parts.tsx'
 import { MoneyFrame } from './money.tsx'
 
 type Kind = 'assets' | 'networks' | 'pairs'
@@ -32,28 +32,71 @@ export function ControlsPage() {
   )
 }
 
-function Switches({
-  controls: { paused, updated_at },
-  reload,
-}: {
+interface SwitchesProps {
   readonly controls: Schema<'Controls'>
   readonly reload: () => void
-}) {
-  const mayChange = can('PATCH /controls')
-  const change = (title: string, consequence: string, confirm: string, body: object, isDangerous: boolean) =>
+}
+
+function Switches({ controls, reload }: SwitchesProps) {
+  return (
+    <>
+      <DeliveriesSwitch controls={controls} reload={reload} />
+      <div class="columns">
+        {KINDS.map(([kind, label, hint]) => (
+          <PausedNames key={kind} kind={kind} label={label} hint={hint} controls={controls} reload={reload} />
+        ))}
+      </div>
+      <Facts rows={[['Last change', timeFact(controls.updated_at)]]} />
+    </>
+  )
+}
+
+function DeliveriesSwitch({ controls: { paused }, reload }: SwitchesProps) {
+  const isPaused = paused.deliveries
+  const change = () =>
     ask({
-      title,
-      consequence: <p>{consequence}</p>,
-      confirm,
-      isDangerous,
+      title: isPaused ? 'Resume all deliveries?' : 'Pause all deliveries?',
+      consequence: (
+        <p>
+          {isPaused
+            ? 'Payments that waited are handed out at once.'
+            : 'No payment leaves until you resume. Deposits are still credited and converted; deliveries that an executor has claimed already may still be paid.'}
+        </p>
+      ),
+      confirm: isPaused ? 'Resume' : 'Pause',
+      isDangerous: !isPaused,
       fourEyes: 'controls',
-      run: () => call('PATCH', '/controls', { paused: body }),
+      run: () => call('PATCH', '/controls', { paused: { deliveries: !isPaused } }),
       done: () => {
         reload()
-        return 'Changed'
+        return isPaused ? 'Deliveries are handed out again' : 'All deliveries are paused'
       },
     })
-  const edit = (kind: Kind, label: string, hint: string) =>
+  return (
+    <Card
+      title="All deliveries"
+      actions={
+        can('PATCH /controls') && (
+          <button type="button" class={isPaused ? 'primary' : 'danger'} onClick={change}>
+            <Icon name="pause" /> {isPaused ? 'Resume' : 'Pause all'}
+          </button>
+        )
+      }
+    >
+      <Badge tone={isPaused ? 'bad' : 'good'}>{isPaused ? 'Paused: no payment leaves' : 'Running'}</Badge>
+    </Card>
+  )
+}
+
+function PausedNames({
+  kind,
+  label,
+  hint,
+  controls: { paused },
+  reload,
+}: SwitchesProps & { readonly kind: Kind; readonly label: string; readonly hint: string }) {
+  const names = paused[kind]
+  const edit = () =>
     ask({
       title: `Paused ${label.toLowerCase()}`,
       consequence: (
@@ -62,92 +105,39 @@ function Switches({
       confirm: 'Change',
       fourEyes: 'controls',
       fields: [
-        {
-          name: kind,
-          label,
-          kind: 'long',
-          isOptional: true,
-          hint: `one per line; ${hint}`,
-          initial: paused[kind].join('\n'),
-        },
+        { name: kind, label, kind: 'long', isOptional: true, hint: `one per line; ${hint}`, initial: names.join('\n') },
       ],
-      run: (values) =>
-        call('PATCH', '/controls', {
-          paused: {
-            [kind]: String(values[kind])
-              .split(/[\s,]+/)
-              .filter((name) => name !== ''),
-          },
-        }),
+      run: (values) => {
+        const wanted = String(values[kind]).split(/[\s,]+/)
+        return call('PATCH', '/controls', { paused: { [kind]: wanted.filter((name) => name !== '') } })
+      },
       done: () => {
         reload()
-        return 'Changed'
+        return `The list of paused ${label.toLowerCase()} was changed`
       },
     })
   return (
-    <>
-      <Card
-        title="All deliveries"
-        actions={
-          mayChange && (
-            <button
-              type="button"
-              class={paused.deliveries ? 'primary' : 'danger'}
-              onClick={() =>
-                paused.deliveries
-                  ? change(
-                      'Resume all deliveries?',
-                      'Payments that waited are handed out at once.',
-                      'Resume',
-                      { deliveries: false },
-                      false,
-                    )
-                  : change(
-                      'Pause all deliveries?',
-                      'No payment leaves until you resume. Deposits are still credited and converted; deliveries that an executor has claimed already may still be paid.',
-                      'Pause',
-                      { deliveries: true },
-                      true,
-                    )
-              }
-            >
-              <Icon name="pause" /> {paused.deliveries ? 'Resume' : 'Pause all'}
-            </button>
-          )
-        }
-      >
-        <Badge tone={paused.deliveries ? 'bad' : 'good'}>
-          {paused.deliveries ? 'Paused: no payment leaves' : 'Running'}
-        </Badge>
-      </Card>
-      <div class="columns">
-        {KINDS.map(([kind, label, hint]) => (
-          <Card
-            key={kind}
-            title={label}
-            actions={
-              mayChange && (
-                <button type="button" onClick={() => edit(kind, label, hint)}>
-                  Change
-                </button>
-              )
-            }
-          >
-            {paused[kind].length === 0 ? (
-              <p class="quiet">Nothing is paused.</p>
-            ) : (
-              <p class="badges">
-                {paused[kind].map((name) => (
-                  <Badge key={name} tone="bad">
-                    {name}
-                  </Badge>
-                ))}
-              </p>
-            )}
-          </Card>
-        ))}
-      </div>
-      <Facts rows={[['Last change', <Time key="u" at={updated_at} exact />]]} />
-    </>
+    <Card
+      title={label}
+      actions={
+        can('PATCH /controls') && (
+          <button type="button" aria-label={`Change ${label.toLowerCase()}`} onClick={edit}>
+            Change
+          </button>
+        )
+      }
+    >
+      {names.length === 0 ? (
+        <p class="quiet">Nothing is paused.</p>
+      ) : (
+        <p class="badges">
+          {names.map((name) => (
+            <Badge key={name} tone="warn">
+              {name}
+            </Badge>
+          ))}
+        </p>
+      )}
+    </Card>
   )
 }

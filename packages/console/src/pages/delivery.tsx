@@ -6,7 +6,22 @@ import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
-import { Amount, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+import {
+  Amount,
+  Card,
+  Empty,
+  exactFact,
+  Facts,
+  failureFact,
+  Id,
+  idFact,
+  Loading,
+  PageHead,
+  ProblemNote,
+  Status,
+  Time,
+  timeFact,
+} from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { destinationText } from './rule-text.ts'
@@ -15,8 +30,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/deliveries/${id}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
-  const { amount, asset, destination, attempts, status } = document
-  const [target = {}] = Object.values<Record<string, string>>(destination)
+  const { amount, asset, destination, status } = document
   return (
     <>
       <PageHead
@@ -44,161 +58,146 @@ export function DeliveryPage({ id }: { readonly id: string }) {
             executor pays it as well.
           </p>
         )}
-        <Card>
-          <Facts
-            rows={[
-              ['Status', <Status key="s" of={status} />],
-              [
-                'Why it failed',
-                document.fail_reason === undefined
-                  ? undefined
-                  : `${words(document.fail_reason.code)}: ${document.fail_reason.detail}`,
-              ],
-              [
-                'Waits for',
-                document.waiting_for === undefined
-                  ? undefined
-                  : `${words(document.waiting_for)} ${document.waiting_detail ?? ''}`,
-              ],
-              ...Object.entries(target).map(
-                ([name, value]) =>
-                  [
-                    words(name),
-                    <span key={name} class="mono break">
-                      {value}
-                    </span>,
-                  ] as const,
-              ),
-              ['Reference of the payment', document.reference],
-              ['Fee', document.fee === undefined ? undefined : <Amount key="f" of={document.fee} asset={asset} />],
-              ['Executor', document.executor],
-              [
-                'Claimed until',
-                document.lease_until === undefined ? undefined : <Time key="l" at={document.lease_until} exact />,
-              ],
-              [
-                'Orchestration',
-                document.orchestration_id === undefined ? undefined : (
-                  <Id
-                    key="o"
-                    of={document.orchestration_id}
-                    to={`/money/orchestrations/${document.orchestration_id}`}
-                  />
-                ),
-              ],
-              [
-                'Deposit',
-                document.deposit_id === undefined ? undefined : (
-                  <Id key="d" of={document.deposit_id} to={`/money/deposits/${document.deposit_id}`} />
-                ),
-              ],
-              ['Profile', <Id key="p" of={document.profile_id} to={`/money/profiles/${document.profile_id}`} />],
-              ['Created', <Time key="c" at={document.created_at} exact />],
-              ['Id', <Id key="i" of={document.id} />],
-            ]}
-          />
-        </Card>
-        <Card title="Attempts" flush>
-          {attempts.length === 0 ? (
-            <Empty title="Not claimed yet">An executor claims it, pays it and reports the result.</Empty>
-          ) : (
-            <Table
-              caption="Attempts"
-              items={attempts}
-              keyOf={({ attempt }) => String(attempt)}
-              columns={[
-                { name: 'Attempt', isNumber: true, show: ({ attempt }: Schema<'DeliveryAttempt'>) => attempt },
-                { name: 'Executor', show: ({ executor }: Schema<'DeliveryAttempt'>) => executor },
-                {
-                  name: 'Outcome',
-                  show: ({ outcome }: Schema<'DeliveryAttempt'>) =>
-                    outcome === undefined ? 'not known yet' : words(outcome),
-                },
-                { name: 'Detail', isWide: true, show: ({ detail }: Schema<'DeliveryAttempt'>) => detail ?? '' },
-                {
-                  name: 'Started',
-                  show: ({ started_at }: Schema<'DeliveryAttempt'>) => <Time at={started_at} exact />,
-                },
-                { name: 'Ended', show: ({ ended_at }: Schema<'DeliveryAttempt'>) => <Time at={ended_at} exact /> },
-              ]}
-            />
-          )}
-        </Card>
+        <DeliveryFacts delivery={document} />
+        <AttemptsCard attempts={document.attempts} />
         <AuditCard subject={id} />
       </div>
     </>
   )
 }
 
-function DeliveryActions({ delivery, reload }: { readonly delivery: Schema<'Delivery'>; readonly reload: () => void }) {
+function DeliveryFacts({ delivery }: { readonly delivery: Schema<'DeliveryWithAttempts'> }) {
+  const { asset, fee, waiting_for, waiting_detail = '' } = delivery
+  const [target = {}] = Object.values<Record<string, string>>(delivery.destination)
+  return (
+    <Card>
+      <Facts
+        rows={[
+          ['Status', <Status key="s" of={delivery.status} />],
+          ['Why it failed', failureFact(delivery.fail_reason)],
+          ['Waits for', waiting_for === undefined ? undefined : `${words(waiting_for)} ${waiting_detail}`],
+          ...Object.entries(target).map(([name, value]) => [words(name), exactFact(value)] as const),
+          ['Reference of the payment', delivery.reference],
+          ['Fee', fee === undefined ? undefined : <Amount key="f" of={fee} asset={asset} />],
+          ['Executor', delivery.executor],
+          ['Claimed until', timeFact(delivery.lease_until)],
+          ['Next attempt', timeFact(delivery.next_attempt_at)],
+          ['Orchestration', idFact(delivery.orchestration_id, '/money/orchestrations')],
+          ['Deposit', idFact(delivery.deposit_id, '/money/deposits')],
+          ['Profile', idFact(delivery.profile_id, '/money/profiles')],
+          ['Created', timeFact(delivery.created_at)],
+          ['Id', <Id key="i" of={delivery.id} />],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function AttemptsCard({ attempts }: { readonly attempts: readonly Schema<'DeliveryAttempt'>[] }) {
+  return (
+    <Card title="Attempts" flush>
+      {attempts.length === 0 ? (
+        <Empty title="Not claimed yet">An executor claims it, pays it and reports the result.</Empty>
+      ) : (
+        <Table
+          caption="Attempts"
+          items={attempts}
+          keyOf={({ attempt }) => String(attempt)}
+          columns={[
+            { name: 'Attempt', isNumber: true, show: ({ attempt }) => attempt },
+            { name: 'Executor', show: ({ executor }) => executor },
+            {
+              name: 'Outcome',
+              show: ({ outcome }) => (outcome === 'STARTED' ? 'not known yet' : words(outcome)),
+            },
+            { name: 'Detail', isWide: true, show: ({ detail }) => detail ?? '' },
+            {
+              name: 'Started',
+              show: ({ started_at }) => <Time at={started_at} exact />,
+            },
+            { name: 'Ended', show: ({ ended_at }) => <Time at={ended_at} exact /> },
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+function askSettlement(delivery: Schema<'Delivery'>, reload: () => void): void {
   const { id, status, amount, asset, attempt, destination } = delivery
   const isFailed = status === 'FAILED'
-  const settle = () =>
-    ask({
-      title: `Settle ${grouped(amount)} ${asset}?`,
-      consequence: (
-        <>
-          <p>
-            You report that {grouped(amount)} {asset} were paid to {destinationText(destination)}. The customer sees the
-            payment as completed. This cannot be undone.
-          </p>
-          {isFailed && (
-            <p>
-              The delivery is FAILED and its money was given back: settling it takes the money from the profile again.
-            </p>
-          )}
-        </>
-      ),
-      confirm: 'Settle',
-      fourEyes: 'settlements',
-      fields: [
-        {
-          name: 'reference',
-          label: 'Reference of the payment',
-          hint: 'transaction hash or the id at the bank; one per delivery',
-        },
-        { name: 'fee', label: `Fee in ${asset}`, isOptional: true, hint: 'what the payment cost' },
-      ],
-      run: ({ reference, fee }) =>
-        call('POST', `/deliveries/${id}/settle`, {
-          reference: String(reference).trim(),
-          attempt,
-          ...(fee === '' ? {} : { fee: String(fee).trim() }),
-          ...(isFailed ? { late: true } : {}),
-        }),
-      done: () => {
-        reload()
-        return 'The delivery is settled'
-      },
-    })
-  const fail = () =>
-    ask({
-      title: `Fail ${grouped(amount)} ${asset}?`,
-      consequence: (
+  ask({
+    title: `Settle ${grouped(amount)} ${asset}?`,
+    consequence: (
+      <>
         <p>
-          You report that it was not paid and will not be. The money returns to the profile: be certain, or it can be
-          spent twice.
+          You report that {grouped(amount)} {asset} were paid to {destinationText(destination)}. The customer sees the
+          payment as completed. This cannot be undone.
         </p>
-      ),
-      confirm: 'Fail',
-      isDangerous: true,
-      fourEyes: 'settlements',
-      fields: [{ name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }],
-      run: ({ reason }) => call('POST', `/deliveries/${id}/fail`, { reason, attempt }),
-      done: () => {
-        reload()
-        return 'The delivery has failed, the money is back'
+        {isFailed && (
+          <p>
+            The delivery is FAILED and its money was given back: settling it takes the money from the profile again.
+          </p>
+        )}
+      </>
+    ),
+    confirm: 'Settle',
+    fourEyes: 'settlements',
+    fields: [
+      {
+        name: 'reference',
+        label: 'Reference of the payment',
+        hint: 'transaction hash or the id at the bank; one per delivery',
       },
-    })
+      { name: 'fee', label: `Fee in ${asset}`, isOptional: true, hint: 'what the payment cost' },
+    ],
+    run: ({ reference, fee }) =>
+      call('POST', `/deliveries/${id}/settle`, {
+        reference: String(reference).trim(),
+        attempt,
+        ...(fee === '' ? {} : { fee: String(fee).trim() }),
+        ...(isFailed ? { late: true } : {}),
+      }),
+    done: () => {
+      reload()
+      return 'The delivery is settled'
+    },
+  })
+}
+
+function askFailure({ id, amount, asset, attempt }: Schema<'Delivery'>, reload: () => void): void {
+  ask({
+    title: `Fail ${grouped(amount)} ${asset}?`,
+    consequence: (
+      <p>
+        You report that it was not paid and will not be. The money returns to the profile: be certain, or it can be
+        spent twice.
+      </p>
+    ),
+    confirm: 'Fail',
+    isDangerous: true,
+    fourEyes: 'settlements',
+    fields: [{ name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }],
+    run: ({ reason }) => call('POST', `/deliveries/${id}/fail`, { reason, attempt }),
+    done: () => {
+      reload()
+      return 'The delivery has failed, the money is back'
+    },
+  })
+}
+
+function DeliveryActions({ delivery, reload }: { readonly delivery: Schema<'Delivery'>; readonly reload: () => void }) {
+  const { status } = delivery
+  const isFailed = status === 'FAILED'
   return (
     <>
       {!isFailed && status !== 'SETTLED' && can('POST /deliveries/:id/fail') && (
-        <button type="button" onClick={fail}>
+        <button type="button" onClick={() => askFailure(delivery, reload)}>
           Fail
         </button>
       )}
       {status !== 'SETTLED' && status !== 'WAITING' && can('POST /deliveries/:id/settle') && (
-        <button type="button" class={isFailed ? '' : 'primary'} onClick={settle}>
+        <button type="button" class={isFailed ? '' : 'primary'} onClick={() => askSettlement(delivery, reload)}>
           {isFailed ? 'Settle late' : 'Settle'}
         </button>
       )}

@@ -1,8 +1,21 @@
 /** One deposit with its whole history, and the actions on it. */
 import { words } from '../base/format.ts'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { Customer } from '../ui/customer.tsx'
-import { Amount, Badge, Card, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import {
+  Amount,
+  Badge,
+  Card,
+  exactFact,
+  Facts,
+  Id,
+  idFact,
+  Loading,
+  PageHead,
+  ProblemNote,
+  timeFact,
+} from '../ui/parts.tsx'
 import { DepositActions } from './deposit-actions.tsx'
 import { DepositState } from './money.tsx'
 import { Timeline } from './timeline.tsx'
@@ -12,7 +25,6 @@ export function DepositPage({ id }: { readonly id: string }) {
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
   const { deposit, entries } = document
-  const { crypto, fiat } = deposit
   return (
     <>
       <PageHead
@@ -32,73 +44,54 @@ export function DepositPage({ id }: { readonly id: string }) {
       </PageHead>
       <div class="stack">
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
-        <Card>
-          <Facts
-            rows={[
-              ['Status', <DepositState key="s" deposit={deposit} />],
-              ['Handled', deposit.disposition === undefined ? undefined : words(deposit.disposition.code)],
-              ['Reason', deposit.reason],
-              ['Network', words(crypto?.network ?? fiat?.network ?? '')],
-              [
-                'Address',
-                crypto === undefined ? undefined : (
-                  <span key="a" class="mono break">
-                    {crypto.address}
-                  </span>
-                ),
-              ],
-              [
-                'Transaction',
-                crypto === undefined ? undefined : (
-                  <span key="t">
-                    <Id of={crypto.tx_hash} /> output {crypto.tx_index}
-                  </span>
-                ),
-              ],
-              ['Confirmations', deposit.confirmations],
-              ['Memo', fiat?.memo_id],
-              ['Remittance', fiat?.remittance],
-              ['Bank reference', fiat?.bank_reference],
-              ['Sender', fiat?.sender],
-              [
-                'Profile',
-                deposit.profile_id === undefined ? (
-                  <Badge key="p" tone="warn">
-                    None
-                  </Badge>
-                ) : (
-                  <Id key="p" of={deposit.profile_id} to={`/money/profiles/${deposit.profile_id}`} />
-                ),
-              ],
-              [
-                'Rule',
-                deposit.orchestration_rule_id === undefined ? undefined : (
-                  <Id
-                    key="r"
-                    of={deposit.orchestration_rule_id}
-                    to={`/review/rules/${deposit.orchestration_rule_id}`}
-                  />
-                ),
-              ],
-              [
-                'Orchestration',
-                deposit.orchestration_id === undefined ? undefined : (
-                  <Id key="o" of={deposit.orchestration_id} to={`/money/orchestrations/${deposit.orchestration_id}`} />
-                ),
-              ],
-              [
-                'Return',
-                deposit.delivery_id === undefined ? undefined : (
-                  <Id key="d" of={deposit.delivery_id} to={`/money/deliveries/${deposit.delivery_id}`} />
-                ),
-              ],
-              ['Occurred', <Time key="c" at={deposit.occurred_at} exact />],
-              ['Id', <Id key="i" of={deposit.id} />],
-            ]}
-          />
-        </Card>
+        <DepositFacts deposit={deposit} />
         <Timeline entries={entries} name={`deposit-${id}`} />
       </div>
     </>
+  )
+}
+
+function DepositFacts({ deposit }: { readonly deposit: Schema<'Deposit'> }) {
+  const { crypto, fiat, profile_id } = deposit
+  return (
+    <Card>
+      <Facts
+        rows={[
+          ['Status', <DepositState key="s" deposit={deposit} />],
+          ['Handled', deposit.disposition === undefined ? undefined : words(deposit.disposition.code)],
+          ['Reason', deposit.reason],
+          ['Network', words(crypto?.network ?? fiat?.network ?? '')],
+          ['Address', exactFact(crypto?.address)],
+          [
+            'Transaction',
+            crypto === undefined ? undefined : (
+              <span key="t">
+                <Id of={crypto.tx_hash} /> output {crypto.tx_index}
+              </span>
+            ),
+          ],
+          ['Confirmations', deposit.confirmations],
+          ['Memo', fiat?.memo_id],
+          ['Remittance', fiat?.remittance],
+          ['Bank reference', fiat?.bank_reference],
+          ['Sender', fiat?.sender],
+          [
+            'Profile',
+            profile_id === undefined ? (
+              <Badge key="p" tone="warn">
+                None
+              </Badge>
+            ) : (
+              idFact(profile_id, '/money/profiles')
+            ),
+          ],
+          ['Rule', idFact(deposit.orchestration_rule_id, '/review/rules')],
+          ['Orchestration', idFact(deposit.orchestration_id, '/money/orchestrations')],
+          ['Return', idFact(deposit.delivery_id, '/money/deliveries')],
+          ['Occurred', timeFact(deposit.occurred_at)],
+          ['Id', <Id key="i" of={deposit.id} />],
+        ]}
+      />
+    </Card>
   )
 }

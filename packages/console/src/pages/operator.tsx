@@ -11,10 +11,6 @@ import { AuditCard } from './audit.tsx'
 import { showSecret } from './client-actions.tsx'
 import { OperatorState, showSetupLink, wayOf } from './operators.tsx'
 
-export interface WithSetupLink {
-  readonly setup_link: string
-}
-
 export const ROLE_OPTIONS = [
   ['viewer', 'viewer: sees everything, changes nothing'],
   ['reviewer', 'reviewer: decides about accounts and rules'],
@@ -32,7 +28,7 @@ export function OperatorPage({ name }: { readonly name: string }) {
   const { document, problem, reload } = useGet(`/operators/${name}`)
   if (document === undefined)
     return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
-  const { role, kind, openid, tokens, created_at, last_login_at } = document
+  const { role, kind, openid, created_at, last_login_at } = document
   return (
     <>
       <PageHead title={name} back={{ path: '/operators', label: 'Operators' }} lead={role}>
@@ -51,7 +47,7 @@ export function OperatorPage({ name }: { readonly name: string }) {
             ]}
           />
         </Card>
-        {kind === 'person' && <TokensCard operator={document} tokens={tokens} reload={reload} />}
+        {kind === 'person' && <TokensCard operator={document} reload={reload} />}
         <AuditCard subject={name} />
       </div>
     </>
@@ -59,90 +55,29 @@ export function OperatorPage({ name }: { readonly name: string }) {
 }
 
 function OperatorActions({ operator, reload }: { readonly operator: Schema<'Operator'>; readonly reload: () => void }) {
-  const { name, role, enabled, openid } = operator
+  const { name, enabled } = operator
   const offersIssuer = useGet('/login').document?.openid !== undefined
   // The service refuses it: an administrator who locks himself out could not undo it.
   if (name === session.value?.operator.name)
     return <span class="quiet">This is you: another administrator can change it.</span>
-  const changeRole = () =>
-    ask({
-      title: `Role of ${name}`,
-      consequence: <p>It applies at once; the sessions of {name} end.</p>,
-      confirm: 'Change',
-      fields: [{ name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role }],
-      run: (values) => call('PATCH', `/operators/${name}`, { role: values.role }),
-      done: () => {
-        reload()
-        return 'The role was changed'
-      },
-    })
-  const changeEnabled = () =>
-    ask({
-      title: enabled ? `Disable ${name}?` : `Enable ${name}?`,
-      consequence: (
-        <p>
-          {enabled ? 'The sessions end at once, and the API tokens stop working.' : 'Login and API tokens work again.'}
-        </p>
-      ),
-      confirm: enabled ? 'Disable' : 'Enable',
-      isDangerous: enabled,
-      run: () => call('PATCH', `/operators/${name}`, { enabled: !enabled }),
-      done: () => {
-        reload()
-        return `${name} was ${enabled ? 'disabled' : 'enabled'}`
-      },
-    })
-  const changeSubject = () =>
-    ask({
-      title: `Subject of ${name}`,
-      consequence: (
-        <p>
-          {name} logs in at the issuer from now on. Password and authenticator are removed, and the sessions end. The
-          person with this subject at the issuer can act as {name}.
-        </p>
-      ),
-      confirm: 'Set',
-      isDangerous: true,
-      fields: [{ ...SUBJECT_FIELD, initial: openid?.subject ?? '' }],
-      run: (values) => call('PATCH', `/operators/${name}`, { subject: values.subject }),
-      done: () => {
-        reload()
-        return 'The subject was set'
-      },
-    })
-  const reset = () =>
-    ask({
-      title: `Reset the login of ${name}?`,
-      consequence: (
-        <p>Password, authenticator and subject are removed and the sessions end. You get a new link for the person.</p>
-      ),
-      confirm: 'Reset',
-      isDangerous: true,
-      run: () => call('POST', `/operators/${name}/reset`, {}),
-      done: ({ setup_link }) => {
-        reload()
-        showSetupLink(name, setup_link)
-        return undefined
-      },
-    })
   return (
     <>
       {can('POST /operators/:name/reset') && (
-        <button type="button" onClick={reset}>
+        <button type="button" onClick={() => askReset(operator, reload)}>
           Reset login
         </button>
       )}
       {can('PATCH /operators/:name') && (
         <>
-          <button type="button" onClick={changeRole}>
+          <button type="button" onClick={() => askRole(operator, reload)}>
             Change role
           </button>
           {offersIssuer && (
-            <button type="button" onClick={changeSubject}>
+            <button type="button" onClick={() => askSubject(operator, reload)}>
               Set subject
             </button>
           )}
-          <button type="button" onClick={changeEnabled}>
+          <button type="button" onClick={() => askEnabled(operator, reload)}>
             {enabled ? 'Disable' : 'Enable'}
           </button>
         </>
@@ -151,50 +86,116 @@ function OperatorActions({ operator, reload }: { readonly operator: Schema<'Oper
   )
 }
 
-function TokensCard({
-  operator: { name, role },
-  tokens,
-  reload,
-}: {
-  readonly operator: Schema<'Operator'>
-  readonly tokens: readonly Schema<'ApiToken'>[]
-  readonly reload: () => void
-}) {
-  const create = () =>
-    ask({
-      title: `New API token of ${name}`,
-      consequence: <p>For a program of this person. It has at most the rights of the person, and is shown once.</p>,
-      confirm: 'Create',
-      fields: [
-        { name: 'name', label: 'Name', hint: 'the program that uses it' },
-        { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role },
-      ],
-      run: (values) => call('POST', `/operators/${name}/tokens`, { name: values.name, role: values.role }),
-      done: ({ name: tokenName, token }) => {
-        reload()
-        showSecret({ title: `API token ${tokenName}`, rows: [['token', token]], file: `${name}-${tokenName}.json` })
-        return undefined
-      },
-    })
-  const remove = ({ id, name: tokenName }: Schema<'ApiToken'>) =>
-    ask({
-      title: `Delete the token ${tokenName}?`,
-      consequence: <p>Programs that use it are refused from now on.</p>,
-      confirm: 'Delete',
-      isDangerous: true,
-      run: () => call('DELETE', `/operators/${name}/tokens/${id}`),
-      done: () => {
-        reload()
-        return 'The token was deleted'
-      },
-    })
+function askRole({ name, role }: Schema<'Operator'>, reload: () => void): void {
+  ask({
+    title: `Role of ${name}`,
+    consequence: <p>It applies at once; the sessions of {name} end.</p>,
+    confirm: 'Change',
+    fields: [{ name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role }],
+    run: (values) => call('PATCH', `/operators/${name}`, { role: values.role }),
+    done: () => {
+      reload()
+      return 'The role was changed'
+    },
+  })
+}
+
+function askEnabled({ name, enabled }: Schema<'Operator'>, reload: () => void): void {
+  ask({
+    title: enabled ? `Disable ${name}?` : `Enable ${name}?`,
+    consequence: (
+      <p>
+        {enabled ? 'The sessions end at once, and the API tokens stop working.' : 'Login and API tokens work again.'}
+      </p>
+    ),
+    confirm: enabled ? 'Disable' : 'Enable',
+    isDangerous: enabled,
+    run: () => call('PATCH', `/operators/${name}`, { enabled: !enabled }),
+    done: () => {
+      reload()
+      return `${name} was ${enabled ? 'disabled' : 'enabled'}`
+    },
+  })
+}
+
+function askSubject({ name, openid }: Schema<'Operator'>, reload: () => void): void {
+  ask({
+    title: `Subject of ${name}`,
+    consequence: (
+      <p>
+        {name} logs in at the issuer from now on. Password and authenticator are removed, and the sessions end. The
+        person with this subject at the issuer can act as {name}.
+      </p>
+    ),
+    confirm: 'Set',
+    isDangerous: true,
+    fields: [{ ...SUBJECT_FIELD, initial: openid?.subject ?? '' }],
+    run: (values) => call('PATCH', `/operators/${name}`, { subject: values.subject }),
+    done: () => {
+      reload()
+      return 'The subject was set'
+    },
+  })
+}
+
+function askReset({ name }: Schema<'Operator'>, reload: () => void): void {
+  ask({
+    title: `Reset the login of ${name}?`,
+    consequence: (
+      <p>Password, authenticator and subject are removed and the sessions end. You get a new link for the person.</p>
+    ),
+    confirm: 'Reset',
+    isDangerous: true,
+    run: () => call('POST', `/operators/${name}/reset`, {}),
+    done: ({ setup_link }) => {
+      reload()
+      showSetupLink(name, setup_link)
+      return undefined
+    },
+  })
+}
+
+function askNewToken({ name, role }: Schema<'Operator'>, reload: () => void): void {
+  ask({
+    title: `New API token of ${name}`,
+    consequence: <p>For a program of this person. It has at most the rights of the person, and is shown once.</p>,
+    confirm: 'Create',
+    fields: [
+      { name: 'name', label: 'Name', hint: 'the program that uses it' },
+      { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role },
+    ],
+    run: (values) => call('POST', `/operators/${name}/tokens`, { name: values.name, role: values.role }),
+    done: ({ name: tokenName, token }) => {
+      reload()
+      showSecret({ title: `API token ${tokenName}`, rows: [['token', token]], file: `${name}-${tokenName}.json` })
+      return undefined
+    },
+  })
+}
+
+function askTokenDeletion(name: string, { id, name: tokenName }: Schema<'ApiToken'>, reload: () => void): void {
+  ask({
+    title: `Delete the token ${tokenName}?`,
+    consequence: <p>Programs that use it are refused from now on.</p>,
+    confirm: 'Delete',
+    isDangerous: true,
+    run: () => call('DELETE', `/operators/${name}/tokens/${id}`),
+    done: () => {
+      reload()
+      return 'The token was deleted'
+    },
+  })
+}
+
+function TokensCard({ operator, reload }: { readonly operator: Schema<'Operator'>; readonly reload: () => void }) {
+  const { name, tokens } = operator
   return (
     <Card
       title="API tokens"
       flush
       actions={
         can('POST /operators/:name/tokens') && (
-          <button type="button" onClick={create}>
+          <button type="button" onClick={() => askNewToken(operator, reload)}>
             <Icon name="plus" /> New token
           </button>
         )
@@ -222,7 +223,7 @@ function TokensCard({
                   {
                     name: 'Action',
                     show: (token: Schema<'ApiToken'>) => (
-                      <button type="button" class="bare text" onClick={() => remove(token)}>
+                      <button type="button" class="bare text" onClick={() => askTokenDeletion(name, token, reload)}>
                         Delete
                       </button>
                     ),

@@ -7,7 +7,22 @@ import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { ask, type Field, type Values } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
-import { Amount, Badge, Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+import {
+  Amount,
+  Badge,
+  Card,
+  Facts,
+  failureFact,
+  Id,
+  idFact,
+  Json,
+  Loading,
+  PageHead,
+  ProblemNote,
+  Status,
+  Time,
+  timeFact,
+} from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
 import { destinationText } from './rule-text.ts'
 
@@ -46,60 +61,38 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
             <Time at={document.expires_at} exact />.
           </p>
         )}
-        <Card>
-          <Facts
-            rows={[
-              ['Status', <Status key="s" of={document.status} />],
-              [
-                'Why it failed',
-                document.fail_reason === undefined
-                  ? undefined
-                  : `${words(document.fail_reason.code)}: ${document.fail_reason.detail}`,
-              ],
-              ['Sent to', destinationText(document.destination)],
-              ['Price', document.price === undefined ? undefined : `${document.price} (${document.price_source})`],
-              [
-                'Fee',
-                document.receipt === undefined ? undefined : (
-                  <Amount key="f" of={document.receipt.fee_amount} asset={source_asset} />
-                ),
-              ],
-              [
-                'Deposit',
-                document.deposit_id === undefined ? undefined : (
-                  <Id key="d" of={document.deposit_id} to={`/money/deposits/${document.deposit_id}`} />
-                ),
-              ],
-              [
-                'Rule',
-                document.orchestration_rule_id === undefined ? undefined : (
-                  <Id
-                    key="r"
-                    of={document.orchestration_rule_id}
-                    to={`/review/rules/${document.orchestration_rule_id}`}
-                  />
-                ),
-              ],
-              [
-                'Retry of',
-                document.retry_of === undefined ? undefined : (
-                  <Id key="y" of={document.retry_of} to={`/money/orchestrations/${document.retry_of}`} />
-                ),
-              ],
-              ['Profile', <Id key="p" of={document.profile_id} to={`/money/profiles/${document.profile_id}`} />],
-              ['Reference of the customer', document.ref_id],
-              ['Created', <Time key="c" at={document.created_at} exact />],
-              ['Id', <Id key="i" of={document.id} />],
-            ]}
-          />
-          <p class="below">
-            <a href={href(`/money/deliveries?orchestration=${id}`)}>Its delivery</a>
-          </p>
-        </Card>
+        <OrchestrationFacts orchestration={document} />
         {document.destination_amount !== undefined && can('GET /orchestrations/:id/price') && <PriceCard id={id} />}
         <AuditCard subject={id} />
       </div>
     </>
+  )
+}
+
+function OrchestrationFacts({ orchestration }: { readonly orchestration: Schema<'OperatorOrchestration'> }) {
+  const { id, price, price_source, receipt, source_asset } = orchestration
+  return (
+    <Card>
+      <Facts
+        rows={[
+          ['Status', <Status key="s" of={orchestration.status} />],
+          ['Why it failed', failureFact(orchestration.fail_reason)],
+          ['Sent to', destinationText(orchestration.destination)],
+          ['Price', price === undefined ? undefined : `${price} (${price_source})`],
+          ['Fee', receipt === undefined ? undefined : <Amount key="f" of={receipt.fee_amount} asset={source_asset} />],
+          ['Deposit', idFact(orchestration.deposit_id, '/money/deposits')],
+          ['Rule', idFact(orchestration.orchestration_rule_id, '/review/rules')],
+          ['Retry of', idFact(orchestration.retry_of, '/money/orchestrations')],
+          ['Profile', idFact(orchestration.profile_id, '/money/profiles')],
+          ['Reference of the customer', orchestration.ref_id],
+          ['Created', timeFact(orchestration.created_at)],
+          ['Id', <Id key="i" of={id} />],
+        ]}
+      />
+      <p class="below">
+        <a href={href(`/money/deliveries?orchestration=${id}`)}>Its delivery</a>
+      </p>
+    </Card>
   )
 }
 

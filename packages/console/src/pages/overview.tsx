@@ -160,7 +160,10 @@ export const MARKET_COLUMNS = [
   {
     name: 'State',
     show: ({ live, reason }: Schema<'Market'>) => (
-      <Badge tone={live ? 'good' : 'bad'}>{live ? 'Live' : (reason ?? 'Not live')}</Badge>
+      <>
+        <Badge tone={live ? 'good' : 'bad'}>{live ? 'Live' : 'Not live'}</Badge>
+        {!live && <span class="reason">{reason}</span>}
+      </>
     ),
   },
   { name: 'Best bid', isNumber: true, show: ({ best_bid }: Schema<'Market'>) => grouped(best_bid?.price ?? '') },

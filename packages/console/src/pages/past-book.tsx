@@ -2,7 +2,7 @@
  * The book of a market at a time, from the recordings of this node. The slider moves over the minutes around the time that
  * was chosen; where nothing was recorded, the service names the nearest recorded times.
  */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { get, type Problem } from '../base/api.ts'
 import { clockText, grouped, timeText } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
@@ -16,6 +16,7 @@ const ROWS = 12
 const EXECUTIONS = 10
 /** Half of the slider's range. */
 const RANGE_SECONDS = 300
+const SETTLE_MILLISECONDS = 200
 
 export function PastBookCard({ symbol }: { readonly symbol: string }) {
   const [centre, setCentre] = useState<number>()
@@ -25,6 +26,7 @@ export function PastBookCard({ symbol }: { readonly symbol: string }) {
     setOffset(0)
   }
   const at = centre === undefined ? undefined : new Date(centre + offset * 1000).toISOString()
+  const settled = useSettled(at)
   return (
     <Card title="Book at a time" note="from the recordings of this node; what customers saw">
       <div class="filters">
@@ -63,10 +65,20 @@ export function PastBookCard({ symbol }: { readonly symbol: string }) {
           With <code>recording.dir</code> each book is recorded, and can be seen here at every millisecond.
         </Empty>
       ) : (
-        <BookAt key={symbol} symbol={symbol} at={at} open={open} />
+        <BookAt key={symbol} symbol={symbol} at={settled ?? at} open={open} />
       )}
     </Card>
   )
+}
+
+/** A value that has not changed for a moment: a slider that moves asks the service once, when it rests. */
+function useSettled<Value>(value: Value): Value {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), SETTLE_MILLISECONDS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
 }
 
 function BookAt({
@@ -79,12 +91,12 @@ function BookAt({
   readonly open: (milliseconds: number) => void
 }) {
   const [last, setLast] = useState<Schema<'Book'>>()
-  const { document, problem } = useResource(`${symbol} ${at}`, async (signal) => {
+  const { document, problem, reload } = useResource(`${symbol} ${at}`, async (signal) => {
     const book = await get(`/markets/${symbol}/book`, { at, depth: DEPTH, executions: EXECUTIONS }, signal)
     setLast(book)
     return book
   })
-  if (problem !== undefined) return <NotRecorded problem={problem} open={open} />
+  if (problem !== undefined) return <NotRecorded problem={problem} open={open} retry={reload} />
   const book = document ?? last
   if (book === undefined) return <Loading />
   return (
@@ -150,14 +162,22 @@ function PastSide({
   )
 }
 
-function NotRecorded({ problem, open }: { readonly problem: Problem; readonly open: (milliseconds: number) => void }) {
+function NotRecorded({
+  problem,
+  open,
+  retry,
+}: {
+  readonly problem: Problem
+  readonly open: (milliseconds: number) => void
+  readonly retry: () => void
+}) {
   const times = (['recorded_before', 'recorded_after'] as const).flatMap((name) => {
     const time = problem.meta[name]
     return typeof time === 'string' ? [[name, time] as const] : []
   })
   return (
     <div class="stack">
-      <ProblemNote problem={problem} />
+      <ProblemNote problem={problem} {...(times.length === 0 ? { retry } : {})} />
       {times.length > 0 && (
         <p class="actions">
           {times.map(([name, time]) => (

@@ -15,7 +15,7 @@ import { Card, Empty, Id, PageHead, ProblemNote, Status, Tabs, Time } from '../u
 import { ListTable, Table } from '../ui/table.tsx'
 import { routeText } from './rule-text.ts'
 
-export function ReviewFrame({ children }: { readonly children: ComponentChildren }) {
+function ReviewFrame({ children }: { readonly children: ComponentChildren }) {
   const tabs = [
     { path: '/review', label: 'Accounts' },
     { path: '/review/rules', label: 'Rules' },
@@ -199,6 +199,35 @@ const POOL_NETWORKS = [
   ['STELLAR', 'Stellar'],
 ] as const
 
+function askImport(reload: () => void): void {
+  ask({
+    title: 'Import addresses',
+    consequence: (
+      <p>
+        For networks whose addresses cannot be derived from a public key. Each address is given to one customer, once,
+        and never returns to the pool. Addresses that are known already are not changed.
+      </p>
+    ),
+    confirm: 'Import',
+    fields: [
+      { name: 'network', label: 'Network', kind: 'select', options: POOL_NETWORKS },
+      { name: 'addresses', label: 'Addresses', kind: 'long', hint: 'one per line, at most 1,000' },
+    ],
+    run: ({ network, addresses }) =>
+      call('POST', '/address-pool', {
+        network,
+        addresses: String(addresses)
+          .split('\n')
+          .map((line) => line.trim())
+          .filter((line) => line !== ''),
+      }),
+    done: () => {
+      reload()
+      return 'The addresses were imported'
+    },
+  })
+}
+
 function PoolsCard({
   pools,
   problem,
@@ -208,40 +237,13 @@ function PoolsCard({
   readonly problem: Problem | undefined
   readonly reload: () => void
 }) {
-  const importAddresses = () =>
-    ask({
-      title: 'Import addresses',
-      consequence: (
-        <p>
-          For networks whose addresses cannot be derived from a public key. Each address is given to one customer, once,
-          and never returns to the pool. Addresses that are known already are not changed.
-        </p>
-      ),
-      confirm: 'Import',
-      fields: [
-        { name: 'network', label: 'Network', kind: 'select', options: POOL_NETWORKS },
-        { name: 'addresses', label: 'Addresses', kind: 'long', hint: 'one per line, at most 1,000' },
-      ],
-      run: ({ network, addresses }) =>
-        call('POST', '/address-pool', {
-          network,
-          addresses: String(addresses)
-            .split('\n')
-            .map((line) => line.trim())
-            .filter((line) => line !== ''),
-        }),
-      done: () => {
-        reload()
-        return 'The addresses were imported'
-      },
-    })
   return (
     <Card
       title="Address pools"
       flush
       actions={
         can('POST /address-pool') && (
-          <button type="button" onClick={importAddresses}>
+          <button type="button" onClick={() => askImport(reload)}>
             <Icon name="plus" /> Import
           </button>
         )

@@ -1,5 +1,6 @@
 /** The settings in force, with the origin of each value. Secrets are masked by the service. */
 import { useState } from 'preact/hooks'
+import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { Badge, Card, Empty, Loading, PageHead, ProblemNote } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
@@ -44,42 +45,46 @@ export function SettingsPage() {
       </div>
       {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
       {document === undefined && problem === undefined && <Loading />}
-      {document !== undefined && (
-        <Card flush>
-          {shown.length === 0 ? (
-            <Empty icon="settings" title="No setting matches" />
-          ) : (
-            <Table
-              caption="Settings"
-              items={shown}
-              keyOf={({ key }) => key}
-              columns={[
-                {
-                  name: 'Setting',
-                  isWide: true,
-                  show: ({ key, meaning }) => (
-                    <>
-                      <code class="setting-key">{key}</code>
-                      <small class="quiet setting-meaning">{meaning}</small>
-                    </>
-                  ),
-                },
-                { name: 'Value', show: ({ value }) => <Value of={value} /> },
-                {
-                  name: 'Origin',
-                  show: ({ origin }) =>
-                    origin === 'default' ? <span class="quiet">default</span> : <Badge tone="info">{origin}</Badge>,
-                },
-                {
-                  name: 'A reload applies it',
-                  show: ({ live }) => (live ? 'yes' : <span class="quiet">restart</span>),
-                },
-              ]}
-            />
-          )}
-        </Card>
-      )}
+      {document !== undefined && <SettingsTable items={shown} />}
     </>
+  )
+}
+
+function SettingsTable({ items }: { readonly items: readonly Schema<'Setting'>[] }) {
+  return (
+    <Card flush>
+      {items.length === 0 ? (
+        <Empty icon="settings" title="No setting matches" />
+      ) : (
+        <Table
+          caption="Settings"
+          items={items}
+          keyOf={({ key }) => key}
+          columns={[
+            {
+              name: 'Setting',
+              isWide: true,
+              show: ({ key, meaning }) => (
+                <>
+                  <code class="setting-key">{key}</code>
+                  <small class="quiet setting-meaning">{meaning}</small>
+                </>
+              ),
+            },
+            { name: 'Value', show: ({ value }) => <Value of={value} /> },
+            {
+              name: 'Origin',
+              show: ({ origin }) =>
+                origin === 'default' ? <span class="quiet">default</span> : <Badge tone="info">{origin}</Badge>,
+            },
+            {
+              name: 'A reload applies it',
+              show: ({ live }) => (live ? 'yes' : <span class="quiet">restart</span>),
+            },
+          ]}
+        />
+      )}
+    </Card>
   )
 }
 

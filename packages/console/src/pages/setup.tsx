@@ -79,21 +79,7 @@ function PasswordStep({
         Your role is <strong>{link.role}</strong>. Choose a password; the next step adds your authenticator.
       </p>
       <form onSubmit={submit} class="gate-form">
-        {link.name === undefined && (
-          <label>
-            Name
-            <input
-              name="name"
-              autocomplete="username"
-              required
-              pattern="[a-z0-9][a-z0-9._@\-]{0,63}"
-              title="lower-case letters, digits, and . _ @ - after the first character"
-              autocapitalize="none"
-              spellcheck={false}
-            />
-            <small>The audit trail names you by it. Lower-case letters, digits, and . _ @ -</small>
-          </label>
-        )}
+        {link.name === undefined && <NameField />}
         <label>
           Password
           <input
@@ -117,6 +103,24 @@ function PasswordStep({
         </button>
       </form>
     </Gate>
+  )
+}
+
+function NameField() {
+  return (
+    <label>
+      Name
+      <input
+        name="name"
+        autocomplete="username"
+        required
+        pattern="[a-z0-9][a-z0-9._@\-]{0,63}"
+        title="lower-case letters, digits, and . _ @ - after the first character"
+        autocapitalize="none"
+        spellcheck={false}
+      />
+      <small>The audit trail names you by it. Lower-case letters, digits, and . _ @ -</small>
+    </label>
   )
 }
 

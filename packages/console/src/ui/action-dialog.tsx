@@ -65,8 +65,10 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
   const [isRunning, setRunning] = useState(false)
   const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   useEffect(() => element.current?.showModal(), [])
-  const close = () => {
-    current.value = undefined
+  // The browser gives the focus back to what had it before.
+  const close = () => element.current?.close()
+  const ended = () => {
+    if (current.value === action) current.value = undefined
   }
   const submit = async (event: Event) => {
     event.preventDefault()
@@ -94,7 +96,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
   const faultOf = (name: string) =>
     problem?.faults.find(({ pointer }) => pointer === `/${name}` || pointer?.startsWith(`/${name}/`))?.detail
   return (
-    <dialog ref={element} class="action" aria-labelledby="action-title" onClose={close}>
+    <dialog ref={element} class="action" aria-labelledby="action-title" onClose={ended}>
       <form onSubmit={submit}>
         <h2 id="action-title">{title}</h2>
         <div class="consequence">{consequence}</div>
@@ -122,80 +124,91 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
   )
 }
 
-function FieldInput({
-  field: { name, label, kind = 'text', hint, isOptional, options = [] },
-  value,
-  fault,
-  change,
-}: {
+interface FieldInputProps {
   readonly field: Field
   readonly value: Values[string] | undefined
   readonly fault: string | undefined
   readonly change: (value: Values[string]) => void
-}) {
-  const id = `field-${name}`
-  if (kind === 'check') {
-    return (
-      <label class="field check">
-        <input type="checkbox" checked={value === true} onChange={(event) => change(event.currentTarget.checked)} />
-        <span>
-          {label}
-          {hint !== undefined && <small>{hint}</small>}
-        </span>
-      </label>
-    )
-  }
-  if (kind === 'checks') {
-    const chosen = Array.isArray(value) ? value : []
-    return (
-      <fieldset class="field">
-        <legend>{label}</legend>
+}
+
+function FieldInput(props: FieldInputProps) {
+  const { kind } = props.field
+  if (kind === 'check') return <CheckField {...props} />
+  if (kind === 'checks') return <ChecksField {...props} />
+  return <TextField {...props} />
+}
+
+function CheckField({ field: { label, hint }, value, change }: FieldInputProps) {
+  return (
+    <label class="field check">
+      <input type="checkbox" checked={value === true} onChange={(event) => change(event.currentTarget.checked)} />
+      <span>
+        {label}
         {hint !== undefined && <small>{hint}</small>}
-        {options.map(([option, text]) => (
-          <label key={option} class="check">
-            <input
-              type="checkbox"
-              checked={chosen.includes(option)}
-              onChange={(event) =>
-                change(event.currentTarget.checked ? [...chosen, option] : chosen.filter((each) => each !== option))
-              }
-            />
-            <span>{text}</span>
-          </label>
-        ))}
-        {fault !== undefined && <small class="fault">{fault}</small>}
-      </fieldset>
-    )
-  }
+      </span>
+    </label>
+  )
+}
+
+function ChecksField({ field: { label, hint, options = [] }, value, fault, change }: FieldInputProps) {
+  const chosen = Array.isArray(value) ? value : []
+  return (
+    <fieldset class="field">
+      <legend>{label}</legend>
+      {hint !== undefined && <small>{hint}</small>}
+      {options.map(([option, text]) => (
+        <label key={option} class="check">
+          <input
+            type="checkbox"
+            checked={chosen.includes(option)}
+            onChange={(event) =>
+              change(event.currentTarget.checked ? [...chosen, option] : chosen.filter((each) => each !== option))
+            }
+          />
+          <span>{text}</span>
+        </label>
+      ))}
+      {fault !== undefined && <small class="fault">{fault}</small>}
+    </fieldset>
+  )
+}
+
+/** One line, several lines, or a choice. */
+function TextField({
+  field: { name, label, kind = 'text', hint, isOptional, options = [] },
+  value,
+  fault,
+  change,
+}: FieldInputProps) {
+  const id = `field-${name}`
   const shared = {
     id,
     name,
     required: !isOptional,
     'aria-describedby': `${id}-hint`,
     'aria-invalid': fault !== undefined,
+    value: typeof value === 'string' ? value : '',
   }
-  const text = typeof value === 'string' ? value : ''
   return (
     <div class="field">
       <label for={id}>
         {label}
         {isOptional && <span class="quiet"> (optional)</span>}
       </label>
-      {kind === 'select' ? (
-        <select {...shared} value={text} onChange={(event) => change(event.currentTarget.value)}>
+      {kind === 'select' && (
+        <select {...shared} onChange={(event) => change(event.currentTarget.value)}>
           {options.map(([option, optionText]) => (
             <option key={option} value={option}>
               {optionText}
             </option>
           ))}
         </select>
-      ) : kind === 'long' ? (
-        <textarea {...shared} rows={3} value={text} onInput={(event) => change(event.currentTarget.value)} />
-      ) : (
+      )}
+      {kind === 'long' && <textarea {...shared} rows={3} onInput={(event) => change(event.currentTarget.value)} />}
+      {(kind === 'text' || kind === 'number') && (
         <input
           {...shared}
           inputMode={kind === 'number' ? 'numeric' : 'text'}
-          value={text}
           spellcheck={false}
           autocomplete="off"
           onInput={(event) => change(event.currentTarget.value)}

@@ -14,7 +14,7 @@ export interface CsvColumn<Item> {
   readonly text: (item: Item) => string | number | undefined
 }
 
-export function csvOf<Item>(columns: readonly CsvColumn<Item>[], items: readonly Item[]): string {
+function csvOf<Item>(columns: readonly CsvColumn<Item>[], items: readonly Item[]): string {
   return csvText(
     columns.map(({ name }) => name),
     items.map((item) => columns.map(({ text }) => String(text(item) ?? ''))),

@@ -166,6 +166,29 @@ export function Id({ of, to }: { readonly of: string | undefined; readonly to?: 
   )
 }
 
+/** For facts: the id as a link to the page of its record, if there is one. */
+export function idFact(id: string | undefined, folder: string): ComponentChildren {
+  return id === undefined ? undefined : <Id of={id} to={`${folder}/${id}`} />
+}
+
+/** For facts: the exact time, if there is one. */
+export function timeFact(time: string | undefined): ComponentChildren {
+  return time === undefined ? undefined : <Time at={time} exact />
+}
+
+/** For facts: text of which every character counts, such as an address. */
+export function exactFact(text: string | undefined): ComponentChildren {
+  return text === undefined ? undefined : <span class="mono break">{text}</span>
+}
+
+/** For facts: why something failed. */
+export function failureFact(
+  reason: { readonly code: string; readonly detail?: string } | undefined,
+): string | undefined {
+  if (reason === undefined) return undefined
+  return reason.detail === undefined ? words(reason.code) : `${words(reason.code)}: ${reason.detail}`
+}
+
 export function Empty({
   icon = 'audit',
   title,
