@@ -324,6 +324,38 @@ describe('a market with several sources', () => {
     expect([...top(), replica.live]).toEqual([97, 105, true])
   })
 
+  it('names the sources of every level, also while sources are removed, added and lost', () => {
+    const { kraken, okx, say, book, replica, change } = setUpBoth()
+    const view = replica.attributed.open(0, replica.version)
+    const venues = () => view.levels().map((level) => replica.attributed.levelOf(level).venues)
+    say(kraken, book(100, 103))
+    say(okx, book(100, 102))
+    const both102 = [[['okx', 1]], [['kraken', 1]]]
+    expect(venues()).toEqual([
+      [
+        ['kraken', 1],
+        ['okx', 1],
+      ],
+      ...both102,
+    ])
+    say(okx, { type: 'lost', reason: 'closed' })
+    expect(venues()).toEqual([[['kraken', 1]], [['kraken', 1]]])
+    say(okx, book(100, 102))
+    expect(venues()).toEqual([
+      [
+        ['kraken', 1],
+        ['okx', 1],
+      ],
+      ...both102,
+    ])
+    change([A, C])
+    say(kraken, book(98, 104))
+    expect(venues()).toEqual([[['kraken', 1]], [['kraken', 1]]])
+    change([both, C])
+    say(kraken, book(97, 105))
+    expect(venues()).toEqual([[['kraken', 1]], [['kraken', 1]]])
+  })
+
   it('is fed by each of them, as one book', () => {
     const { kraken, okx, say, book, top, replica } = setUpBoth()
     expect(kraken.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A/USD', 'C/USD'])
