@@ -141,6 +141,7 @@ function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
     readiness: absent(),
     overview: absent(),
     hub: absent({ sessions: [] }),
+    prices: absent(),
     cluster: { nodes: absent({ name: '' }), questions: absent({ answer: () => undefined }) },
     sourcesOf: absent(),
     ledgerState: absent(),

@@ -24,6 +24,7 @@ import { createPoolMetrics } from '../deposit-instructions/pool-metrics.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Hub } from '../gateway/hub.ts'
+import type { PriceHistory } from '../gateway/price-history.ts'
 import type { Ingest } from '../ingest/ingest.ts'
 import { LedgerUpkeep } from '../ledger/upkeep.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
@@ -140,6 +141,7 @@ interface OperatedModules {
   readonly markets: Markets
   readonly leadership: FeedLeadership | undefined
   readonly hub: Hub
+  readonly prices: PriceHistory
   readonly local: LocalGateways | undefined
   readonly linked: LinkedMarkets | undefined
   readonly ledger: LedgerUpkeep
@@ -195,12 +197,12 @@ async function startParts(parts: Parts): Promise<Service> {
   const markets = createMarkets(parts, db, leadership)
   const linked = startBus(parts, markets.replicas, (symbol, epoch) => leadership?.heard(symbol, epoch))
   const local = startGatewayProcesses(parts, markets.replicas, linked)
-  const { hub, gateway } = startGateway(parts, markets.replicas, local?.processes)
+  const { hub, gateway, prices } = startGateway(parts, markets.replicas, local?.processes)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const converter = createConverter(parts, db, markets.replicas)
   const operators = startOperators(parts, db, encryptionKey)
-  const engines = { markets, leadership, hub, local, linked, ledger, converter }
+  const engines = { markets, leadership, hub, prices, local, linked, ledger, converter }
   const operated = { operators, db, storeClock, encryptionKey, loader, ...engines }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.

@@ -36,6 +36,7 @@ import type { GatewayProcesses } from '../gateway/gateway-processes.ts'
 import type { Hub } from '../gateway/hub.ts'
 import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
+import type { PriceHistory } from '../gateway/price-history.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import type { SourceState } from '../markets/market-writers.ts'
@@ -98,6 +99,7 @@ export interface OperatorModulesOptions
   readonly readiness: () => Readiness
   readonly overview: Pick<OverviewHistory, 'document'>
   readonly hub: Hub
+  readonly prices: Pick<PriceHistory, 'intervalSeconds' | 'pricesOf'>
   readonly cluster: Cluster
   readonly processes?: GatewayProcesses | undefined
   readonly markets?: Pick<Markets, 'recorder'>

@@ -13,6 +13,7 @@ import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import type { GatewayProcesses } from '../gateway/gateway-processes.ts'
 import { Hub, type HubSettings } from '../gateway/hub.ts'
 import { createGatewayMetrics } from '../gateway/metrics.ts'
+import { PriceHistory } from '../gateway/price-history.ts'
 import { Problem } from '../http/problem.ts'
 import { answerRefusal } from '../http/websocket-handshake.ts'
 import type { MarketReplicas } from '../markets/market-replicas.ts'
@@ -36,7 +37,7 @@ export function startGateway(
   parts: GatewayParts,
   replicas: MarketReplicas,
   processes: GatewayProcesses | undefined,
-): { readonly hub: Hub; readonly gateway: Gateway } {
+): { readonly hub: Hub; readonly gateway: Gateway; readonly prices: PriceHistory } {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const metrics = createGatewayMetrics(parts.metrics)
   const hub = new Hub({
@@ -73,7 +74,9 @@ export function startGateway(
     },
   })
   lifecycle.started('gateway', () => gateway.stop())
-  return { hub, gateway }
+  const prices = new PriceHistory(clock, hub)
+  lifecycle.started('prices', () => prices.stop())
+  return { hub, gateway, prices }
 }
 
 /** What a node without the role `gateway` answers to handshakes. */

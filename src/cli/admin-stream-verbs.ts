@@ -131,6 +131,14 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
           executions: textOf(options.executions),
         }),
       },
+      {
+        usage: 'prices <symbol>',
+        description: 'lists the best prices of a market during the last hour, the oldest first',
+        example: 'market prices BTCUSD',
+        method: 'GET',
+        path: '/markets/:symbol/prices',
+        columns: ['at', 'bid', 'ask'],
+      },
     ],
   },
 ]

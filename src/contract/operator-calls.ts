@@ -99,6 +99,10 @@ export const OPERATOR_CALLS = {
   'DELETE /connections/:id': { role: 'admin', summary: 'Close a connection' },
   'GET /markets': { role: 'viewer', summary: 'Show the state of all markets' },
   'GET /markets/:symbol/book': { role: 'viewer', summary: 'Show the book of a market' },
+  'GET /markets/:symbol/prices': {
+    role: 'viewer',
+    summary: 'Show the best prices of a market during the last hour',
+  },
   'GET /change-requests': { role: 'viewer', summary: 'List changes that a second operator must confirm' },
   'GET /change-requests/:id': { role: 'viewer', summary: 'Get a requested change' },
   // Besides the role of the call that was requested.

@@ -154,3 +154,14 @@ export const Book = Type.Object(
   },
   { title: 'Book', description: 'With `at`, also the members that only recordings have' },
 )
+
+export const Prices = Type.Object(
+  {
+    symbol: Type.String(),
+    interval_seconds: Type.Integer({ description: 'Time between two points while the market was live' }),
+    items: Type.Array(Type.Object({ at: Time, bid: Type.String(), ask: Type.String() }), {
+      description: 'Oldest first; since the start of the process that is asked, at most one hour',
+    }),
+  },
+  { title: 'Prices', description: 'The best prices of the book, as exact text' },
+)

@@ -16,8 +16,9 @@ import type { GatewayProcesses } from './gateway-processes.ts'
 import type { Hub } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'
 import { createNodeConnections } from './node-connections.ts'
-import { Book, MarketList } from './operator-answers.ts'
+import { Book, MarketList, Prices } from './operator-answers.ts'
 import { answerPastBook, PastBookQuery, type PastBookReader } from './past-book.ts'
+import type { PriceHistory } from './price-history.ts'
 
 export interface StreamOperatorRoutesOptions {
   readonly db: Db
@@ -28,6 +29,7 @@ export interface StreamOperatorRoutesOptions {
   readonly processes?: GatewayProcesses | undefined
   /** The recordings of this node; undefined when it records nothing. */
   readonly pastBooks?: PastBookReader | undefined
+  readonly prices: Pick<PriceHistory, 'intervalSeconds' | 'pricesOf'>
   /** The sources of a market. */
   sourcesOf(symbol: string): readonly ObservedSource[]
 }
@@ -47,7 +49,7 @@ export function registerStreamOperatorRoutes(app: FastifyInstance, options: Stre
 
 function registerMarketRoutes(
   app: FastifyInstance,
-  { hub, processes, sourcesOf, pastBooks }: StreamOperatorRoutesOptions,
+  { hub, processes, sourcesOf, pastBooks, prices }: StreamOperatorRoutesOptions,
 ): void {
   app.get('/markets', answered(MarketList), async (): Promise<{ items: MarketDocument[] }> => {
     const subscribers = (await processes?.measure())?.subscribers
@@ -68,6 +70,10 @@ function registerMarketRoutes(
       return bookDocument(marketOf(hub, params.symbol), depth)
     },
   )
+  app.get<{ Params: { symbol: string } }>('/markets/:symbol/prices', answered(Prices), async ({ params }) => {
+    const { symbol } = marketOf(hub, params.symbol)
+    return { symbol, interval_seconds: prices.intervalSeconds, items: prices.pricesOf({ symbol }) }
+  })
 }
 
 function marketOf(hub: Hub, symbol: string): MarketStream {

@@ -55,7 +55,11 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
 
   it('shows the live book of a market', async () => {
     const { page, faults, context } = await stage.person(browser, 'vera', 'viewer')
+    const history = page.waitForResponse((response) => response.url().endsWith('/markets/BTCUSD/prices'))
     await page.goto(`${stage.url}/markets/BTCUSD`)
+    const { items } = (await (await history).json()) as { readonly items: readonly { readonly bid: string }[] }
+    expect(items[0]?.bid).toMatch(/^\d+\.\d\d$/)
+    await page.getByRole('img', { name: 'Price of BTCUSD during the last hour' }).locator('canvas').first().waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     const best = page.locator('.ladder .bids .price').first()
     await expect.poll(() => best.textContent()).toMatch(/^[\d,]+\.\d\d$/)

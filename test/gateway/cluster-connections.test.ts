@@ -4,6 +4,7 @@ import { translateStoreError } from '../../src/app/listener.ts'
 import { noteOperator } from '../../src/auth/operator-calls.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { registerStreamOperatorRoutes } from '../../src/gateway/operator-routes.ts'
+import { PriceHistory } from '../../src/gateway/price-history.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { listAudit } from '../../src/store/audit.ts'
 import { type Db, StoreUnavailable } from '../../src/store/db.ts'
@@ -70,6 +71,7 @@ class TestNode {
       hub: this.stream.hub,
       cluster: this.node,
       sourcesOf: () => [],
+      prices: new PriceHistory(clock, this.stream.hub),
     })
   }
 

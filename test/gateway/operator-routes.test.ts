@@ -4,6 +4,7 @@ import { translateStoreError } from '../../src/app/listener.ts'
 import { noteOperator } from '../../src/auth/operator-calls.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { type ObservedSource, registerStreamOperatorRoutes } from '../../src/gateway/operator-routes.ts'
+import { PriceHistory } from '../../src/gateway/price-history.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { BID } from '../../src/market/event.ts'
 import { listAudit } from '../../src/store/audit.ts'
@@ -57,6 +58,7 @@ function newApp(): FastifyInstance {
     hub: stream.hub,
     cluster: testNode({ clock: stream.clock }),
     sourcesOf: sourcesOfTest,
+    prices: new PriceHistory(stream.clock, stream.hub),
   })
   return server
 }
@@ -291,6 +293,21 @@ describe('markets', () => {
     expect(back.live).toBe(true)
     expect(back).not.toHaveProperty('stale_since')
     expect(back).not.toHaveProperty('reason')
+  })
+})
+
+describe('the prices of a market', () => {
+  it('are those of the last hour; an unknown market is 404', async () => {
+    stream.snapshot()
+    stream.clock.advance(5_000)
+    const at = expect.stringMatching(/^2026-01-01T00:00:05\.00[0-9]Z$/)
+    expect((await ask('GET', '/markets/AAAUSD/prices')).body).toEqual({
+      symbol: 'AAAUSD',
+      interval_seconds: 5,
+      items: [{ at, bid: '1.00', ask: '2.00' }],
+    })
+    expect((await ask('GET', '/markets/BBBUSD/prices')).body.items).toEqual([])
+    expect(await ask('GET', '/markets/NONE/prices')).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 })
 

@@ -23,6 +23,7 @@ import type { Config } from '../../src/config/settings.ts'
 import { type Origins, SET_BY_PROGRAM } from '../../src/config/settings-in-force.ts'
 import { SCOPES, servedScopes } from '../../src/contract/scopes.ts'
 import type { Hub } from '../../src/gateway/hub.ts'
+import type { PriceHistory } from '../../src/gateway/price-history.ts'
 import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
 import type { Converter } from '../../src/orchestrations/convert.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -178,6 +179,7 @@ export class RestNode {
           overview: new OverviewHistory({ ...shared, otherMetrics: async () => [], readiness: () => NOT_READY }),
           readiness: () => NOT_READY,
           hub: {} as Hub,
+          prices: {} as PriceHistory,
           cluster: testNode({ clock: shared.clock }),
           sourcesOf: () => [],
           ledgerState: () => ({ balances: 0, differences: [] }),

@@ -784,6 +784,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/markets/{symbol}/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the best prices of a market during the last hour
+         * @description Lowest role: `viewer`.
+         */
+        get: operations["getMarketsBySymbolPrices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/accounts": {
         parameters: {
             query?: never;
@@ -2499,6 +2519,19 @@ export interface components {
             };
             /** Format: date-time */
             created_at: string;
+        };
+        /** @description The best prices of the book, as exact text */
+        Prices: {
+            symbol: string;
+            /** @description Time between two points while the market was live */
+            interval_seconds: number;
+            /** @description Oldest first; since the start of the process that is asked, at most one hour */
+            items: {
+                /** Format: date-time */
+                at: string;
+                bid: string;
+                ask: string;
+            }[];
         };
         /** @description RFC 9457. `code` is stable: switch on it, not on the texts. */
         Problem: {
@@ -5037,6 +5070,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Book"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getMarketsBySymbolPrices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                symbol: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prices"];
                 };
             };
             400: components["responses"]["400.invalid_request"];

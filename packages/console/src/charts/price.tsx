@@ -1,9 +1,10 @@
 /**
- * The price of a market: the middle of the book since the page was opened, once per second. The library draws; the exact
- * prices are in the ladder and the tape.
+ * The price of a market: the middle of the book during the last hour, as far as the service knows it, and then once per
+ * second. The library draws; the exact prices are in the ladder and the tape.
  */
 import { AreaSeries, createChart, type IChartApi, type ISeriesApi, type UTCTimestamp } from 'lightweight-charts'
 import { useEffect, useRef } from 'preact/hooks'
+import { useGet } from '../base/resource.ts'
 import { colour, isDark } from '../base/theme.ts'
 import { decimalsOf } from '../live/decimal.ts'
 import { useFeed } from '../live/use-feed.ts'
@@ -14,6 +15,11 @@ export interface PriceProps {
 
 const DRAW_MILLISECONDS = 1_000
 
+interface Point {
+  readonly time: UTCTimestamp
+  readonly value: number
+}
+
 interface Drawn {
   readonly chart: IChartApi
   readonly series: ISeriesApi<'Area'>
@@ -23,8 +29,22 @@ interface Drawn {
 export default function Price({ symbol }: PriceProps) {
   const place = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn | undefined>(undefined)
-  const points = useRef<{ time: UTCTimestamp; value: number }[]>([])
+  const points = useRef<Point[]>([])
   const dark = isDark.value
+  const history = useGet(`/markets/${symbol}/prices`).document
+  useEffect(() => {
+    if (history === undefined) return
+    // What the page has seen itself stays; the clock of the service may be ahead of this one.
+    const end = points.current[0]?.time ?? Date.now() / 1000
+    const earlier = history.items
+      .map(({ at, bid, ask }) => pointAt(Date.parse(at), bid, ask))
+      .filter(({ time }) => time < end)
+    points.current = [...earlier, ...points.current]
+    if (drawn.current === undefined) return
+    const [first] = history.items
+    if (first !== undefined) setPrecision(drawn.current, first.bid)
+    drawn.current.series.setData(points.current)
+  }, [history])
   useEffect(() => {
     if (place.current === null) return
     const made = makeChart(place.current)
@@ -42,22 +62,27 @@ export default function Price({ symbol }: PriceProps) {
       const [ask] = feed.asks(1)
       if (bid === undefined || ask === undefined || drawn.current === undefined) return
       const { series } = drawn.current
-      if (!drawn.current.hasPrecision) {
-        drawn.current.hasPrecision = true
-        const precision = decimalsOf(bid.price)
-        series.applyOptions({ priceFormat: { type: 'price', precision, minMove: 10 ** -precision } })
-      }
-      const point = {
-        time: Math.floor(Date.now() / 1000) as UTCTimestamp,
-        value: (Number(bid.price) + Number(ask.price)) / 2,
-      }
+      setPrecision(drawn.current, bid.price)
+      const point = pointAt(Date.now(), bid.price, ask.price)
       if (points.current.at(-1)?.time === point.time) points.current.pop()
       points.current.push(point)
       series.update(point)
     },
     DRAW_MILLISECONDS,
   )
-  return <div class="price-plot" ref={place} role="img" aria-label={`Price of ${symbol} since this page was opened`} />
+  return <div class="price-plot" ref={place} role="img" aria-label={`Price of ${symbol} during the last hour`} />
+}
+
+function pointAt(milliseconds: number, bid: string, ask: string): Point {
+  return { time: Math.floor(milliseconds / 1000) as UTCTimestamp, value: (Number(bid) + Number(ask)) / 2 }
+}
+
+/** Shows as many decimals as the prices have. */
+function setPrecision(drawn: Drawn, price: string): void {
+  if (drawn.hasPrecision) return
+  drawn.hasPrecision = true
+  const precision = decimalsOf(price)
+  drawn.series.applyOptions({ priceFormat: { type: 'price', precision, minMove: 10 ** -precision } })
 }
 
 function makeChart(element: HTMLElement): Drawn {

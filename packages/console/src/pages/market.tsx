@@ -33,7 +33,7 @@ export function MarketPage({ symbol }: { readonly symbol: string }) {
           <Ladder symbol={symbol} rows={16} />
         </Card>
         <div class="stack market-charts">
-          <Card title="Price" note="middle of the book since this page was opened">
+          <Card title="Price" note="middle of the book during the last hour">
             <PriceChart symbol={symbol} />
           </Card>
           <Card title="Depth" note="the sum up to each price">
