@@ -20,6 +20,8 @@ const minutes = Number(process.env.TIDEGATE_SOAK_MINUTES ?? 1)
 const logFile = process.env.TIDEGATE_SOAK_LOG
 const ROOT = join(import.meta.dirname, '../..')
 const DISTURBANCE_MILLISECONDS = 4_000
+/** Longer than the minutes, the last disturbance and the last run of `torture` take. */
+const TIMEOUT_MILLISECONDS = (minutes + 10) * 60_000
 const MARKETS = ['BTCUSD', 'ETHUSD']
 /** What a service says when it ends a subscription by itself. */
 const NOTICE = /^the market was/
@@ -145,70 +147,74 @@ function compare(lines: readonly Line[], reference: Reference) {
   return { ...compared, wrong, memory }
 }
 
-it(`keeps right books for ${minutes} minutes, without a leak`, async () => {
-  const service = await DisturbedService.start(folder.path)
-  onTestFinished(() => service.stop('SIGKILL'))
-  const created = await service.operator.createClient()
-  const names = { client_id: created.clientId, client_secret: created.clientSecret, scopes: [STREAM_SCOPE] }
-  const credentials = { ...names, base_url: service.http, auth_url: service.http, ws_url: service.ws }
-  const reference = new Reference(async (onMessage) => {
-    const token = await tokenOf({ ...service, folder: folder.path }, created)
-    const onBook = (message: object, client: SampleClient): void => {
-      const { channel, payload } = message as { channel?: string; payload?: { market?: string } }
-      if (channel === 'market_data') onMessage(client, String(payload?.market))
+it(
+  `keeps right books for ${minutes} minutes, without a leak`,
+  async () => {
+    const service = await DisturbedService.start(folder.path)
+    onTestFinished(() => service.stop('SIGKILL'))
+    const created = await service.operator.createClient()
+    const names = { client_id: created.clientId, client_secret: created.clientSecret, scopes: [STREAM_SCOPE] }
+    const credentials = { ...names, base_url: service.http, auth_url: service.http, ws_url: service.ws }
+    const reference = new Reference(async (onMessage) => {
+      const token = await tokenOf({ ...service, folder: folder.path }, created)
+      const onBook = (message: object, client: SampleClient): void => {
+        const { channel, payload } = message as { channel?: string; payload?: { market?: string } }
+        if (channel === 'market_data') onMessage(client, String(payload?.market))
+      }
+      const wsUrl = service.directWs
+      return SampleClient.connect({ wsUrl, token, messagesKept: 1, executionsKept: 1, onMessage: onBook })
+    })
+    const referenceRunning = reference.run()
+    const programs = startPrograms(credentials)
+    onTestFinished(() => programs.forEach(({ child }) => void child.kill('SIGKILL')))
+    const deadline = performance.now() + minutes * 60_000
+    const torture = tortureUntil(deadline)
+    let disturbances = 0
+    for (; performance.now() < deadline; disturbances++) {
+      await sleep(DISTURBANCE_MILLISECONDS)
+      await service.disturb(disturbances)
     }
-    const wsUrl = service.directWs
-    return SampleClient.connect({ wsUrl, token, messagesKept: 1, executionsKept: 1, onMessage: onBook })
-  })
-  const referenceRunning = reference.run()
-  const programs = startPrograms(credentials)
-  onTestFinished(() => programs.forEach(({ child }) => void child.kill('SIGKILL')))
-  const deadline = performance.now() + minutes * 60_000
-  const torture = tortureUntil(deadline)
-  let disturbances = 0
-  for (; performance.now() < deadline; disturbances++) {
-    await sleep(DISTURBANCE_MILLISECONDS)
-    await service.disturb(disturbances)
-  }
-  await sleep(20_000)
-  const [readme, other] = await Promise.all(
-    programs.map(async ({ child, result }) => {
-      child.kill('SIGKILL')
-      return result
-    }),
-  )
-  const ended = reference.end()
-  const tortured = await torture
-  await service.stop('SIGTERM')
-  await ended
-  await referenceRunning
+    await sleep(20_000)
+    const [readme, other] = await Promise.all(
+      programs.map(async ({ child, result }) => {
+        child.kill('SIGKILL')
+        return result
+      }),
+    )
+    const ended = reference.end()
+    const tortured = await torture
+    await service.stop('SIGTERM')
+    await ended
+    await referenceRunning
 
-  const ofReadme = [...linesOf(readme?.stderr ?? ''), ...topsOf(readme?.stdout ?? '')]
-  const ofOther = linesOf(other?.stdout ?? '')
-  const events = ofOther.flatMap(({ event }) => (event === undefined ? [] : [event]))
-  const result = {
-    minutes,
-    disturbances,
-    connections: events.filter(({ type }) => type === 'CONNECTED').length,
-    faults: events.filter(({ type, reason }) => type === 'RESYNC' && !NOTICE.test(reason ?? '')),
-    readme: compare(ofReadme, reference),
-    other: compare(ofOther, reference),
-    problems: reference.problems,
-    tortured,
-  }
-  if (logFile !== undefined) appendFileSync(logFile, `${JSON.stringify(result)}\n`)
-  expect([result.readme.wrong, result.other.wrong, result.faults, result.problems, tortured.wrong]).toEqual(
-    Array(5).fill([]),
-  )
-  for (const { books, tops, memory } of [result.readme, result.other]) {
-    expect(books).toBeGreaterThan(20 * minutes)
-    expect(tops).toBeGreaterThan(20 * minutes)
-    expect(memory.at(-1)?.heapBytes).toBeLessThan((memory[1]?.heapBytes ?? 0) + 4_000_000)
-  }
-  const last = (lines: readonly Line[], name: string) =>
-    lines.findLast(({ book }) => book?.market === name)?.book?.status
-  expect([last(ofReadme, 'BTCUSD'), ...MARKETS.map((name) => last(ofOther, name))]).toEqual(['LIVE', 'LIVE', 'LIVE'])
-})
+    const ofReadme = [...linesOf(readme?.stderr ?? ''), ...topsOf(readme?.stdout ?? '')]
+    const ofOther = linesOf(other?.stdout ?? '')
+    const events = ofOther.flatMap(({ event }) => (event === undefined ? [] : [event]))
+    const result = {
+      minutes,
+      disturbances,
+      connections: events.filter(({ type }) => type === 'CONNECTED').length,
+      faults: events.filter(({ type, reason }) => type === 'RESYNC' && !NOTICE.test(reason ?? '')),
+      readme: compare(ofReadme, reference),
+      other: compare(ofOther, reference),
+      problems: reference.problems,
+      tortured,
+    }
+    if (logFile !== undefined) appendFileSync(logFile, `${JSON.stringify(result)}\n`)
+    expect([result.readme.wrong, result.other.wrong, result.faults, result.problems, tortured.wrong]).toEqual(
+      Array(5).fill([]),
+    )
+    for (const { books, tops, memory } of [result.readme, result.other]) {
+      expect(books).toBeGreaterThan(20 * minutes)
+      expect(tops).toBeGreaterThan(20 * minutes)
+      expect(memory.at(-1)?.heapBytes).toBeLessThan((memory[1]?.heapBytes ?? 0) + 4_000_000)
+    }
+    const last = (lines: readonly Line[], name: string) =>
+      lines.findLast(({ book }) => book?.market === name)?.book?.status
+    expect([last(ofReadme, 'BTCUSD'), ...MARKETS.map((name) => last(ofOther, name))]).toEqual(['LIVE', 'LIVE', 'LIVE'])
+  },
+  TIMEOUT_MILLISECONDS,
+)
 
 /** The program of the README under `torture`, again and again. */
 async function tortureUntil(deadline: number): Promise<{ runs: number; right: number; wrong: string[] }> {
