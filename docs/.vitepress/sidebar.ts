@@ -38,6 +38,7 @@ export const SIDEBAR: SidebarGroup[] = [
         items: [
           { text: 'Write a client', link: '/guide/clients' },
           { text: 'Test your client', link: '/guide/test-your-client' },
+          { text: 'Show a live book on your page', link: '/guide/book-on-your-page' },
         ],
       },
       {

@@ -59,7 +59,7 @@ it('the client installs without a network, and its program of five lines works',
 
 it('the service installs, with the client inside it and nothing of @tidegate from a registry', () => {
   const project = emptyProject('service')
-  npm(project, 'install', '--ignore-scripts', packed())
+  npm(project, 'install', '--engine-strict', '--ignore-scripts', packed())
   expect(locked(project).filter(([path]) => path.includes('@tidegate'))).toEqual([])
   const [, resolved = ''] = locked(project).find(([path]) => path === 'node_modules/tidegate') ?? []
   expect(resolved).toMatch(/^file:/)

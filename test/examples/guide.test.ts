@@ -7,6 +7,7 @@ import { CLOSE_CODES } from '../../src/contract/stream-codes.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const PAGES = [
   'docs/guide/clients.md',
+  'docs/guide/book-on-your-page.md',
   'docs/guide/first-ten-minutes.md',
   'docs/guide/first-deposit.md',
   'docs/guide/test-your-publisher.md',

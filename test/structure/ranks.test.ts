@@ -146,7 +146,9 @@ describe('the sources', () => {
   it('import every package that is installed at run time', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
     const imported = new Set([...tree.values()].flatMap(({ imports }) => imports.map(({ packageName }) => packageName)))
-    expect(Object.keys(manifest.dependencies).filter((name) => !imported.has(name))).toEqual([])
+    // Named only so that fastify gets the version of it that runs on Node 20, also beside other packages.
+    const isForOthers = (name: string) => name === 'light-my-request'
+    expect(Object.keys(manifest.dependencies).filter((name) => !imported.has(name) && !isForOthers(name))).toEqual([])
   })
 
   it('keep the listed pure files pure', () => {

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import os
+import ssl
 import time
 import urllib.error
 import urllib.parse
@@ -140,7 +141,11 @@ class TokenSource:
         except urllib.error.HTTPError as error:
             raise _refusal(url, error) from None
         except (OSError, HTTPException) as error:
-            raise Unavailable(f"cannot reach {url}: {getattr(error, 'reason', error)}", is_unreachable=True) from error
+            reason = getattr(error, "reason", error)
+            # The library of the stream trusts the same authorities.
+            is_untrusted = isinstance(reason, ssl.SSLCertVerificationError)
+            advice = ". For a certificate of a private authority, set SSL_CERT_FILE" if is_untrusted else ""
+            raise Unavailable(f"cannot reach {url}: {reason}{advice}", is_unreachable=True) from error
 
 
 def _refusal(url: str, error: urllib.error.HTTPError) -> Exception:

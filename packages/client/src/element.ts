@@ -1,0 +1,164 @@
+/**
+ * `<tidegate-book>`: a live order book for a page of your own. It shows what the client knows about the book: exact prices, its
+ * status, and when its digest was last compared with the service's. Importing this module defines the element.
+ */
+import type { TokenSource } from './credentials.ts'
+import { styleSheet } from './element/style.ts'
+import { BookView } from './element/view.ts'
+import { TidegateError } from './errors.ts'
+import type { Book } from './stream/book.ts'
+import { StreamClient } from './stream/stream-client.ts'
+
+const LEVELS_DEFAULT = 10
+const LEVELS_MAX = 1_000
+/** The depths that a service offers. */
+const DEPTHS = [1, 5, 10, 25, 50, 100, 500, 1_000]
+/** Prices that change more often cannot be read. */
+const INTERVAL_MILLISECONDS = 100
+/** Wait before a service that could not be reached at all is tried again; spread at random, up to twice as long. */
+const RETRY_MILLISECONDS = 10_000
+
+/**
+ * Attributes: `market`, such as BTCUSD; `url`, the address of the stream (`wss://…`); `levels` per side, 10 by default, at most
+ * 1,000. A connection is open while the element is in a document, and has `market`, `url` and `authenticate`.
+ */
+export class TidegateBookElement extends HTMLElement {
+  static readonly observedAttributes = ['market', 'url', 'levels']
+
+  readonly #view: BookView
+  #authenticate: TokenSource | 'none' | undefined
+  /** Ends what is shown now. */
+  #showing = new AbortController()
+  #isQueued = false
+
+  constructor() {
+    super()
+    const root = this.attachShadow({ mode: 'open' })
+    root.adoptedStyleSheets = [styleSheet()]
+    this.#view = new BookView(root)
+  }
+
+  /** Gives the tokens of the stream, from a place that knows who looks at the page; `none`: cookies authenticate it. */
+  get authenticate(): TokenSource | 'none' | undefined {
+    return this.#authenticate
+  }
+
+  set authenticate(tokens: TokenSource | 'none' | undefined) {
+    this.#authenticate = tokens
+    this.#queue()
+  }
+
+  connectedCallback(): void {
+    // A page may have set it before this module was loaded.
+    if (Object.hasOwn(this, 'authenticate')) {
+      const { authenticate } = this
+      delete (this as { authenticate?: unknown }).authenticate
+      this.authenticate = authenticate
+    }
+    this.#queue()
+  }
+
+  disconnectedCallback(): void {
+    this.#queue()
+  }
+
+  attributeChangedCallback(): void {
+    this.#queue()
+  }
+
+  /** Begins again at the end of the tick: once, also after several changes, or when the element was moved. */
+  #queue(): void {
+    if (this.#isQueued) return
+    this.#isQueued = true
+    queueMicrotask(() => {
+      this.#isQueued = false
+      this.#showing.abort()
+      if (!this.isConnected) return
+      this.#showing = new AbortController()
+      void this.#show(this.#showing.signal)
+    })
+  }
+
+  async #show(signal: AbortSignal): Promise<void> {
+    const [market, url, authenticate] = [this.getAttribute('market'), this.getAttribute('url'), this.#authenticate]
+    const levels = Number(this.getAttribute('levels') ?? LEVELS_DEFAULT)
+    const areLevels = Number.isInteger(levels) && levels >= 1 && levels <= LEVELS_MAX
+    this.#view.reset(market ?? '', areLevels ? levels : LEVELS_DEFAULT)
+    if (!areLevels) return this.#view.show('UNAVAILABLE', `levels must be a whole number from 1 to ${LEVELS_MAX}`)
+    if (market === null || url === null || authenticate === undefined) return this.#view.show('INCOMPLETE')
+    while (!signal.aborted) {
+      this.#view.show('CONNECTING')
+      try {
+        await this.#follow({ market, url, authenticate, levels, signal })
+      } catch (error) {
+        if (signal.aborted) return
+        this.#view.show('UNAVAILABLE', error instanceof Error ? error.message : String(error))
+        // The client repairs by itself whatever can be repaired, but reports a first connection without an answer.
+        if (!(error instanceof TidegateError && error.code === 'UNREACHABLE')) return
+        await wait(RETRY_MILLISECONDS * (1 + Math.random()), signal)
+      }
+    }
+  }
+
+  /** Shows one book until it ends; throws why. */
+  async #follow({ market, url, authenticate, levels, signal }: Source): Promise<void> {
+    let [book, frame]: [Book | undefined, number | undefined] = [undefined, undefined]
+    const draw = (): void => {
+      frame ??= requestAnimationFrame(() => {
+        frame = undefined
+        if (book !== undefined) this.#view.draw(book)
+      })
+    }
+    // Heartbeats compare the digest, which is no change of the book.
+    const client = new StreamClient({ url, authenticate, onHeartbeat: draw })
+    const close = (): void => client.close()
+    signal.addEventListener('abort', close)
+    try {
+      book = await opened(client, market, DEPTHS.find((depth) => depth >= levels) as number)
+      for await (const _change of book) draw()
+    } finally {
+      signal.removeEventListener('abort', close)
+      client.close()
+      if (frame !== undefined) cancelAnimationFrame(frame)
+    }
+  }
+}
+
+interface Source {
+  readonly market: string
+  readonly url: string
+  readonly authenticate: TokenSource | 'none'
+  readonly levels: number
+  readonly signal: AbortSignal
+}
+
+/** The book with this depth, or the whole one of a market that publishes less. */
+async function opened(client: StreamClient, market: string, depth: number): Promise<Book> {
+  const options = { interval: INTERVAL_MILLISECONDS }
+  try {
+    return await client.book(market, { ...options, depth })
+  } catch (error) {
+    if (!(error instanceof TidegateError && error.code === 'SUBSCRIPTION_REFUSED')) throw error
+    return client.book(market, options)
+  }
+}
+
+function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal.addEventListener('abort', end)
+  })
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'tidegate-book': TidegateBookElement
+  }
+}
+
+if (customElements.get('tidegate-book') === undefined) customElements.define('tidegate-book', TidegateBookElement)
