@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { registerWatch } from '../../src/cli/watch.ts'
 import { type CommandRun, type CommandRunOptions, runCommand } from '../support/command-run.ts'
 import { acknowledgement, FakeService, type FakeServiceOptions } from '../support/fake-service.ts'
+import { NodeClock } from '../support/virtual-clock.ts'
 import { execution, heartbeat, snapshot, update } from '../support/wire.ts'
 
 const M = 'BTCUSD'
@@ -52,7 +53,7 @@ async function startService(options?: FakeServiceOptions): Promise<string> {
 }
 
 function watch(args: readonly string[], options?: CommandRunOptions): CommandRun {
-  const run = runCommand(registerWatch, ['watch', ...args], options)
+  const run = runCommand(registerWatch, ['watch', ...args], { clock: new NodeClock(), ...options })
   runs.push(run)
   return run
 }

@@ -4,7 +4,7 @@
 import { EventEmitter } from 'node:events'
 import { Command } from 'commander'
 import type { CommandEnvironment, Output } from '../../src/cli/environment.ts'
-import { NodeClock, type VirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual-clock.ts'
 import { Waiters } from './waiters.ts'
 
 /** An output that keeps what was written, and pretends to be a terminal when it has a size. */
@@ -58,6 +58,7 @@ export interface CommandRun {
 export interface CommandRunOptions {
   readonly terminal?: { readonly columns: number; readonly rows: number }
   readonly variables?: Readonly<Record<string, string>>
+  readonly clock?: VirtualClock
 }
 
 export function runCommand(
@@ -67,7 +68,7 @@ export function runCommand(
 ): CommandRun {
   const stdout = new CapturedOutput(options.terminal)
   const stderr = new CapturedOutput(options.terminal)
-  const clock = new NodeClock()
+  const { clock = new VirtualClock() } = options
   const signals = new Set<() => void>()
   let exitCode = 0
   const program = new Command().exitOverride().configureOutput({
