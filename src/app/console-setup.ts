@@ -1,17 +1,17 @@
 /**
  * The setup link of the first admin, in the file `console-setup` of the data folder, which only the user of the process can
  * read. The start creates it while no admin can sign in, and names only the file; the file is removed when its link has been
- * used, and at a start when it is no longer valid. Of several nodes, only the first to start has a link.
+ * used, and at a start when it is no longer valid. Of several nodes, only the first to start has a link, which is valid at all.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Problem } from '../http/problem.ts'
-import { createLink, hasAdmin, hasFirstLink, type NewLink } from '../operators/setup-links.ts'
+import { createLink, hasAdmin, hasFirstLink, lockFirstLink, type NewLink } from '../operators/setup-links.ts'
 import type { OperatorTables } from '../operators/tables.ts'
 import { writeAudit } from '../store/audit.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Transaction } from '../store/db.ts'
 import { readOrCreatePrivateFile } from './private-file.ts'
 
 export interface ConsoleSetupOptions {
@@ -40,26 +40,31 @@ export class ConsoleSetup {
   async prepare(): Promise<void> {
     const { db, log } = this.#options
     const token = this.#present()
-    if (await hasAdmin(db.tables<OperatorTables>())) {
-      this.remove()
-      return
-    }
-    const now = this.#now()
-    const isValid = token !== undefined && (await hasFirstLink(db, now, token))
-    // The link may be in the data folder of another node.
-    if (!isValid && (await hasFirstLink(db, now))) return
-    if (!isValid) await this.#create(SERVICE)
+    const link = await db.transaction<OperatorTables, NewLink | 'kept' | undefined>(async (transaction) => {
+      await lockFirstLink(transaction)
+      const now = this.#now()
+      if (await hasAdmin(transaction)) return undefined
+      if (token !== undefined && (await hasFirstLink(transaction, now, token))) return 'kept'
+      // The link is in the data folder of another node.
+      if (await hasFirstLink(transaction, now)) return undefined
+      return await this.#create(transaction, SERVICE)
+    })
+    if (link === undefined) return this.remove()
+    if (link !== 'kept') this.#write(link)
     log.info({ file: this.#file }, 'no admin has been set up: the link in this file does it, once')
   }
 
   /** Replaces the link, in the file and everywhere. */
   async renew(actor: string): Promise<NewLink & { readonly file: string }> {
-    if (await hasAdmin(this.#options.db.tables<OperatorTables>())) {
+    const link = await this.#options.db.transaction<OperatorTables, NewLink>(async (transaction) => {
+      await lockFirstLink(transaction)
+      if (!(await hasAdmin(transaction))) return await this.#create(transaction, actor)
       throw new Problem('invalid_state', 'an admin has been set up: create and reset operators instead', {
         meta: { current: 'has_admin' },
       })
-    }
-    return { ...(await this.#create(actor)), file: this.#file }
+    })
+    this.#write(link)
+    return { ...link, file: this.#file }
   }
 
   /** Removes the file: its link has been used. */
@@ -67,16 +72,15 @@ export class ConsoleSetup {
     rmSync(this.#file, { force: true })
   }
 
-  async #create(actor: string): Promise<NewLink> {
-    const { db, linkAddress } = this.#options
-    const link = await db.transaction<OperatorTables, NewLink>(async (transaction) => {
-      const entry = { actor, action: 'operator.setup_link', subject: 'first admin', detail: {} }
-      await writeAudit(transaction, entry)
-      return await createLink(transaction, null, this.#now())
-    })
+  async #create(transaction: Transaction<OperatorTables>, actor: string): Promise<NewLink> {
+    const entry = { actor, action: 'operator.setup_link', subject: 'first admin', detail: {} }
+    await writeAudit(transaction, entry)
+    return await createLink(transaction, null, this.#now())
+  }
+
+  #write({ token }: NewLink): void {
     this.remove()
-    readOrCreatePrivateFile(this.#file, () => `${linkAddress(link.token)}\n`)
-    return link
+    readOrCreatePrivateFile(this.#file, () => `${this.#options.linkAddress(token)}\n`)
   }
 
   /** The token in the file. */

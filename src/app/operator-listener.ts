@@ -68,7 +68,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   const stream =
     options.stream === undefined
       ? undefined
-      : new OperatorStream({ ...options.stream, authentication, checkHost, clientAddress })
+      : new OperatorStream({ ...options.stream, db: options.db, authentication, checkHost, clientAddress })
   const app = createHttpServer({
     listener: 'operator',
     log,
@@ -96,7 +96,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   return {
     ...listener,
     async close() {
-      stream?.stop()
+      await stream?.stop()
       await listener.close()
     },
     reloadTls() {

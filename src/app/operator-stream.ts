@@ -2,7 +2,7 @@
  * The stream for the operator's web console: a WebSocket at `/admin/v1/stream` of the operator listener, with the extended
  * protocol and all markets, for every role. It is read only, as all streams are, and is in no list, count or limit of the
  * customers' connections. Every other upgrade is refused. A stream is closed when the session or token that opened it is no
- * longer valid, which is checked every few seconds.
+ * longer valid: at once when it is ended on any node, and within seconds when its time is over.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,7 +28,8 @@ import {
   refuseUpgrade,
 } from '../http/websocket-handshake.ts'
 import type { OperatorAuthentication } from '../operators/authentication.ts'
-import { StoreUnavailable } from '../store/db.ts'
+import { ENDED_ACCESS_CHANNEL } from '../operators/sessions.ts'
+import { type Db, StoreUnavailable } from '../store/db.ts'
 
 export interface OperatorStreamOptions {
   readonly hub: Pick<Hub, 'openUncounted'>
@@ -39,6 +40,8 @@ export interface OperatorStreamOptions {
 }
 
 interface OperatorStreamParts extends OperatorStreamOptions {
+  /** Where ended sessions and tokens are announced. */
+  readonly db: Pick<Db, 'listen'>
   readonly authentication: OperatorAuthentication
   readonly checkHost: HostCheck
   readonly clientAddress: ClientAddress
@@ -61,6 +64,10 @@ export class OperatorStream {
   readonly #pending = new PendingHandshakes()
   readonly #open = new Set<OpenStream>()
   #timer: Timer | undefined
+  #unlisten: (() => Promise<void>) | undefined
+  #isListening = false
+  /** While streams are checked; true: something ended meanwhile. */
+  #checking: boolean | undefined
 
   constructor(parts: OperatorStreamParts) {
     this.#parts = parts
@@ -90,9 +97,10 @@ export class OperatorStream {
   }
 
   /** Closes the streams. */
-  stop(): void {
+  async stop(): Promise<void> {
     this.#timer?.cancel()
     for (const { session } of this.#open) session.close('restarting')
+    await this.#unlisten?.()
   }
 
   async #admit(request: IncomingMessage): Promise<CallingOperator> {
@@ -119,6 +127,22 @@ export class OperatorStream {
     this.#open.add(stream)
     socket.once('close', () => this.#open.delete(stream))
     this.#timer ??= this.#schedule()
+    // What opened it may have ended meanwhile.
+    void this.#listen().then(() => this.#check())
+  }
+
+  /** From the first stream on. Without announcements, streams are closed seconds later. */
+  async #listen(): Promise<void> {
+    if (this.#isListening) return
+    this.#isListening = true
+    const { db, log } = this.#parts
+    const check = () => void this.#check()
+    try {
+      this.#unlisten = await db.listen(ENDED_ACCESS_CHANNEL, { onNotify: check, onReconnect: check })
+    } catch (error) {
+      this.#isListening = false
+      log.warn({ err: error }, 'ended sessions of operators are not announced to their streams')
+    }
   }
 
   #schedule(): Timer {
@@ -131,6 +155,18 @@ export class OperatorStream {
   }
 
   async #check(): Promise<void> {
+    if (this.#checking !== undefined) {
+      this.#checking = true
+      return
+    }
+    do {
+      this.#checking = false
+      await this.#closeEnded()
+    } while (this.#checking)
+    this.#checking = undefined
+  }
+
+  async #closeEnded(): Promise<void> {
     const { authentication, log } = this.#parts
     for (const { session, request, operator } of this.#open) {
       try {

@@ -25,6 +25,7 @@ import { modeText, OTHERS } from './data-folder.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { OperatorGuesses } from './operator-guesses.ts'
 import { readOperatorToken } from './operator-token.ts'
+import { passwordRefusal } from './password-refusal.ts'
 import { operatorTlsFilesOf } from './tls-settings.ts'
 
 interface OperatorParts {
@@ -69,6 +70,8 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
     await guesses.stop()
     await failedLogins.stop()
   })
+  const refusal = passwordRefusal(config)
+  if (refusal !== undefined) log.warn({ key: 'operator.host', host: config['operator.host'] }, refusal)
   const publicUrl = config['operator.public_url']
   let listenerUrl = ''
   const linkAddress = (token: string) => `${publicUrl || listenerUrl}/console/#setup=${token}`

@@ -14,8 +14,8 @@ export interface CallingOperator {
   /** Of an API token, the lower one of its role and that of its operator. */
   readonly role: OperatorRole
   readonly via: 'operator_token' | 'api_token' | 'session'
-  /** Of a caller with a session: the secret of the cookie, and the time at which it ends at the latest. */
-  readonly session?: { readonly secret: string; readonly expiresAt: string }
+  /** Of a caller with a session: the secret of the cookie, the time at which it ends at the latest, and the way to sign in. */
+  readonly session?: { readonly secret: string; readonly expiresAt: string; readonly hasPassword: boolean }
 }
 
 const operators = new WeakMap<FastifyRequest, CallingOperator>()

@@ -109,6 +109,8 @@ export const OPERATOR_CALLS = {
   'POST /change-requests/:id/confirm': { role: 'viewer', summary: 'Confirm and carry out a requested change' },
   'POST /change-requests/:id/decline': { role: 'viewer', summary: 'Decline or withdraw a requested change' },
   'GET /session': { role: 'viewer', summary: 'Show who is signed in, and what the role allows' },
+  'POST /session/password': { role: 'viewer', summary: 'Change the own password' },
+  'POST /session/authenticator': { role: 'viewer', summary: 'Begin to replace the own authenticator' },
   'DELETE /session': { role: 'viewer', summary: 'Sign out' },
   'GET /operators': { role: 'admin', summary: 'List operators' },
   'POST /operators': { role: 'admin', summary: 'Create an operator' },

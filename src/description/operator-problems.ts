@@ -42,6 +42,8 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /session': [...LOGIN, 'login_failed'],
   'POST /setup': [...LOGIN, 'setup_link_invalid', 'already_exists'],
   'POST /setup/confirm': [...LOGIN, 'setup_link_invalid', 'login_failed', 'already_exists', 'invalid_state'],
+  'POST /session/password': [...LOGIN, 'login_failed', 'invalid_state'],
+  'POST /session/authenticator': [...LOGIN, 'login_failed', 'invalid_state'],
   'POST /customers': ['already_exists'],
   'POST /customers/:id/profiles': ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   'POST /customers/:id/clients': ['already_exists'],

@@ -1,5 +1,6 @@
 /**
- * How people sign in: with name, password and a one-time code, or with a setup link. Attempts are limited by address and by
+ * How people sign in: with name, password and a one-time code, or with a setup link; and how they change their password and
+ * replace their authenticator. Attempts are limited by address and by
  * name; a failed one reports neither what was wrong nor whether the name exists, and takes as long for an unknown name.
  * Passwords are accepted only from this machine or encrypted.
  */
@@ -7,15 +8,16 @@ import type { FastifyRequest } from 'fastify'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { type Clock, millisecondText } from '../base/clock.ts'
 import { Problem } from '../http/problem.ts'
+import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
 import type { LoginAttempts } from './login-attempts.ts'
+import { type CheckedOperator, checkPassword, type Entered, useCode } from './password-check.ts'
 import type { Passwords } from './passwords.ts'
-import { type NewSession, openSession } from './sessions.ts'
-import { confirmLink, enterPassword, type LinkPurpose, purposeOf } from './setup-links.ts'
+import { endSessions, type NewSession, openSession } from './sessions.ts'
+import { confirmLink, createAuthenticatorLink, enterPassword, type LinkPurpose, purposeOf } from './setup-links.ts'
+import { deleteLink } from './store.ts'
 import type { OperatorTables } from './tables.ts'
-import { matchingStep } from './totp.ts'
-import { readTotpSecret } from './totp-secrets.ts'
 
 export interface AccessOptions {
   readonly db: Db
@@ -28,6 +30,12 @@ export interface AccessOptions {
   readonly onFirstAdmin: () => void
 }
 
+/** What a person who is signed in enters again. */
+export interface OwnLogin extends Entered {
+  /** Of the session that is in use. */
+  readonly sessionSecret: string
+}
+
 export class Access {
   readonly #options: AccessOptions
 
@@ -36,35 +44,77 @@ export class Access {
   }
 
   /** @throws {Problem} 401 `login_failed`, 403 `login_unavailable`, 429 */
-  async logIn(
-    request: FastifyRequest,
-    { name, password, totp }: { readonly name: string; readonly password: string; readonly totp: string },
-  ): Promise<NewSession> {
-    const { db, clock, encryptionKey } = this.#options
+  async logIn(request: FastifyRequest, entered: Entered): Promise<NewSession> {
+    const { db, clock } = this.#options
     this.#requireSafeChannel(request)
     const origin = { clientAddress: request.clientAddress, way: 'password' } as const
-    return await this.#limited(request, name, async () => {
-      const operators = db.tables<OperatorTables>().selectFrom('operators')
-      const row = await operators.selectAll().where('name', '=', name).executeTakeFirst()
-      const isRight = await this.#options.passwords.verify(password, row?.password ?? undefined)
-      if (!isRight || row === undefined || !row.enabled || row.totp_secret === null) return undefined
+    return await this.#limited(request, entered.name, async () => {
+      const checked = await checkPassword(this.#options, entered)
+      if (checked === undefined) return undefined
       const now = clock.wallInstant().milliseconds
-      const step = matchingStep(readTotpSecret(row.totp_secret, encryptionKey), totp, now)
-      if (step === undefined) return undefined
       return await db.transaction<OperatorTables, NewSession | undefined>(async (transaction) => {
-        const change = transaction
-          .updateTable('operators')
-          .set({ totp_step: String(step), last_login_at: millisecondText(now) })
-          .where('id', '=', row.id)
-          // As it was read: a code is used once, and a reset or a change of the password in the meantime counts.
-          .where('password', '=', row.password)
-          .where('enabled', '=', true)
-          .where((where) => where.or([where('totp_step', 'is', null), where('totp_step', '<', String(step))]))
-          .returning(['id', 'name', 'role'])
-        const operator = await change.executeTakeFirst()
+        const operator = await useCode(transaction, checked, { last_login_at: millisecondText(now) })
         return operator === undefined ? undefined : await openSession(transaction, operator, origin, now)
       })
     })
+  }
+
+  /**
+   * Replaces the password of a person who is signed in, and ends the other sessions and an open setup link; returns the number
+   * of those sessions.
+   */
+  async changePassword(request: FastifyRequest, own: OwnLogin, newPassword: string): Promise<number> {
+    const { db, passwords } = this.#options
+    return await this.#asOwn(request, own, async (checked) => {
+      const password = await passwords.hash(newPassword)
+      return await db.transaction<OperatorTables, number | undefined>(async (transaction) => {
+        const operator = await useCode(transaction, checked, { password })
+        if (operator === undefined) return undefined
+        const { id, name } = operator
+        await deleteLink(transaction, id)
+        const ended = await endSessions(transaction, id, own.sessionSecret)
+        const detail = { client_address: request.clientAddress }
+        await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.password', subject: name, detail })
+        return ended
+      })
+    })
+  }
+
+  /** Begins to replace the authenticator of a person who is signed in: a setup link finishes it with the first new code. */
+  async beginAuthenticator(
+    request: FastifyRequest,
+    own: OwnLogin,
+  ): Promise<Awaited<ReturnType<typeof createAuthenticatorLink>>> {
+    const { db, clock, encryptionKey } = this.#options
+    return await this.#asOwn(request, own, (checked) =>
+      db.transaction<OperatorTables, Awaited<ReturnType<typeof createAuthenticatorLink>> | undefined>(
+        async (transaction) => {
+          const operator = await useCode(transaction, checked, {})
+          if (operator === undefined) return undefined
+          const { password } = checked
+          const now = clock.wallInstant().milliseconds
+          return await createAuthenticatorLink(transaction, { ...operator, password }, encryptionKey, now)
+        },
+      ),
+    )
+  }
+
+  /** Runs work for the person whose password and code are entered again; within the limits of logins. */
+  async #asOwn<Result>(
+    request: FastifyRequest,
+    own: OwnLogin,
+    work: (checked: CheckedOperator) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    this.#requireSafeChannel(request)
+    const attempt = this.#options.attempts.begin(request, own.name)
+    const checked = await checkPassword(this.#options, own)
+    const result = checked === undefined ? undefined : await work(checked)
+    if (result !== undefined) {
+      attempt.succeeded(false)
+      return result
+    }
+    attempt.failed()
+    throw new Problem('login_failed', 'password or code are not right, or the code was used before')
   }
 
   /** What a setup link is for. */

@@ -83,8 +83,8 @@ export class OperatorAuthentication {
     const { db, clock } = this.#options
     const session = await findSession(db, secret, clock.wallInstant().milliseconds, countsAsUse)
     if (session === undefined) return undefined
-    const { name, role, expiresAt } = session
-    return { name, role, via: 'session', session: { secret, expiresAt } }
+    const { name, role, expiresAt, hasPassword } = session
+    return { name, role, via: 'session', session: { secret, expiresAt, hasPassword } }
   }
 
   #requireProof(request: IncomingMessage, secret: string, proof: PageProof): void {

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { operatorOf } from '../auth/operator-calls.ts'
+import { type CallingOperator, operatorOf } from '../auth/operator-calls.ts'
 import {
   includesRole,
   OPERATOR_CALLS,
@@ -12,6 +12,7 @@ import {
   OPERATOR_ROLES,
   type OperatorRole,
 } from '../contract/operator-calls.ts'
+import { Problem } from '../http/problem.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import { type Access, unavailableReason } from './access.ts'
@@ -39,20 +40,13 @@ const PASSWORD_CHARACTERS_MAX = 200
 const strict = { additionalProperties: false }
 const Code = Type.String({ pattern: '^[0-9]{6}$', maxLength: 6, description: 'The code of the authenticator app' })
 const LinkToken = Type.String({ minLength: 1, maxLength: 200 })
-const Login = Type.Object(
-  {
-    name: Type.String({ minLength: 1, maxLength: 64 }),
-    password: Type.String({ minLength: 1, maxLength: PASSWORD_CHARACTERS_MAX }),
-    totp: Code,
-  },
-  strict,
-)
+const NewPassword = Type.String({ minLength: PASSWORD_CHARACTERS_MIN, maxLength: PASSWORD_CHARACTERS_MAX })
+const ownMembers = { password: Type.String({ minLength: 1, maxLength: PASSWORD_CHARACTERS_MAX }), totp: Code }
+const Login = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }), ...ownMembers }, strict)
+const OwnLogin = Type.Object(ownMembers, strict)
+const PasswordChange = Type.Object({ ...ownMembers, new_password: NewPassword }, strict)
 const Setup = Type.Object(
-  {
-    token: LinkToken,
-    name: Type.Optional(OperatorName),
-    password: Type.Optional(Type.String({ minLength: PASSWORD_CHARACTERS_MIN, maxLength: PASSWORD_CHARACTERS_MAX })),
-  },
+  { token: LinkToken, name: Type.Optional(OperatorName), password: Type.Optional(NewPassword) },
   strict,
 )
 const SetupConfirmation = Type.Object({ token: LinkToken, totp: Code }, strict)
@@ -88,6 +82,11 @@ const Session = Type.Object(
     via: textChoice(['session', 'api_token', 'operator_token']),
     allows: Type.Array(Type.String(), { description: 'Method and path of every call that the role may make' }),
     four_eyes: Type.Array(Type.String(), { description: 'The setting `operator.four_eyes`' }),
+    has_password: Type.Optional(
+      Type.Boolean({
+        description: 'Only of a session: whether the person signs in with a password, and may change it',
+      }),
+    ),
     csrf_token: Type.Optional(Type.String({ description: 'Only of a session: for `X-CSRF-Token`' })),
     expires_at: Type.Optional(time),
     idle_seconds: Type.Optional(
@@ -96,6 +95,7 @@ const Session = Type.Object(
   },
   { title: 'Session' },
 )
+const totpMembers = { secret: Type.String({ description: 'In base 32' }), uri: Type.String() }
 const SetupAnswer = Type.Object({
   name: Type.Optional(Type.String({ description: 'Absent for the first admin, who chooses one' })),
   role: Role,
@@ -103,11 +103,18 @@ const SetupAnswer = Type.Object({
     Type.String({ format: 'date-time', description: 'Without a password: when the link ends' }),
   ),
   totp: Type.Optional(
-    Type.Object(
-      { secret: Type.String({ description: 'In base 32' }), uri: Type.String() },
-      { description: 'With a password: the secret of the one-time codes, also as an address for authenticator apps' },
-    ),
+    Type.Object(totpMembers, {
+      description: 'With a password: the secret of the one-time codes, also as an address for authenticator apps',
+    }),
   ),
+})
+const PasswordChanged = Type.Object({
+  ended_sessions: Type.Integer({ description: 'Other sessions of the person, which have ended' }),
+})
+const NewAuthenticator = Type.Object({
+  token: Type.String({ description: 'For `POST /setup/confirm` with the first code; until then the old one is valid' }),
+  expires_at: time,
+  totp: Type.Object(totpMembers, { description: 'The secret of the new one-time codes' }),
 })
 
 /** Declares the calls that need no credentials, relative to `/admin/v1`. */
@@ -126,7 +133,7 @@ export function registerLoginRoutes(
   })
   const answer = (request: FastifyRequest, reply: FastifyReply, session: NewSession) => {
     reply.header('set-cookie', sessionCookie(cookieChannel(request, channel), session.secret))
-    const members = sessionMembers(session.secret, session.expiresAt)
+    const members = sessionMembers({ ...session, hasPassword: true })
     return { ...documentOf(session.operator), four_eyes: fourEyes(), ...members }
   }
   app.post<{ Body: Static<typeof Login> }>(
@@ -144,7 +151,7 @@ export function registerLoginRoutes(
         return { ...(name === undefined ? {} : { name }), role, expires_at: expiresAt }
       }
       const { name, role, secret } = await access.enterPassword(request, { ...request.body, password })
-      return { name, role, totp: { secret: base32(secret), uri: totpAddress(secret, name) } }
+      return { name, role, totp: totpOf(secret, name) }
     },
   )
   app.post<{ Body: Static<typeof SetupConfirmation> }>(
@@ -158,16 +165,33 @@ export function registerLoginRoutes(
 /** Declares the calls about the caller's own session, which the guard precedes. */
 export function registerSessionRoutes(
   app: FastifyInstance,
-  { db, channel, fourEyes }: Omit<SessionRoutesOptions, 'access'>,
+  { db, access, channel, fourEyes }: SessionRoutesOptions,
 ): void {
   app.get('/session', { schema: { response: { 200: Session } } }, async (request) => {
     const { name, role, via, session } = operatorOf(request)
     return {
       ...documentOf({ name, role }, via),
       four_eyes: fourEyes(),
-      ...(session === undefined ? {} : sessionMembers(session.secret, session.expiresAt)),
+      ...(session === undefined ? {} : sessionMembers(session)),
     }
   })
+  app.post<{ Body: Static<typeof PasswordChange> }>(
+    '/session/password',
+    { schema: { body: PasswordChange, response: { 200: PasswordChanged } } },
+    async (request) => {
+      const { new_password, ...entered } = request.body
+      return { ended_sessions: await access.changePassword(request, ownLogin(request, entered), new_password) }
+    },
+  )
+  app.post<{ Body: Static<typeof OwnLogin> }>(
+    '/session/authenticator',
+    { schema: { body: OwnLogin, response: { 200: NewAuthenticator } } },
+    async (request) => {
+      const own = ownLogin(request, request.body)
+      const { token, expiresAt, secret } = await access.beginAuthenticator(request, own)
+      return { token, expires_at: expiresAt, totp: totpOf(secret, own.name) }
+    },
+  )
   app.delete('/session', async (request, reply) => {
     const { session } = operatorOf(request)
     if (session === undefined) return {}
@@ -175,6 +199,10 @@ export function registerSessionRoutes(
     reply.header('set-cookie', removedCookie(cookieChannel(request, channel)))
     return {}
   })
+}
+
+function totpOf(secret: Buffer, name: string) {
+  return { secret: base32(secret), uri: totpAddress(secret, name) }
 }
 
 function openidWay({ issuer, publicUrl }: OpenidLogin, cookie: string | undefined) {
@@ -187,8 +215,19 @@ function documentOf(operator: { readonly name: string; readonly role: OperatorRo
   return { operator, via, allows: callsOf(operator.role) }
 }
 
-function sessionMembers(secret: string, expiresAt: string) {
-  return { csrf_token: csrfTokenOf(secret), expires_at: expiresAt, idle_seconds: IDLE_MILLISECONDS / 1000 }
+function sessionMembers({ secret, expiresAt, hasPassword }: NonNullable<CallingOperator['session']>) {
+  const ends = { expires_at: expiresAt, idle_seconds: IDLE_MILLISECONDS / 1000 }
+  return { has_password: hasPassword, csrf_token: csrfTokenOf(secret), ...ends }
+}
+
+/** The person who enters the own password again. */
+function ownLogin(request: FastifyRequest, entered: Static<typeof OwnLogin>) {
+  const { name, session } = operatorOf(request)
+  if (session?.hasPassword) return { ...entered, name, sessionSecret: session.secret }
+  const detail = 'only a person who is signed in, and signs in with a password, can change this'
+  throw new Problem('invalid_state', detail, {
+    meta: { current: session === undefined ? 'no_session' : 'no_password' },
+  })
 }
 
 /** Method and path of every call that a role may make. */

@@ -7,7 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { millisecondText } from '../base/clock.ts'
 import type { OperatorRole } from '../contract/operator-calls.ts'
 import { writeAudit } from '../store/audit.ts'
-import type { Db, Transaction } from '../store/db.ts'
+import type { Db, Kysely, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
 import type { OperatorTables } from './tables.ts'
@@ -23,6 +23,8 @@ export interface OperatorSession {
   readonly name: string
   readonly role: OperatorRole
   readonly expiresAt: string
+  /** Whether the operator signs in with a password. */
+  readonly hasPassword: boolean
 }
 
 /** A new session, with its secret for the cookie. */
@@ -89,7 +91,7 @@ export async function findSession(
   const row = await tables
     .selectFrom('operator_sessions')
     .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
-    .select(['operators.name', 'operators.role', 'operators.enabled'])
+    .select(['operators.name', 'operators.role', 'operators.enabled', 'operators.password'])
     .select(['operator_sessions.used_at', 'operator_sessions.expires_at'])
     .where('operator_sessions.hash', '=', hash)
     .executeTakeFirst()
@@ -100,12 +102,40 @@ export async function findSession(
     const change = tables.updateTable('operator_sessions').set({ used_at: millisecondText(nowMilliseconds) })
     await change.where('hash', '=', hash).execute()
   }
-  return { name: row.name, role: row.role, expiresAt: row.expires_at }
+  return { name: row.name, role: row.role, expiresAt: row.expires_at, hasPassword: row.password !== null }
+}
+
+/**
+ * Notification channel on which ended sessions and tokens are announced to every node, which then closes the streams that they
+ * opened. The payload is empty: streams are few.
+ */
+export const ENDED_ACCESS_CHANNEL = 'tidegate_operator_access'
+
+export async function announceEndedAccess(queries: Kysely<OperatorTables>): Promise<void> {
+  await sql`select pg_notify(${ENDED_ACCESS_CHANNEL}, '')`.execute(queries)
 }
 
 export async function endSession(db: Db, secret: string): Promise<void> {
-  const tables = db.tables<OperatorTables>()
-  await tables.deleteFrom('operator_sessions').where('hash', '=', hashRandomSecret(secret)).execute()
+  await db.transaction<OperatorTables, void>(async (transaction) => {
+    await transaction.deleteFrom('operator_sessions').where('hash', '=', hashRandomSecret(secret)).execute()
+    await announceEndedAccess(transaction)
+  })
+}
+
+/**
+ * Ends the sessions of an operator; returns their number.
+ * @param keptSecret of a session that stays open
+ */
+export async function endSessions(
+  transaction: Transaction<OperatorTables>,
+  operatorId: string,
+  keptSecret?: string,
+): Promise<number> {
+  let sessions = transaction.deleteFrom('operator_sessions').where('operator_id', '=', operatorId)
+  if (keptSecret !== undefined) sessions = sessions.where('hash', '!=', hashRandomSecret(keptSecret))
+  const ended = await sessions.returning('hash').execute()
+  await announceEndedAccess(transaction)
+  return ended.length
 }
 
 /** Proves that a request was sent by a page that could read an answer: derived from the secret, so nothing is stored. */

@@ -10,9 +10,10 @@ import { newId } from '../base/ids.ts'
 import type { OperatorRole } from '../contract/operator-calls.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
-import type { Db, Kysely, Transaction } from '../store/db.ts'
+import type { Kysely, Transaction } from '../store/db.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
-import { deleteLink, endSessions } from './store.ts'
+import { endSessions } from './sessions.ts'
+import { deleteLink } from './store.ts'
 import type { OperatorTables } from './tables.ts'
 import { matchingStep, TOTP_SECRET_BYTES } from './totp.ts'
 import { readTotpSecret, storedTotpSecret } from './totp-secrets.ts'
@@ -47,6 +48,32 @@ export async function createLink(
   return { token, expiresAt }
 }
 
+/**
+ * Creates a link with which operators replace their authenticator: the password stays, and the secret of the new codes is kept
+ * with the link until a code has confirmed it. It replaces an earlier link.
+ */
+export async function createAuthenticatorLink(
+  transaction: Transaction<OperatorTables>,
+  operator: { readonly id: string; readonly name: string; readonly password: string },
+  key: EncryptionKey | undefined,
+  nowMilliseconds: number,
+): Promise<NewLink & { readonly secret: Buffer }> {
+  const { id, name, password } = operator
+  const link = await createLink(transaction, id, nowMilliseconds)
+  const secret = randomBytes(TOTP_SECRET_BYTES)
+  await enter(transaction, link.token, { name, password, totp_secret: storedTotpSecret(secret, key) })
+  return { ...link, secret }
+}
+
+async function enter(
+  transaction: Transaction<OperatorTables>,
+  token: string,
+  entered: { readonly name: string; readonly password: string; readonly totp_secret: string },
+): Promise<void> {
+  const links = transaction.updateTable('operator_setup_links').set(entered)
+  await links.where('hash', '=', hashRandomSecret(token)).execute()
+}
+
 /** Whether there is an admin who can sign in. */
 export async function hasAdmin(queries: Kysely<OperatorTables>): Promise<boolean> {
   const row = await queries
@@ -60,10 +87,19 @@ export async function hasAdmin(queries: Kysely<OperatorTables>): Promise<boolean
   return row !== undefined
 }
 
+/** Lets one transaction at a time, of all nodes, decide about the link of the first admin. */
+export async function lockFirstLink(transaction: Transaction<OperatorTables>): Promise<void> {
+  const builtIn = transaction.selectFrom('operators').select('id').where('is_person', '=', false)
+  await builtIn.forUpdate().execute()
+}
+
 /** Whether there is a valid link of the first admin; with a token, whether it is that one's. */
-export async function hasFirstLink(db: Db, nowMilliseconds: number, token?: string): Promise<boolean> {
-  const tables = db.tables<OperatorTables>()
-  let query = tables.selectFrom('operator_setup_links').select('expires_at').where('operator_id', 'is', null)
+export async function hasFirstLink(
+  queries: Kysely<OperatorTables>,
+  nowMilliseconds: number,
+  token?: string,
+): Promise<boolean> {
+  let query = queries.selectFrom('operator_setup_links').select('expires_at').where('operator_id', 'is', null)
   if (token !== undefined) query = query.where('hash', '=', hashRandomSecret(token))
   const row = await query.executeTakeFirst()
   return row !== undefined && Date.parse(row.expires_at) > nowMilliseconds
@@ -90,11 +126,7 @@ export async function enterPassword(
   const link = await findLink(transaction, token, nowMilliseconds)
   const name = await nameFor(transaction, link, entered.name)
   const secret = randomBytes(TOTP_SECRET_BYTES)
-  await transaction
-    .updateTable('operator_setup_links')
-    .set({ name, password: entered.password, totp_secret: storedTotpSecret(secret, key) })
-    .where('hash', '=', hashRandomSecret(token))
-    .execute()
+  await enter(transaction, token, { name, password: entered.password, totp_secret: storedTotpSecret(secret, key) })
   return { name, role: link.operator?.role ?? 'admin', secret }
 }
 
@@ -146,7 +178,11 @@ async function findLink(queries: Kysely<OperatorTables>, token: string, nowMilli
     .where('hash', '=', hashRandomSecret(token))
     .executeTakeFirst()
   if (link === undefined || Date.parse(link.expires_at) <= nowMilliseconds) throw invalidLink()
-  if (link.operator_id === null) return { ...link, operator: undefined }
+  if (link.operator_id === null) {
+    // There may be an admin whom the holder of the single token has created.
+    if (await hasAdmin(queries)) throw invalidLink()
+    return { ...link, operator: undefined }
+  }
   const query = queries.selectFrom('operators').select(['name', 'role', 'enabled']).where('id', '=', link.operator_id)
   const operator = await query.executeTakeFirstOrThrow()
   if (!operator.enabled) throw invalidLink()

@@ -12,6 +12,7 @@ import { type Db, type Kysely, StatementFailed, type Transaction } from '../stor
 import { type Page, readPage } from '../store/page.ts'
 import { API_TOKEN_PREFIX } from './api-tokens.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
+import { announceEndedAccess, endSessions } from './sessions.ts'
 import type { OperatorTables } from './tables.ts'
 
 /** An operator in the operator API. */
@@ -216,14 +217,11 @@ export async function deleteApiToken(
   const query = transaction.deleteFrom('operator_tokens').where('operator_id', '=', id).where('id', '=', tokenId)
   const deleted = await query.returning('name').executeTakeFirst()
   if (deleted !== undefined) {
+    await announceEndedAccess(transaction)
     const detail = { token_id: tokenId, name: deleted.name }
     await writeAudit(transaction, { actor, action: 'operator_token.delete', subject: operatorName, detail })
   }
   return await getOperator(transaction, operatorName)
-}
-
-export async function endSessions(transaction: Transaction<OperatorTables>, operatorId: string): Promise<void> {
-  await transaction.deleteFrom('operator_sessions').where('operator_id', '=', operatorId).execute()
 }
 
 /** The row of a person, locked until the transaction ends; 409 for the built-in operator. */

@@ -9,7 +9,7 @@ import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { CHROMIUM } from '../support/foreign-programs.ts'
 import { accessibilityFaults } from './accessibility.ts'
-import { type ConsoleStage, openConsoleStage, type Person, watchedPage } from './console-stage.ts'
+import { type ConsoleStage, codeOf, openConsoleStage, PASSWORD, type Person, watchedPage } from './console-stage.ts'
 
 const SCRIPT_BYTES_MAX = 250_000
 const FIRST_PAINT_MILLISECONDS_MAX = 1_000
@@ -41,7 +41,16 @@ beforeAll(async () => {
     ...[`/review/rules/${pendingRuleId}`, '/money/deposits', `/money/deposits/${deposit.id}`],
     ...['/money/orchestrations', `/money/orchestrations/${delivery.orchestration_id}`, '/money/deliveries'],
     ...[`/money/deliveries/${delivery.id}`, '/money/balances', `/money/profiles/${profileId}`, '/money/desk'],
-    ...['/money/controls', '/audit', '/settings', '/doctor', '/operators', '/operators/alex', '/nothing-here'],
+    ...[
+      '/money/controls',
+      '/audit',
+      '/settings',
+      '/doctor',
+      '/operators',
+      '/operators/alex',
+      '/login',
+      '/nothing-here',
+    ],
   ]
 })
 afterAll(async () => {
@@ -101,6 +110,28 @@ describe('the flows', () => {
     await page.getByRole('dialog').getByLabel('Role').selectOption('reviewer')
     await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click()
     await page.getByText('The role was changed').waitFor()
+  })
+
+  it('change the own password, and replace the own authenticator', async () => {
+    const person = await stage.person(browser, 'nina', 'viewer')
+    const { page } = person
+    await page.goto(`${stage.url}/`)
+    await page.getByRole('link', { name: 'nina' }).click()
+    const card = (title: string) => page.locator('section', { has: page.getByRole('heading', { name: title }) })
+    const password = card('Password')
+    await password.getByLabel('New password', { exact: false }).first().fill('another long password')
+    await password.getByLabel('New password again').fill('another long password')
+    await password.getByLabel('Your present password').fill(PASSWORD)
+    await password.getByLabel('Code of your authenticator').fill(codeOf(person.secret, 1))
+    await password.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByText('The password was changed').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    const authenticator = card('Authenticator')
+    await authenticator.getByLabel('Your present password').fill('a wrong password')
+    await authenticator.getByLabel('Code of your authenticator').fill('000000')
+    await authenticator.getByRole('button', { name: 'Replace the authenticator' }).click()
+    await authenticator.getByText('password or code are not right').waitFor()
+    expect(person.faults).toEqual([])
   })
 
   it('hold and release a deposit, and pause and resume all deliveries', async () => {

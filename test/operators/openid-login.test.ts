@@ -81,6 +81,9 @@ describe('a login at the issuer', () => {
     const approve = (headers: object) => node.ask('POST', '/rules/1/approve', {}, { ...through, ...headers })
     expect((await approve({})).body.code).toBe('csrf_failed')
     expect((await approve({ 'x-csrf-token': session.csrf_token })).status).toBe(200)
+    const change = { password: 'x', totp: '000000', new_password: 'a long enough password' }
+    const own = await node.ask('POST', '/session/password', change, { ...through, 'x-csrf-token': session.csrf_token })
+    expect([own.status, own.body.meta]).toEqual([409, { current: 'no_password' }])
     const settle = await node.ask(
       'POST',
       '/deliveries/1/settle',

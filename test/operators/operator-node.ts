@@ -217,6 +217,11 @@ export class Person {
     return { person, answer }
   }
 
+  /** The same person with another authenticator. */
+  withSecret(base32: string): Person {
+    return new Person(this.#node, this.name, this.password, fromBase32(base32))
+  }
+
   /** The current one-time code, or that of a later step. */
   code(later = 0): string {
     return codeOfStep(this.secret, Math.floor(this.#node.clock.wallInstant().milliseconds / 30_000) + later)

@@ -21,8 +21,11 @@ const MONEY = [
   'POST /deliveries/:id/fail',
   'PATCH /controls',
 ]
-/** Signing out; and decisions on requests, which need the role of the requested call besides. */
-const OF_EVERY_ROLE = ['DELETE /session', 'POST /change-requests/:id/confirm', 'POST /change-requests/:id/decline']
+/** About the own login; and decisions on requests, which need the role of the requested call besides. */
+const OF_EVERY_ROLE = [
+  ...['DELETE /session', 'POST /session/password', 'POST /session/authenticator'],
+  ...['POST /change-requests/:id/confirm', 'POST /change-requests/:id/decline'],
+]
 const ADMIN_READS = ['GET /operators', 'GET /operators/:name']
 
 /** Whether a role may make a call, as the guide for operators says. */

@@ -192,6 +192,92 @@ describe('a session', () => {
   })
 })
 
+describe('a person who is signed in', () => {
+  const change = (body: object, headers: Readonly<Record<string, string>>) =>
+    node.ask('POST', '/session/password', body, headers)
+  const NEW = 'another long password'
+
+  it('changes the own password, which ends the other sessions and an open link', async () => {
+    const person = await newPerson()
+    const other = await person.logIn()
+    const { headers } = await person.logIn()
+    expect((await whoAmI(headers)).body.has_password).toBe(true)
+    node.clock.advance(60_000)
+    const begun = await node.ask(
+      'POST',
+      '/session/authenticator',
+      { password: person.password, totp: person.code() },
+      headers,
+    )
+    node.clock.advance(60_000)
+    const body = { password: person.password, totp: person.code(), new_password: NEW }
+    const changed = await change(body, headers)
+    // The sessions of the setup and of the first login.
+    expect([changed.status, changed.body]).toEqual([200, { ended_sessions: 2 }])
+    expect([(await whoAmI(headers)).status, (await whoAmI(other.headers)).status]).toEqual([200, 401])
+    expect((await node.ask('POST', '/setup', { token: begun.body.token }, {})).status).toBe(401)
+    expect((await node.auditOf(person.name))[0]).toMatchObject({
+      actor: `operator:${person.name}`,
+      action: 'operator.password',
+    })
+    node.clock.advance(60_000)
+    expect((await tryLogin(person, {})).status).toBe(401)
+    node.clock.advance(60_000)
+    expect((await tryLogin(person, { password: NEW })).status).toBe(200)
+  })
+
+  it('needs the present password and a code that was not used, and is limited like a login', async () => {
+    const person = await newPerson()
+    const { headers } = await person.logIn()
+    const used = { password: person.password, totp: person.code(), new_password: NEW }
+    expect(codeOf(await change(used, headers))).toEqual([401, 'login_failed'])
+    node.clock.advance(60_000)
+    const right = { ...used, totp: person.code() }
+    const short = await change({ ...right, new_password: 'short' }, headers)
+    expect([short.status, short.body.errors[0].pointer]).toEqual([400, '/new_password'])
+    const { 'x-csrf-token': _, ...withoutToken } = headers
+    expect(codeOf(await change(right, withoutToken))).toEqual([403, 'csrf_failed'])
+    const codes: number[] = []
+    for (let count = 0; count < 12; count++) codes.push((await change({ ...right, password: 'wrong' }, headers)).status)
+    expect(codes.at(-1)).toBe(429)
+    expect((await whoAmI(headers)).status).toBe(200)
+    node.clock.advance(600_000)
+    expect((await change({ ...right, totp: person.code() }, headers)).status).toBe(200)
+  })
+
+  it('replaces the own authenticator, with the password as it is', async () => {
+    const person = await newPerson()
+    const { headers } = await person.logIn()
+    node.clock.advance(60_000)
+    const begun = await node.ask(
+      'POST',
+      '/session/authenticator',
+      { password: person.password, totp: person.code() },
+      headers,
+    )
+    expect(begun.body).toMatchObject({ token: expect.stringMatching(/^tgl_/), totp: { uri: expect.any(String) } })
+    // Until it is confirmed, the old one counts.
+    node.clock.advance(60_000)
+    expect((await tryLogin(person, {})).status).toBe(200)
+    const replaced = person.withSecret(begun.body.totp.secret)
+    const { token } = begun.body
+    expect((await node.ask('POST', '/setup/confirm', { token, totp: person.code() }, {})).status).toBe(401)
+    const confirmed = await node.ask('POST', '/setup/confirm', { token, totp: replaced.code() }, {})
+    expect(confirmed.body).toMatchObject({ operator: { name: person.name }, has_password: true })
+    expect((await whoAmI(headers)).status).toBe(401)
+    node.clock.advance(60_000)
+    expect((await tryLogin(person, {})).status).toBe(401)
+    node.clock.advance(60_000)
+    expect((await tryLogin(replaced, {})).status).toBe(200)
+  })
+
+  it('cannot be a program with a token', async () => {
+    const body = { password: 'x', totp: '000000', new_password: NEW }
+    const { status, body: problem } = await node.ask('POST', '/session/password', body)
+    expect([status, problem.code, problem.meta]).toEqual([409, 'invalid_state', { current: 'no_session' }])
+  })
+})
+
 describe('a setup link', () => {
   const linkOf = (body: { setup_link: string }) => body.setup_link.split('#setup=')[1] as string
   const newLink = async (name = `person-${++people}`) =>
@@ -272,6 +358,40 @@ describe('the first admin', () => {
       expect(codeOf(await fresh.ask('POST', '/operators/setup-link', {}))).toEqual([409, 'invalid_state'])
       await fresh.setup.prepare()
       expect(existsSync(fresh.setupFile)).toBe(false)
+    } finally {
+      await fresh.close()
+    }
+  })
+
+  it('has one link, of several nodes that start at once, which every node accepts', async () => {
+    const first = await openOperatorNode()
+    const second = await openOperatorNode({ db: first.db })
+    try {
+      const nodes = [first, second]
+      await Promise.all(nodes.map(({ setup }) => setup.prepare()))
+      const writers = nodes.filter(({ setupFile }) => existsSync(setupFile))
+      expect(writers).toHaveLength(1)
+      const [writer] = writers as [OperatorNode]
+      const other = writer === first ? second : first
+      const token = readFileSync(writer.setupFile, 'utf8').trim().split('#setup=')[1] as string
+      expect((await Person.setUp(other, token, 'ada')).answer.status).toBe(200)
+      // Its node has not heard of it, and removes it with the next start.
+      expect((await writer.ask('POST', '/setup', { token }, {})).status).toBe(401)
+      await writer.setup.prepare()
+      expect(nodes.filter(({ setupFile }) => existsSync(setupFile))).toEqual([])
+    } finally {
+      await second.close()
+      await first.close()
+    }
+  })
+
+  it('is not set up with the link when there is an admin already', async () => {
+    const fresh = await openOperatorNode()
+    try {
+      await fresh.setup.prepare()
+      const token = readFileSync(fresh.setupFile, 'utf8').trim().split('#setup=')[1] as string
+      await Person.create(fresh, 'ada', 'admin')
+      expect(codeOf(await fresh.ask('POST', '/setup', { token }, {}))).toEqual([401, 'setup_link_invalid'])
     } finally {
       await fresh.close()
     }

@@ -86,17 +86,49 @@ describe('the stream of the operator listener', () => {
     })
   })
 
-  it('is closed within seconds when the session ends, and other streams are not', async () => {
+  it('is closed at once when what opened it ends, and other streams are not', async () => {
     const person = await Person.create(node, 'otto', 'viewer')
-    const session = await person.logIn()
-    const { socket } = await connect({ cookie: session.cookie, origin: node.url })
+    const { body: token } = await node.ask('POST', '/operators/otto/tokens', { name: 'display' })
     const other = await connect(bearer)
-    node.clock.advance(5_000)
-    const closed = once(socket as WebSocket, 'close')
-    await node.ask('DELETE', '/session', undefined, session.headers)
-    const timer = setInterval(() => node.clock.advance(5_000), 20)
-    const [code, reason] = await closed.finally(() => clearInterval(timer))
-    expect([code, String(reason)]).toEqual([4003, 'access revoked'])
+    const endings: (readonly [string, (headers: Readonly<Record<string, string>>) => Promise<unknown>])[] = [
+      ['session', (headers) => node.ask('DELETE', '/session', undefined, headers)],
+      ['session', () => node.ask('PATCH', '/operators/otto', { role: 'reviewer' })],
+      ['token', () => node.ask('DELETE', `/operators/otto/tokens/${token.id}`)],
+      ['session', () => node.ask('PATCH', '/operators/otto', { enabled: false })],
+    ]
+    for (const [way, end] of endings) {
+      const { cookie, headers } = await person.logIn()
+      const opening = way === 'session' ? { cookie, origin: node.url } : { authorization: `Bearer ${token.token}` }
+      const { socket } = await connect(opening)
+      const closed = once(socket as WebSocket, 'close')
+      await end(headers)
+      const [code, reason] = await closed
+      expect([code, String(reason)]).toEqual([4003, 'access revoked'])
+    }
     expect(other.socket?.readyState).toBe(WebSocket.OPEN)
+  })
+
+  it('is closed at once when its session ends on another node', async () => {
+    const person = await Person.create(node, 'nora', 'viewer')
+    const { cookie, headers } = await person.logIn()
+    const { socket } = await connect({ cookie, origin: node.url })
+    const second = await openOperatorNode({ db: node.db })
+    try {
+      const closed = once(socket as WebSocket, 'close')
+      await second.ask('DELETE', '/session', undefined, { ...headers, origin: second.url })
+      expect((await closed)[0]).toBe(4003)
+    } finally {
+      await second.close()
+    }
+  })
+
+  it('is closed within seconds after its session has been idle for too long', async () => {
+    const person = await Person.create(node, 'ines', 'viewer')
+    const { cookie } = await person.logIn()
+    const { socket } = await connect({ cookie, origin: node.url })
+    const closed = once(socket as WebSocket, 'close')
+    node.clock.advance(30 * 60_000)
+    const timer = setInterval(() => node.clock.advance(5_000), 20)
+    expect((await closed.finally(() => clearInterval(timer)))[0]).toBe(4003)
   })
 })

@@ -19,6 +19,7 @@ import { OperatorPage } from './pages/operator.tsx'
 import { OperatorsPage } from './pages/operators.tsx'
 import { OrchestrationPage } from './pages/orchestration.tsx'
 import { OverviewPage } from './pages/overview.tsx'
+import { OwnLoginPage } from './pages/own-login.tsx'
 import { BalancesPage, ProfilePage } from './pages/profile.tsx'
 import { AccountsPage, AddressesPage, RequestsPage, RulesPage } from './pages/review.tsx'
 import { RulePage } from './pages/rule.tsx'
@@ -72,6 +73,7 @@ const ROUTES: readonly Route[] = [
     /^\/operators\/([a-z0-9][a-z0-9._@-]{0,63})$/,
     (name = '') => ({ title: name, content: <OperatorPage key={name} name={name} /> }),
   ],
+  [/^\/login$/, () => ({ title: 'Your login', content: <OwnLoginPage /> })],
   [/^\/audit$/, () => ({ title: 'Audit', content: <AuditPage /> })],
 ]
 

@@ -128,6 +128,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/session/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the own password
+         * @description Lowest role: `viewer`.
+         */
+        post: operations["postSessionPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/session/authenticator": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin to replace the own authenticator
+         * @description Lowest role: `viewer`.
+         */
+        post: operations["postSessionAuthenticator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/change-requests": {
         parameters: {
             query?: never;
@@ -2644,6 +2684,8 @@ export interface components {
             allows: string[];
             /** @description The setting `operator.four_eyes` */
             four_eyes: string[];
+            /** @description Only of a session: whether the person signs in with a password, and may change it */
+            has_password?: boolean;
             /** @description Only of a session: for `X-CSRF-Token` */
             csrf_token?: string;
             /** Format: date-time */
@@ -2836,6 +2878,22 @@ export interface components {
                 };
             };
         };
+        /** @description `unauthorized`: a bearer token is required; `invalid_token`: the bearer token is malformed, expired, revoked, or not of the issuer that the service trusts; `login_failed`: name, password or one-time code are not right, the code was used before, or the operator is disabled; `session_ended`: the operator’s session has ended: sign in again */
+        "401.unauthorized.invalid_token.login_failed.session_ended": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 401;
+                    /** @enum {string} */
+                    code?: "unauthorized" | "invalid_token" | "login_failed" | "session_ended";
+                };
+            };
+        };
         /** @description `unauthorized`: a bearer token is required; `invalid_token`: the bearer token is malformed, expired, revoked, or not of the issuer that the service trusts; `session_ended`: the operator’s session has ended: sign in again */
         "401.unauthorized.invalid_token.session_ended": {
             headers: {
@@ -2909,6 +2967,21 @@ export interface components {
                     status?: 403;
                     /** @enum {string} */
                     code?: "insufficient_role" | "foreign_origin";
+                };
+            };
+        };
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `login_unavailable`: operators sign in with a password only over TLS or from the machine of the service; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        "403.insufficient_role.login_unavailable.csrf_failed.foreign_origin": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {string} */
+                    code?: "insufficient_role" | "login_unavailable" | "csrf_failed" | "foreign_origin";
                 };
             };
         };
@@ -3513,6 +3586,105 @@ export interface operations {
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    postSessionPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password: string;
+                    /** @description The code of the authenticator app */
+                    totp: string;
+                    new_password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Other sessions of the person, which have ended */
+                        ended_sessions: number;
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.login_failed.session_ended"];
+            403: components["responses"]["403.insufficient_role.login_unavailable.csrf_failed.foreign_origin"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.invalid_state"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    postSessionAuthenticator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password: string;
+                    /** @description The code of the authenticator app */
+                    totp: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description For `POST /setup/confirm` with the first code; until then the old one is valid */
+                        token: string;
+                        /** Format: date-time */
+                        expires_at: string;
+                        /** @description The secret of the new one-time codes */
+                        totp: {
+                            /** @description In base 32 */
+                            secret: string;
+                            uri: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.login_failed.session_ended"];
+            403: components["responses"]["403.insufficient_role.login_unavailable.csrf_failed.foreign_origin"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.invalid_state"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable"];

@@ -6,6 +6,7 @@ import { useGet } from '../base/resource.ts'
 import { loadSession, logIn } from '../base/session.ts'
 import { ProblemNote } from '../ui/parts.tsx'
 import { Gate } from './gate.tsx'
+import { CodeField } from './setup.tsx'
 
 type OpenidWay = NonNullable<AnswerOf<'GET', '/login'>['openid']>
 type Refusal = NonNullable<OpenidWay['refusal']>
@@ -64,18 +65,7 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
             Password
             <input name="password" type="password" autocomplete="current-password" required />
           </label>
-          <label>
-            Code of your authenticator
-            <input
-              name="totp"
-              class="code"
-              inputMode="numeric"
-              autocomplete="one-time-code"
-              pattern="[0-9 ]{6,7}"
-              title="six digits"
-              required
-            />
-          </label>
+          <CodeField label="Code of your authenticator" />
           {problem !== undefined && <ProblemNote problem={problem} />}
           <button type="submit" class="primary" disabled={isRunning}>
             {isRunning ? 'Checking' : 'Log in'}

@@ -13,7 +13,7 @@ import { QrCode } from '../ui/qr-code.tsx'
 import { Gate } from './gate.tsx'
 
 type Link = AnswerOf<'POST', '/setup'>
-type Authenticator = NonNullable<Link['totp']>
+export type Authenticator = NonNullable<Link['totp']>
 
 function readToken(): string | undefined {
   const token = /^#setup=([^&]+)/.exec(window.location.hash)?.[1]
@@ -45,7 +45,7 @@ export function Setup({ token }: { readonly token: string }) {
   )
 }
 
-const PASSWORD_CHARACTERS_MIN = 12
+export const PASSWORD_CHARACTERS_MIN = 12
 
 function PasswordStep({
   token,
@@ -125,15 +125,31 @@ function NameField() {
 }
 
 function CodeStep({ token, authenticator }: { readonly token: string; readonly authenticator: Authenticator }) {
+  return (
+    <Gate title="Your authenticator">
+      <CodeForm token={token} authenticator={authenticator} done={() => (setupToken.value = undefined)} />
+    </Gate>
+  )
+}
+
+/** Shows the secret of an authenticator, and uses the link up with its first code. */
+export function CodeForm({
+  token,
+  authenticator: { secret, uri },
+  done,
+}: {
+  readonly token: string
+  readonly authenticator: Authenticator
+  readonly done: () => void
+}) {
   const [problem, setProblem] = useState<Problem>()
-  const { secret, uri } = authenticator
   const submit = async (event: Event) => {
     event.preventDefault()
     const totp = String(new FormData(event.currentTarget as HTMLFormElement).get('totp')).replaceAll(' ', '')
     setProblem(undefined)
     try {
       const { document } = await call('POST', '/setup/confirm', { token, totp })
-      setupToken.value = undefined
+      done()
       openSession(document)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
@@ -141,28 +157,34 @@ function CodeStep({ token, authenticator }: { readonly token: string; readonly a
     }
   }
   return (
-    <Gate title="Your authenticator">
+    <>
       <p class="lead">Scan this code with an authenticator app, or type the secret into it.</p>
       <QrCode text={uri} label="The secret of your authenticator as a QR code" />
       <p class="secret mono">{secret.match(/.{1,4}/g)?.join(' ')}</p>
       <form onSubmit={submit} class="gate-form">
-        <label>
-          The code that it shows now
-          <input
-            name="totp"
-            class="code"
-            inputMode="numeric"
-            autocomplete="one-time-code"
-            pattern="[0-9 ]{6,7}"
-            title="six digits"
-            required
-          />
-        </label>
+        <CodeField label="The code that it shows now" />
         {problem !== undefined && <ProblemNote problem={problem} />}
         <button type="submit" class="primary">
           Finish
         </button>
       </form>
-    </Gate>
+    </>
+  )
+}
+
+export function CodeField({ label }: { readonly label: string }) {
+  return (
+    <label>
+      {label}
+      <input
+        name="totp"
+        class="code"
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        pattern="[0-9 ]{6,7}"
+        title="six digits"
+        required
+      />
+    </label>
   )
 }

@@ -79,7 +79,11 @@ function Person({ showKeys }: { readonly showKeys: () => void }) {
   return (
     <div class="person">
       <div class="who">
-        <strong>{operator?.name}</strong>
+        <strong>
+          <a href={href('/login')} aria-current={location.value.path === '/login' ? 'page' : undefined}>
+            {operator?.name}
+          </a>
+        </strong>
         <span class="quiet">{operator?.role}</span>
       </div>
       <div class="person-actions">
