@@ -3,36 +3,29 @@
  * long run, and in every run the one that covers most.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
 import { pythonWith, titleWith } from '../support/foreign-programs.ts'
+import {
+  PYTHON_CLIENT as CLIENT,
+  PYTHON_ENVIRONMENT as environment,
+  writeReadmeProgram,
+} from '../support/python-client.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { runTorture } from '../support/torture-run.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const CLIENT = join(ROOT, 'clients/python')
 const PYTHON = pythonWith('websockets')
 const isLong = process.env.TIDEGATE_LONG === '1'
 /** Resumes over a lost connection, in about a second. */
 const BROADEST = 'resume-cursor'
 /** Played in real time only. */
 const SILENCE = 'silence'
-/** The client runs from its sources, in which it shall leave nothing. */
-const environment = { PYTHONPATH: join(CLIENT, 'src'), PYTHONDONTWRITEBYTECODE: '1' }
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
-
-/** Writes the program of the README to a folder, with its credentials from TIDEGATE_CREDENTIALS; returns its path. */
-function readmeProgram(): string {
-  const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8')
-  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readme) ?? []
-  const file = join(folder.path, 'readme_program.py')
-  writeFileSync(file, program.replace('"data/demo-client.json"', '__import__("os").environ["TIDEGATE_CREDENTIALS"]'))
-  return file
-}
 
 function runPython(...args: string[]): { status: number | null; output: string } {
   const env = { ...process.env, ...environment }
@@ -51,7 +44,7 @@ describe('the Python client', () => {
   /** Plays scenarios against the program of the README; resolves to the outcome of each, or why it was skipped. */
   async function outcomesOf(...options: string[]): Promise<Record<string, string>> {
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
-    const command = ['/usr/bin/env', ...variables, PYTHON.file, readmeProgram()]
+    const command = ['/usr/bin/env', ...variables, PYTHON.file, writeReadmeProgram(folder.path)]
     const { error, results } = await runTorture(folder.path, [...options, '--', ...command]).ended
     expect(error).toBe('')
     return Object.fromEntries(results.map(({ name, outcome, detail }) => [name, detail ?? outcome]))

@@ -1,0 +1,17 @@
+/** The Python client as it runs from its sources, and the program of its README. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const PYTHON_CLIENT = join(import.meta.dirname, '../../clients/python')
+
+/** The client shall leave nothing in its sources. */
+export const PYTHON_ENVIRONMENT = { PYTHONPATH: join(PYTHON_CLIENT, 'src'), PYTHONDONTWRITEBYTECODE: '1' }
+
+/** Writes the program of the README to a folder, with its credentials from TIDEGATE_CREDENTIALS; returns its path. */
+export function writeReadmeProgram(folder: string): string {
+  const readme = readFileSync(join(PYTHON_CLIENT, 'README.md'), 'utf8')
+  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readme) ?? []
+  const file = join(folder, 'readme_program.py')
+  writeFileSync(file, program.replace('"data/demo-client.json"', '__import__("os").environ["TIDEGATE_CREDENTIALS"]'))
+  return file
+}
