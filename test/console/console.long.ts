@@ -35,8 +35,18 @@ beforeAll(async () => {
     return found ?? Promise.reject(new Error('there is no delivery yet'))
   }, 30_000)
   const { id, clientId, pendingAccountId, pendingRuleId, profileId } = stage.customer
+  await (await stage.customer.connect()).subscribeAll('BTCUSD')
+  const [connection] = (await stage.call('GET', '/connections')).items
   paths = [
-    ...['/', '/markets', '/markets/BTCUSD', '/customers', `/customers/${id}`, `/clients/${clientId}`],
+    ...[
+      '/',
+      '/markets',
+      '/markets/BTCUSD',
+      '/customers',
+      `/customers/${id}`,
+      `/clients/${clientId}`,
+      `/customers/connections/${connection.id}`,
+    ],
     ...['/review', '/review/rules', '/review/addresses', `/review/accounts/${pendingAccountId}`],
     ...[`/review/rules/${pendingRuleId}`, '/money/deposits', `/money/deposits/${deposit.id}`],
     ...['/money/orchestrations', `/money/orchestrations/${delivery.orchestration_id}`, '/money/deliveries'],

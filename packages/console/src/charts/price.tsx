@@ -1,6 +1,7 @@
 /**
- * The price of a market: the middle of the book during the last hour, as far as the service knows it, and then once per
- * second. The library draws; the exact prices are in the ladder and the tape.
+ * The price of a market during the last hour: the middle of the book every five seconds, first as the service has noted it,
+ * then as the page sees it, the newest renewed once per second. The library draws; the exact prices are in the ladder and
+ * the tape.
  */
 import { AreaSeries, createChart, type IChartApi, type ISeriesApi, type UTCTimestamp } from 'lightweight-charts'
 import { useEffect, useRef } from 'preact/hooks'
@@ -14,6 +15,10 @@ export interface PriceProps {
 }
 
 const DRAW_MILLISECONDS = 1_000
+/** The interval of the service's history; the chart gives every point the same width. */
+const STEP_SECONDS = 5
+/** One hour. */
+const POINTS_MAX = 720
 
 interface Point {
   readonly time: UTCTimestamp
@@ -35,20 +40,23 @@ export default function Price({ symbol }: PriceProps) {
   useEffect(() => {
     if (history === undefined) return
     // What the page has seen itself stays; the clock of the service may be ahead of this one.
-    const end = points.current[0]?.time ?? Date.now() / 1000
-    const earlier = history.items
-      .map(({ at, bid, ask }) => pointAt(Date.parse(at), bid, ask))
-      .filter(({ time }) => time < end)
-    points.current = [...earlier, ...points.current]
+    const [own] = points.current
+    const end = own?.time ?? Date.now() / 1000
+    const earlier = new Map<number, Point>()
+    for (const { at, bid, ask } of history.items) {
+      const point = pointAt(Date.parse(at), bid, ask)
+      if (point.time < end) earlier.set(point.time, point)
+    }
+    points.current = [...earlier.values(), ...points.current].slice(-POINTS_MAX)
     if (drawn.current === undefined) return
     const [first] = history.items
     if (first !== undefined) setPrecision(drawn.current, first.bid)
-    drawn.current.series.setData(points.current)
+    drawAll(drawn.current, points.current)
   }, [history])
   useEffect(() => {
     if (place.current === null) return
     const made = makeChart(place.current)
-    made.series.setData(points.current)
+    drawAll(made, points.current)
     drawn.current = made
     return () => {
       made.chart.remove()
@@ -61,12 +69,18 @@ export default function Price({ symbol }: PriceProps) {
       const [bid] = feed.bids(1)
       const [ask] = feed.asks(1)
       if (bid === undefined || ask === undefined || drawn.current === undefined) return
-      const { series } = drawn.current
       setPrecision(drawn.current, bid.price)
       const point = pointAt(Date.now(), bid.price, ask.price)
-      if (points.current.at(-1)?.time === point.time) points.current.pop()
-      points.current.push(point)
-      series.update(point)
+      const last = points.current.at(-1)
+      // After the clock was set back, the chart waits until it is there again.
+      if (last !== undefined && last.time > point.time) return
+      if (last?.time === point.time) {
+        points.current[points.current.length - 1] = point
+        drawn.current.series.update(point)
+      } else {
+        points.current = [...points.current.slice(1 - POINTS_MAX), point]
+        drawAll(drawn.current, points.current)
+      }
     },
     DRAW_MILLISECONDS,
   )
@@ -74,7 +88,13 @@ export default function Price({ symbol }: PriceProps) {
 }
 
 function pointAt(milliseconds: number, bid: string, ask: string): Point {
-  return { time: Math.floor(milliseconds / 1000) as UTCTimestamp, value: (Number(bid) + Number(ask)) / 2 }
+  const time = (Math.floor(milliseconds / 1000 / STEP_SECONDS) * STEP_SECONDS) as UTCTimestamp
+  return { time, value: (Number(bid) + Number(ask)) / 2 }
+}
+
+function drawAll({ chart, series }: Drawn, points: readonly Point[]): void {
+  series.setData([...points])
+  chart.timeScale().fitContent()
 }
 
 /** Shows as many decimals as the prices have. */
@@ -98,10 +118,11 @@ function makeChart(element: HTMLElement): Drawn {
     },
     grid: { vertLines: { visible: false }, horzLines: { color: line } },
     rightPriceScale: { borderVisible: false },
-    timeScale: { borderVisible: false, timeVisible: true, secondsVisible: true, rightOffset: 2 },
+    timeScale: { borderVisible: false, timeVisible: true, secondsVisible: true, minBarSpacing: 0.2 },
     crosshair: { vertLine: { color: colour('line-strong') }, horzLine: { color: colour('line-strong') } },
-    handleScroll: { mouseWheel: false },
-    handleScale: { mouseWheel: false },
+    // It always shows all that there is.
+    handleScroll: false,
+    handleScale: false,
   })
   const stroke = colour('accent')
   const series = chart.addSeries(AreaSeries, {

@@ -65,7 +65,9 @@ export function ConnectionsCard({
               ? [
                   {
                     name: 'Action',
-                    show: (connection: Schema<'Connection'>) => <CloseButton connection={connection} done={reload} />,
+                    show: (connection: Schema<'Connection'>) => (
+                      <CloseButton connection={connection} isInTable done={reload} />
+                    ),
                   },
                 ]
               : []),
@@ -78,9 +80,11 @@ export function ConnectionsCard({
 
 export function CloseButton({
   connection,
+  isInTable = false,
   done,
 }: {
   readonly connection: Schema<'Connection'>
+  readonly isInTable?: boolean
   readonly done: () => void
 }) {
   if (!can('DELETE /connections/:id')) return null
@@ -102,7 +106,7 @@ export function CloseButton({
       },
     })
   return (
-    <button type="button" class="bare text" onClick={close}>
+    <button type="button" class={isInTable ? 'bare text' : 'danger'} onClick={close}>
       Close
     </button>
   )

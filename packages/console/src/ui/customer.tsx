@@ -30,12 +30,13 @@ export function CustomerFilter() {
     noteNames([customer])
     setQuery({ customer: customer.id })
   }
-  const apply = async () => {
+  const apply = async (typed: string) => {
     setFault('')
-    if (search === name) return
-    if (search === '') return setQuery({ customer: '' })
+    const wanted = typed.trim()
+    if (wanted === name) return
+    if (wanted === '') return setQuery({ customer: '' })
     try {
-      const customer = await customerNamed(search)
+      const customer = await customerNamed(wanted)
       if (customer === undefined) setFault('Not the name of one customer')
       else choose(customer)
     } catch (error) {
@@ -60,8 +61,8 @@ export function CustomerFilter() {
         spellcheck={false}
         aria-invalid={fault !== ''}
         onInput={(event) => type(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === 'Enter' && void apply()}
-        onBlur={() => void apply()}
+        onKeyDown={(event) => event.key === 'Enter' && void apply(event.currentTarget.value)}
+        onBlur={(event) => void apply(event.currentTarget.value)}
       />
       <datalist id="customers-offered">
         {offered.map((customer) => (

@@ -47,6 +47,7 @@ export function TextFilter({
   const current = filterOf(name)
   const [text, setText] = useState(current)
   useEffect(() => setText(current), [current])
+  const apply = (typed: string) => setQuery({ [name]: typed.trim() })
   return (
     <label class="filter">
       <span>{label}</span>
@@ -56,7 +57,9 @@ export function TextFilter({
         placeholder={placeholder}
         spellcheck={false}
         onInput={(event) => setText(event.currentTarget.value)}
-        onChange={() => setQuery({ [name]: text.trim() })}
+        onChange={(event) => apply(event.currentTarget.value)}
+        // A field that is rendered while it is edited may report no change at Enter.
+        onKeyDown={(event) => event.key === 'Enter' && apply(event.currentTarget.value)}
       />
     </label>
   )
