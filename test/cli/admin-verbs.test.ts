@@ -46,6 +46,20 @@ it("account list accepts the filters of the API's list", () => {
   expect(filters.filter((name) => !reached.has(name))).toEqual([])
 })
 
+it('operator create and update send a subject, and null to remove it', () => {
+  const verbs = ADMIN_NOUNS.find(({ name }) => name === 'operator')?.verbs ?? []
+  const bodyOf = (name: string, options: Readonly<Record<string, unknown>>) => {
+    const verb = verbs.find(({ usage }) => usage.split(' ')[0] === name)
+    return verb === undefined ? undefined : callOf(verb, ['ada'], options).body
+  }
+  expect(bodyOf('create', { role: 'viewer' })).toEqual({ name: 'ada', role: 'viewer' })
+  expect(bodyOf('create', { role: 'viewer', subject: 'id' })).toEqual({ name: 'ada', role: 'viewer', subject: 'id' })
+  expect(bodyOf('update', { subject: 'id' })).toEqual({ subject: 'id' })
+  // `--no-subject`
+  expect(bodyOf('update', { subject: false })).toEqual({ subject: null })
+  expect(bodyOf('update', { disable: true })).toEqual({ enabled: false })
+})
+
 it('deposit-address find and rule show request one record', () => {
   expect(callOfVerb('deposit-address', 'find', ['0xAb'], {})).toEqual({
     method: 'GET',
