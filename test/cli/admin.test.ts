@@ -261,18 +261,6 @@ describe('the configuration file', () => {
   })
 })
 
-describe('tidegate admin operator', () => {
-  it('sets a subject where there is an issuer, and removes one', async () => {
-    const created = await admin('operator', 'create', 'erin', '--role', 'viewer')
-    expect(created).toMatchObject({ name: 'erin', setup_link: expect.any(String) })
-    await expect(admin('operator', 'update', 'erin', '--subject', 'an-id')).rejects.toThrow(
-      /^invalid_state \(409\).*issuer/,
-    )
-    expect(await admin('operator', 'update', 'erin', '--no-subject')).toMatchObject({ name: 'erin', role: 'viewer' })
-    expect(await admin('operator', 'update', 'erin', '--role', 'reviewer')).toMatchObject({ role: 'reviewer' })
-  })
-})
-
 describe('the operator token', () => {
   it('is read from a named file, or the environment, or the data folder, in this order', async () => {
     const url = ['--operator-url', side.url]

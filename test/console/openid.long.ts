@@ -96,6 +96,27 @@ it('an admin signs in, returns to the page, and binds the person', async () => {
   expect(await accessibilityFaults(page)).toEqual([])
   await page.goto(`${origin}/console/login`)
   await page.getByText('the issuer', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Operators' }).click()
+  await page.getByRole('button', { name: 'New operator' }).click()
+  await page.getByLabel('Name', { exact: false }).first().fill('finn')
+  // The session ends; what was typed stays while the person signs in beside it.
+  for (const role of ['viewer', 'admin']) await stage.call('PATCH', '/operators/ada', { role })
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  const comeBack = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  const overlay = page.getByRole('heading', { name: 'Your session has ended' })
+  await overlay.waitFor()
+  await comeBack()
+  const [beside] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('link', { name: /^Log in with localhost:.*in a new tab/ }).click(),
+  ])
+  await beside.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await beside.close()
+  await comeBack()
+  await overlay.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('heading', { name: /Set-up link of finn/ }).waitFor()
+  await page.goto(`${origin}/console/login`)
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('link', { name: /^Log in with localhost:/ }).waitFor()
 })

@@ -48,6 +48,15 @@ export async function loadSession(): Promise<void> {
   }
 }
 
+/** Continues with a session that was opened elsewhere in this browser; without one, everything stays as it is. */
+export async function resumeSession(): Promise<void> {
+  try {
+    openSession(await get('/session'))
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+  }
+}
+
 export async function logIn(name: string, password: string, totp: string): Promise<void> {
   const { document } = await call('POST', '/session', { name, password, totp })
   openSession(document)

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem } from '../base/api.ts'
 import type { AnswerOf } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
-import { loadSession, logIn } from '../base/session.ts'
+import { logIn, resumeSession } from '../base/session.ts'
 import { ProblemNote } from '../ui/parts.tsx'
 import { Gate } from './gate.tsx'
 import { CodeField } from './setup.tsx'
@@ -90,7 +90,7 @@ function RefusalNote({ reason, subject }: Refusal) {
 function OpenidLogin({ start, label, isOverlay }: OpenidWay & { readonly isOverlay: boolean }) {
   useEffect(() => {
     if (!isOverlay) return
-    const check = () => void (document.visibilityState === 'visible' && loadSession())
+    const check = () => void (document.visibilityState === 'visible' && resumeSession())
     document.addEventListener('visibilitychange', check)
     return () => document.removeEventListener('visibilitychange', check)
   }, [isOverlay])
