@@ -1,4 +1,5 @@
 /** The audit trail: every change with its actor, filtered by actor and record. */
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Schema } from '../base/operator-api.ts'
 import { type List, useList } from '../base/resource.ts'
@@ -35,7 +36,15 @@ export function AuditPage() {
         </div>
       </div>
       <Card flush>
-        <AuditTable list={list} />
+        <AuditTable
+          list={list}
+          empty={
+            <Empty icon="audit" title="No entry matches">
+              An actor is <code>operator:NAME</code>, <code>client:ID</code> or <code>worker</code>; a record is named
+              by its id.
+            </Empty>
+          }
+        />
       </Card>
     </>
   )
@@ -46,12 +55,19 @@ export function AuditCard({ subject }: { readonly subject: string }) {
   const list = useList('/audit', { subject })
   return (
     <Card title="History" flush actions={<a href={href(`/audit?subject=${subject}`)}>In the audit</a>}>
-      <AuditTable list={list} />
+      <AuditTable
+        list={list}
+        empty={
+          <Empty icon="audit" title="No entry yet">
+            Changes of this record by a customer, an operator or the service appear here.
+          </Empty>
+        }
+      />
     </Card>
   )
 }
 
-function AuditTable({ list }: { readonly list: List<Schema<'AuditEntry'>> }) {
+function AuditTable({ list, empty }: { readonly list: List<Schema<'AuditEntry'>>; readonly empty: ComponentChildren }) {
   return (
     <ListTable
       caption="Audit entries"
@@ -64,12 +80,7 @@ function AuditTable({ list }: { readonly list: List<Schema<'AuditEntry'>> }) {
         { name: 'Record', show: ({ subject }) => <Id of={subject} /> },
         { name: 'Detail', isWide: true, show: ({ detail }) => <Detail detail={detail} /> },
       ]}
-      empty={
-        <Empty icon="audit" title="No entry matches">
-          An actor is <code>operator:NAME</code>, <code>client:ID</code> or <code>worker</code>; a record is named by
-          its id.
-        </Empty>
-      }
+      empty={empty}
     />
   )
 }
