@@ -145,10 +145,10 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     const { page } = people.treasurer
     await stage.deposit('300')
     await stage.deposit('400')
-    await vi.waitFor(
-      async () => expect((await stage.call('GET', '/deliveries?status=WAITING')).items.length).toBeGreaterThan(2),
-      30_000,
-    )
+    await vi.waitFor(async () => {
+      const { items } = await stage.call('GET', '/deliveries?status=WAITING')
+      expect(items.map(({ amount }: { amount: string }) => amount)).toEqual(expect.arrayContaining(['300', '400']))
+    }, 30_000)
     await page.goto(`${stage.url}/money/deliveries`)
     await act(page, 'Claim', { 'How many at most': '10' })
     await reported(page, /deliveries claimed/)
@@ -159,7 +159,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     await page.goto(`${stage.url}/money/deliveries?status=CLAIMED`)
     await page.getByRole('link', { name: /^400/ }).click()
     await act(page, 'Fail', { Reason: 'the bank refuses it' })
-    await page.locator('.facts').getByText('Failed').waitFor()
+    await page.locator('.facts').getByText('Failed', { exact: true }).waitFor()
     await act(page, 'Settle late', { 'Reference of the payment': '0x300' }, 'Settle')
     // A payment settles one delivery.
     await page.getByRole('dialog').getByRole('alert').waitFor()
