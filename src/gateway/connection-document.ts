@@ -55,10 +55,11 @@ function marketDocument(sent: SentMarket, channels: readonly ChannelKey[]): Subs
   const { market, isLagging, version, currentVersion, digest } = sent
   return {
     market,
-    channels: channels.map(({ type, depth, intervalMilliseconds }) => ({
+    channels: channels.map(({ type, depth, intervalMilliseconds, attribution }) => ({
       type,
       ...(depth === undefined ? {} : { depth }),
       ...(intervalMilliseconds === undefined ? {} : { interval_ms: intervalMilliseconds }),
+      ...(attribution === true ? { attribution } : {}),
     })),
     behind: isLagging,
     ...(version === undefined ? {} : { version }),

@@ -47,6 +47,7 @@ const SubscribedMarket = Type.Object(
         type: Type.String(),
         depth: Type.Optional({ ...Count, description: 'As it was chosen; absent: the published one' }),
         interval_ms: Type.Optional({ ...Count, description: 'As it was chosen; absent: every change' }),
+        attribution: Type.Optional(Type.Boolean({ description: 'Whether its levels name their venues' })),
       }),
     ),
     behind: Type.Boolean({ description: 'Whether it is owed something that is sent when the connection has drained' }),

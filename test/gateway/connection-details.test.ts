@@ -20,7 +20,7 @@ describe('a connection in detail', () => {
     client.ask({
       type: 'subscribe',
       channels: [
-        marketData('AAAUSD', { depth: 10, interval_ms: 100 }),
+        marketData('AAAUSD', { depth: 10, interval_ms: 100, attribution: true }),
         { type: 'execution_data', params: { market: 'AAAUSD' } },
         { type: 'market_data.top_of_book', params: { market: 'BBBUSD' } },
       ],
@@ -30,7 +30,7 @@ describe('a connection in detail', () => {
     expect(markets).toEqual([
       {
         market: 'AAAUSD',
-        channels: [{ type: 'market_data', depth: 10, interval_ms: 100 }, { type: 'execution_data' }],
+        channels: [{ type: 'market_data', depth: 10, interval_ms: 100, attribution: true }, { type: 'execution_data' }],
         behind: false,
         version: versionOf('AAAUSD'),
         current_version: versionOf('AAAUSD'),

@@ -2772,6 +2772,8 @@ export interface components {
                 depth?: number;
                 /** @description As it was chosen; absent: every change */
                 interval_ms?: number;
+                /** @description Whether its levels name their venues */
+                attribution?: boolean;
             }[];
             /** @description Whether it is owed something that is sent when the connection has drained */
             behind: boolean;

@@ -97,8 +97,17 @@ function MarketsCard({ connection: { markets, market_count } }: { readonly conne
   )
 }
 
-function channelText({ type, depth, interval_ms }: Schema<'SubscribedMarket'>['channels'][number]): string {
-  const chosen = [depth !== undefined && `depth ${depth}`, interval_ms !== undefined && `every ${interval_ms} ms`]
+function channelText({
+  type,
+  depth,
+  interval_ms,
+  attribution,
+}: Schema<'SubscribedMarket'>['channels'][number]): string {
+  const chosen = [
+    depth !== undefined && `depth ${depth}`,
+    interval_ms !== undefined && `every ${interval_ms} ms`,
+    attribution && 'with venues',
+  ]
   const text = chosen.filter(Boolean).join(', ')
   return text === '' ? type : `${type} (${text})`
 }
