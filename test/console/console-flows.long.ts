@@ -258,6 +258,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     const token = (await page.locator('.secret-rows code').last().textContent()) ?? ''
     expect(token).toMatch(/^tgo_/)
     await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await page.content()).not.toContain(token)
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByText('refused from now on').waitFor()
