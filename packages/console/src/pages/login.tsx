@@ -80,8 +80,10 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
 function RefusalNote({ reason, subject }: Refusal) {
   return (
     <div class="problem" role="alert">
-      <p>{REFUSALS[reason]}</p>
-      {reason === 'unknown_operator' && <p class="secret mono">{subject}</p>}
+      <div>
+        <p>{REFUSALS[reason]}</p>
+        {reason === 'unknown_operator' && <p class="secret mono">{subject}</p>}
+      </div>
     </div>
   )
 }
