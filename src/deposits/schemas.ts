@@ -174,6 +174,10 @@ export const DepositTrace = Type.Object(
 )
 
 const ReportResult = Type.Object({
+  status: Type.Optional({
+    ...textChoice(['created', 'changed', 'known']),
+    description: 'What the report did; absent of one with a problem',
+  }),
   deposit: Type.Optional(Deposit),
   problem: Type.Optional(
     Type.Object({}, { additionalProperties: true, description: 'Why this report was not recorded, as in an error' }),

@@ -101,10 +101,15 @@ export interface Stage {
   send(symbol: string, entries: readonly (readonly Field[])[]): void
   /** Lets this time pass in steps, with answers in between. */
   pass(milliseconds: number): Promise<void>
+  /** The same until this is so: answers take longer where the machine is busy. */
+  passUntil(what: string, predicate: () => boolean): Promise<void>
   /** Waits until the published book is trusted and equal to the engine's, and all of its trades were published. */
   settled(symbol?: string): Promise<void>
   stop(): Promise<void>
 }
+
+/** Far more than any time limit of the adapter. */
+const PASSED_SECONDS_MAX = 10_000
 
 type Settings = Configuration['markets'][number]
 
@@ -123,6 +128,10 @@ export interface StageOptions {
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const { version = 'FIX.4.4', symbols = ['BTC/USD'] } = options
   const waiters = new Waiters()
+  const passSecond = async () => {
+    clock.advance(1_000)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
   const acceptor = await FixAcceptor.start(version, waiters, options.certificate)
   const ingest = await FakeIngest.start(symbols.map(marketOf), waiters)
   const engine = new Map(symbols.map((symbol) => [symbol, new EngineBook(symbol)]))
@@ -164,9 +173,12 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     requestId: (symbol) => requests.get(symbol) ?? '',
     send: (symbol, entries) => acceptor.send('X', incremental(symbol, requests.get(symbol) ?? '', entries)),
     async pass(milliseconds) {
-      for (let passed = 0; passed < milliseconds; passed += 1_000) {
-        clock.advance(1_000)
-        await new Promise((resolve) => setTimeout(resolve, 1))
+      for (let passed = 0; passed < milliseconds; passed += 1_000) await passSecond()
+    },
+    async passUntil(what, predicate) {
+      for (let seconds = 0; !predicate(); seconds++) {
+        if (seconds === PASSED_SECONDS_MAX) throw new Error(`${seconds} s passed in vain for: ${what}`)
+        await passSecond()
       }
     },
     settled: (symbol = symbols[0] as string) => ingest.until(`the book of ${symbol}`, () => isSettled(symbol)),

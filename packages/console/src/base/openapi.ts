@@ -6261,6 +6261,11 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Deposit"] | {
                         results: {
+                            /**
+                             * @description What the report did; absent of one with a problem
+                             * @enum {string}
+                             */
+                            status?: "created" | "changed" | "known";
                             deposit?: components["schemas"]["Deposit"];
                             /** @description Why this report was not recorded, as in an error */
                             problem?: {
