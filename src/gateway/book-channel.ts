@@ -1,8 +1,8 @@
 /**
- * market_data of one market: its views, one per subscribed depth and one where levels name their venues, and their delivery. A new subscriber gets a SNAPSHOT,
- * a current one the UPDATE of every commit, and a lagging or throttled one a single conflated UPDATE, or a SNAPSHOT
- * where the journal of the view no longer reaches back. A book that it sends is later than what the connection was sent
- * before, unless the market has no sequencer that could commit again.
+ * market_data of one market: its views, by the depth and attribution that are subscribed, and their delivery. A new
+ * subscriber gets a SNAPSHOT, a current one the UPDATE of every commit, and a lagging or throttled one a single conflated
+ * UPDATE, or a SNAPSHOT where the journal of the view no longer reaches back. A book that it sends is later than what the
+ * connection was sent before, unless the market has no sequencer that could commit again.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import { BASE, type Encoding, EXTENDED } from '../channel/frame.ts'
