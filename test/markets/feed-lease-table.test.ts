@@ -2,6 +2,7 @@
  * Feed leases in the store: the same on both engines. Time passes by setting the expiry of the row, and by the virtual
  * clock of each contender.
  */
+import { EventEmitter, once } from 'node:events'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
@@ -91,10 +92,14 @@ describe('the lease of a group', () => {
 
   it('is free for others at once when it was released, and its epoch remains', async () => {
     const [a, b] = [recordsOn(one), recordsOn(two)]
-    const released = new Promise<void>((resolve) => void b.listen(resolve))
+    const heard = new EventEmitter()
+    const released = once(heard, 'released')
+    // Awaited: a release is not announced to one who does not listen yet.
+    const stopListening = await b.listen(() => heard.emit('released'))
     expect(await a.take(6)).toBe(7)
     await a.release(7)
     await released
+    await stopListening()
     expect(await b.read()).toEqual({ epoch: 7, holderName: undefined, leftMilliseconds: 0 })
     expect(await b.take(0)).toBe(8)
   })
