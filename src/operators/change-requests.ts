@@ -143,19 +143,27 @@ export async function declineRequest(
   return await readRequest(transaction, id, nowMilliseconds)
 }
 
-/** Notes the result of a confirmed change. @param problem why it failed; undefined when it was carried out */
+/**
+ * Notes the result of a confirmed change. Of two confirmations at the same moment, one may be refused because the other was
+ * carried out: a change that was carried out has not failed.
+ * @param problem why it failed; undefined when it was carried out
+ */
 export async function noteResult(
   transaction: Transaction<OperatorTables>,
   id: string,
   problem: string | undefined,
   nowMilliseconds: number,
 ): Promise<void> {
-  const result = problem === undefined ? {} : { status: 'FAILED' as const, detail: problem }
-  const change = transaction.updateTable('change_requests')
-  await change
+  const result =
+    problem === undefined
+      ? { status: 'CONFIRMED' as const, detail: null }
+      : { status: 'FAILED' as const, detail: problem }
+  let change = transaction
+    .updateTable('change_requests')
     .set({ carried_out_at: millisecondText(nowMilliseconds), ...result })
     .where('id', '=', id)
-    .execute()
+  if (problem !== undefined) change = change.where('carried_out_at', 'is', null)
+  await change.execute()
 }
 
 export async function getRequest(db: Db, id: string, nowMilliseconds: number): Promise<ChangeRequestDocument> {

@@ -3,11 +3,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { OperatorRole } from '../../src/contract/operator-calls.ts'
 import { type OperatorNode, openOperatorNode } from './operator-node.ts'
 
+interface Answer {
+  readonly status: number
+  readonly body: object
+}
+
 let node: OperatorNode
 let fourEyes: string[] = []
 /** The calls that reached their routes: call, body, actor. */
 const done: [string, unknown, string][] = []
-let answerWith: { status: number; body: object } = { status: 200, body: { done: true } }
+let answerWith: Answer | Promise<Answer> = { status: 200, body: { done: true } }
 let records = 0
 const headersOf = new Map<string, Record<string, string>>()
 
@@ -142,6 +147,30 @@ describe('a call under four eyes', () => {
     expect((await ask('grace', 'POST', `/change-requests/${id}/confirm`, {})).status).toBe(200)
     expect(done).toHaveLength(2)
   })
+
+  it.each(['before', 'after'])(
+    'has not failed when it was carried out %s a confirmation at the same moment was refused',
+    async (order) => {
+      const { id } = await request('ada')
+      const answers: ((answer: Answer) => void)[] = []
+      const confirmed: ReturnType<typeof ask>[] = []
+      for (const each of [1, 2]) {
+        answerWith = new Promise((resolve) => answers.push(resolve))
+        confirmed.push(ask('grace', 'POST', `/change-requests/${id}/confirm`, {}))
+        await expect.poll(() => done.length).toBe(each)
+      }
+      const results: Answer[] = [
+        { status: 200, body: {} },
+        { status: 409, body: { code: 'invalid_state', detail: 'the rule is APPROVED' } },
+      ]
+      for (const index of order === 'before' ? [0, 1] : [1, 0]) {
+        answers[index]?.(results[index] as Answer)
+        await confirmed[index]
+      }
+      const { body } = await ask('vera', 'GET', `/change-requests/${id}`)
+      expect([body.status, body.detail]).toEqual(['CONFIRMED', undefined])
+    },
+  )
 
   it('is carried out at once when its kind is not in the setting', async () => {
     fourEyes = ['controls']

@@ -54,10 +54,15 @@ export interface OperatorNode {
   close(): Promise<void>
 }
 
+interface CallAnswer {
+  readonly status: number
+  readonly body: object
+}
+
 export interface OperatorNodeOptions {
   readonly fourEyes?: () => readonly string[]
   /** Answers the calls that have no routes of their own here. */
-  readonly onCall?: (call: string, body: unknown, actor: string) => { readonly status: number; readonly body: object }
+  readonly onCall?: (call: string, body: unknown, actor: string) => CallAnswer | Promise<CallAnswer>
   readonly hub?: Hub
   readonly publicUrl?: string
   readonly trustedProxies?: readonly string[]
@@ -177,7 +182,7 @@ function registerOthers(app: FastifyInstance, onCall: NonNullable<OperatorNodeOp
         method,
         url,
         async handler(request, reply) {
-          const { status, body } = onCall(call, request.body, operatorActor(request))
+          const { status, body } = await onCall(call, request.body, operatorActor(request))
           return reply.status(status).send(body)
         },
       })
