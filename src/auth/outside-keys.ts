@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { RefreshedValue } from '../base/refreshed-value.ts'
 import { readKeySet, type SkippedKey } from './jwk-set.ts'
 import { type KeySource, keysOfSet } from './jwt.ts'
 
@@ -32,58 +33,39 @@ const DOCUMENT_CHARACTERS_MAX = 1_048_576
 
 export class OutsideKeys {
   readonly #options: OutsideKeysOptions
-  #keys: KeySource | undefined
-  #fetchedMilliseconds = 0
-  #askedMilliseconds: number | undefined
-  #asking: Promise<void> | undefined
+  readonly #keys: RefreshedValue<KeySource>
   /** The keys that were last reported as unusable. */
   #reported = '[]'
 
   constructor(options: OutsideKeysOptions) {
     this.#options = options
+    const { url, clock, log } = options
+    this.#keys = new RefreshedValue({
+      clock,
+      freshMilliseconds: KEYS_FRESH_MILLISECONDS,
+      pauseMilliseconds: PAUSE_MILLISECONDS,
+      fetch: () => this.#fetch(),
+      onFailure: (error, kept) =>
+        log.warn({ err: error, url, kept }, 'the keys of the external issuer were not fetched'),
+    })
   }
 
   /** The keys; those of the first request have to be waited for. `undefined`: there are none yet. */
-  async current(): Promise<KeySource | undefined> {
-    if (this.#keys === undefined) await this.#ask()
-    else if (this.#now() - this.#fetchedMilliseconds >= KEYS_FRESH_MILLISECONDS) void this.#ask()
-    return this.#keys
+  current(): Promise<KeySource | undefined> {
+    return this.#keys.current()
   }
 
-  /**
-   * The keys after the issuer was asked again, for a token whose key is unknown; `undefined`: it was asked just now.
-   */
-  async newer(): Promise<KeySource | undefined> {
-    const before = this.#keys
-    await this.#ask()
-    return this.#keys === before ? undefined : this.#keys
+  /** The keys after the issuer was asked again, for a token whose key is unknown; `undefined`: it was asked just now. */
+  newer(): Promise<KeySource | undefined> {
+    return this.#keys.newer()
   }
 
-  /** Resolves when the request under way, or a new one where it is time for one, has ended, well or not. */
-  #ask(): Promise<void> {
-    if (this.#asking !== undefined) return this.#asking
-    const now = this.#now()
-    if (this.#askedMilliseconds !== undefined && now - this.#askedMilliseconds < PAUSE_MILLISECONDS) {
-      return Promise.resolve()
-    }
-    this.#askedMilliseconds = now
-    this.#asking = this.#fetch().finally(() => {
-      this.#asking = undefined
-    })
-    return this.#asking
-  }
-
-  async #fetch(): Promise<void> {
-    const { url, algorithms, log } = this.#options
-    try {
-      const set = readKeySet(await fetchDocument(url), algorithms)
-      if (set === undefined) throw new Error('the answer is not a JWK Set')
-      this.#report(set.skipped)
-      this.#keys = keysOfSet(set.keys)
-      this.#fetchedMilliseconds = this.#now()
-    } catch (error) {
-      log.warn({ err: error, url, kept: this.#keys !== undefined }, 'the keys of the external issuer were not fetched')
-    }
+  async #fetch(): Promise<KeySource> {
+    const { url, algorithms } = this.#options
+    const set = readKeySet(await fetchDocument(url), algorithms)
+    if (set === undefined) throw new Error('the answer is not a JWK Set')
+    this.#report(set.skipped)
+    return keysOfSet(set.keys)
   }
 
   /** Logs the skipped keys, unless the same ones were logged last. */
@@ -93,10 +75,6 @@ export class OutsideKeys {
     this.#reported = text
     const { url, log } = this.#options
     if (skipped.length > 0) log.warn({ url, keys: skipped }, 'keys of the external issuer are not used')
-  }
-
-  #now(): number {
-    return this.#options.clock.monotonicMilliseconds()
   }
 }
 

@@ -8,6 +8,7 @@
 import type * as OpenidClient from 'openid-client'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { RefreshedValue } from '../base/refreshed-value.ts'
 import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 
@@ -72,13 +73,19 @@ export function issuerAddress(issuer: string): string {
 
 export class OpenidIssuer {
   readonly #options: OpenidIssuerOptions
-  #provider: Provider | undefined
-  #fetchedMilliseconds = 0
-  #askedMilliseconds: number | undefined
-  #asking: Promise<void> | undefined
+  readonly #provider: RefreshedValue<Provider>
 
   constructor(options: OpenidIssuerOptions) {
     this.#options = options
+    const { issuer, clock, log } = options
+    this.#provider = new RefreshedValue({
+      clock,
+      freshMilliseconds: FRESH_MILLISECONDS,
+      pauseMilliseconds: PAUSE_MILLISECONDS,
+      fetch: () => discover(options),
+      onFailure: (error, kept) =>
+        log.warn({ issuer, reason: problemOf(error).message, kept }, 'the OpenID issuer cannot be used'),
+    })
   }
 
   /**
@@ -135,53 +142,27 @@ export class OpenidIssuer {
   }
 
   async #current(): Promise<Provider> {
-    if (this.#provider === undefined) await this.#ask()
-    else if (this.#now() - this.#fetchedMilliseconds >= FRESH_MILLISECONDS) void this.#ask()
-    if (this.#provider === undefined) throw new IssuerProblem('unavailable', 'its discovery document was not fetched')
-    return this.#provider
+    const provider = await this.#provider.current()
+    if (provider === undefined) throw new IssuerProblem('unavailable', 'its discovery document was not fetched')
+    return provider
   }
+}
 
-  /** Resolves when the request under way, or a new one where it is time for one, has ended, well or not. */
-  #ask(): Promise<void> {
-    if (this.#asking !== undefined) return this.#asking
-    const now = this.#now()
-    if (this.#askedMilliseconds !== undefined && now - this.#askedMilliseconds < PAUSE_MILLISECONDS) {
-      return Promise.resolve()
-    }
-    this.#askedMilliseconds = now
-    this.#asking = this.#discover().finally(() => {
-      this.#asking = undefined
-    })
-    return this.#asking
+async function discover({ issuer, clientId, clientSecretFile, clock }: OpenidIssuerOptions): Promise<Provider> {
+  const library = await import('openid-client')
+  const authenticate: OpenidClient.ClientAuth = (server, client, body, headers) => {
+    const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server
+    const method = methods.includes('client_secret_basic') ? library.ClientSecretBasic : library.ClientSecretPost
+    method(readClientSecret(clientSecretFile))(server, client, body, headers)
   }
-
-  async #discover(): Promise<void> {
-    const { issuer, clientId, clientSecretFile, clock, log } = this.#options
-    const library = await import('openid-client')
-    const authenticate: OpenidClient.ClientAuth = (server, client, body, headers) => {
-      const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server
-      const method = methods.includes('client_secret_basic') ? library.ClientSecretBasic : library.ClientSecretPost
-      method(readClientSecret(clientSecretFile))(server, client, body, headers)
-    }
-    const isLocal = issuer.startsWith('http:')
-    try {
-      const metadata = { [library.clockTolerance]: TOLERANCE_SECONDS }
-      const configuration = await library.discovery(new URL(issuer), clientId, metadata, authenticate, {
-        [library.customFetch]: (url, options) => fetchLimited(url, options as RequestInit, clock),
-        // Without it the library relies on TLS, and does not verify the signature.
-        execute: [library.enableNonRepudiationChecks, ...(isLocal ? [library.allowInsecureRequests] : [])],
-      })
-      this.#provider = { library, configuration }
-      this.#fetchedMilliseconds = this.#now()
-    } catch (error) {
-      const kept = this.#provider !== undefined
-      log.warn({ issuer, reason: problemOf(error).message, kept }, 'the OpenID issuer cannot be used')
-    }
-  }
-
-  #now(): number {
-    return this.#options.clock.monotonicMilliseconds()
-  }
+  const isLocal = issuer.startsWith('http:')
+  const metadata = { [library.clockTolerance]: TOLERANCE_SECONDS }
+  const configuration = await library.discovery(new URL(issuer), clientId, metadata, authenticate, {
+    [library.customFetch]: (url, options) => fetchLimited(url, options as RequestInit, clock),
+    // Without it the library relies on TLS, and does not verify the signature.
+    execute: [library.enableNonRepudiationChecks, ...(isLocal ? [library.allowInsecureRequests] : [])],
+  })
+  return { library, configuration }
 }
 
 /** Throws an Error that names the file, and never its content. */
