@@ -1,6 +1,7 @@
 /** The operator API of accounts and profiles. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ReviewedAccount } from '../../src/accounts/schemas.ts'
+import { readStoreTime } from '../../src/store/store-clock.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 
 const PATH = '/v2/identity/accounts'
@@ -209,6 +210,8 @@ describe('the profiles that a customer sees', () => {
     const owner = await node.newCustomer()
     const account = { account: { identity_id: 'alice' }, create_profile: true }
     const { id: account_id, profile_id, created_at } = (await owner.call('POST', PATH, account)).body
+    // Times of creation have whole milliseconds: the next one is to have a later one.
+    await expect.poll(() => readStoreTime(node.db.tables())).toBeGreaterThan(Date.parse(created_at))
     const nickname = 'treasury "north"'
     const made = await node.operator('POST', `/customers/${owner.customerId}/profiles`, { nickname })
     const first = `{"id":"${profile_id}","type":"NORMAL","account_id":"${account_id}","created_at":"${created_at}"}`

@@ -214,7 +214,7 @@ describe('a deposit that can be converted without waiting', () => {
         union all select 6, 'transfer', group_id, to_jsonb(transfers) from transfers
         union all select 7, 'audit', subject::uuid, to_jsonb(audit) from audit where action like any (array['deposit.%', 'orchestration.%'])
       ) as records join ids using (id)
-      order by place, row ->> 'created_at', row ->> 'id'
+      order by place, row ->> 'created_at', length(row ->> 'id'), row ->> 'id'
     `.execute(stand.node.db.tables())
     const known = new Map<string, string>()
     const anonymous = (_id: string) => known.get(_id) ?? known.set(_id, `id ${known.size}`).get(_id)
