@@ -431,6 +431,8 @@ it('after any sequence of changes, failures and lost notifications every node ha
       }
       for (const node of nodes) {
         node.fails = false
+        // What is announced without a number is known by its notification alone.
+        await node.notified()
         if (node.isDeaf) node.reconnect()
         await node.settle()
       }

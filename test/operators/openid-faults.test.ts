@@ -1,7 +1,7 @@
 /** What an OpenID Connect issuer may answer wrongly, or not at all: no login, a reason, and everything else works. */
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Db } from '../../src/store/db.ts'
 import { ScriptedIssuer } from '../support/scripted-issuer.ts'
 import { CONSOLE_ORIGIN, ScriptedBrowser } from './openid-browser.ts'
@@ -213,7 +213,7 @@ describe('an issuer', () => {
       issuer.answers.set(DISCOVERY, (response) => answer(response, 503, {}))
       fresh.clock.advance(3_600_000)
       expect(await beginning(fresh)).toBeUndefined()
-      await vi.waitFor(() => expect(fresh.lines.join('')).toContain('"kept":true'))
+      await expect.poll(() => fresh.lines.join('')).toContain('"kept":true')
       expect(issuer.requests.filter((path) => path === DISCOVERY)).toHaveLength(2)
     } finally {
       await fresh.close()

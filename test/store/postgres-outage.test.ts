@@ -63,9 +63,12 @@ async function tick(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }
 
+/** Only to end what hangs. */
+const WAIT_MILLISECONDS_MAX = 120_000
+
 /** Resolves when the condition holds; it is checked at every event-loop tick. */
 async function until(predicate: () => boolean): Promise<void> {
-  const end = performance.now() + 30_000
+  const end = performance.now() + WAIT_MILLISECONDS_MAX
   while (!predicate()) {
     if (performance.now() > end) throw new Error(`waited in vain for ${predicate}`)
     await tick()

@@ -7,11 +7,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { createSystemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { PostgresServer } from './postgres.ts'
+import { createSlowClock } from './slow-clock.ts'
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   removeLeftovers()
@@ -39,7 +39,7 @@ async function startServer(): Promise<PostgresServer> {
   await server.start()
   const url = await server.createSchemaTemplate()
   const log = createLog('error')
-  const db = openPostgres({ url, connectionsMax: 1, log, clock: createSystemClock(), random: Math.random })
+  const db = openPostgres({ url, connectionsMax: 1, log, clock: createSlowClock(), random: Math.random })
   await migrate(db, log)
   // A database with connections cannot be copied.
   await db.close()
