@@ -24,7 +24,7 @@ afterEach(async () => {
 function start(file: string, argument: string, environment: Readonly<Record<string, string>>) {
   const { PATH = '' } = process.env
   const child = spawn(process.execPath, [join(ROOT, file), argument], { env: { PATH, ...environment } })
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   ends.push(() => child.kill('SIGKILL'))
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)))

@@ -59,6 +59,27 @@ async function trade(feed: Feed, id: string): Promise<void> {
   await committed(feed)
 }
 
+/**
+ * Answers requests for the state with this one. `untilAsked` resolves when a request of the other end has come: then the
+ * server has what both have subscribed to, because each subscribed before it sent anything.
+ */
+function serveState({ link }: ReturnType<typeof openNatsLink>, state: Buffer) {
+  let asked = 0
+  const onCommitRequest = () => {
+    asked += 1
+  }
+  link.serve(LINKED.symbol, { onStateRequest: (_request, answer) => answer(state) }, onCommitRequest)
+  return {
+    untilAsked: (other: ReturnType<typeof openNatsLink>) =>
+      expect
+        .poll(() => {
+          other.link.importTransport.requestCommit({ market: LINKED.symbol, laterThanMilliseconds: 0 })
+          return asked
+        })
+        .toBeGreaterThan(0),
+  }
+}
+
 describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER, 'nats-server'), () => {
   test('drops what a suspended server does not take, and is repaired when it continues', async () => {
     server = await NatsServer.start()
@@ -73,7 +94,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     const dropped = (await value('tidegate_bus_dropped_total')) as number
     expect(dropped).toBeGreaterThanOrEqual(136)
     expect(dropped).toBeLessThan(200)
-    await expect.poll(() => link.problem, { timeout: 15_000 }).toContain('the server does not answer')
+    await expect.poll(() => link.problem).toContain('the server does not answer')
     await trade(feed, 'a')
     server.resume()
     await reached(followed, feed)
@@ -89,7 +110,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     await reached(followed, feed)
     if (fault === 'cut') await proxy.refuse()
     else proxy.freeze()
-    await expect.poll(() => followed.receiving.link.problem, { timeout: 15_000 }).toBeDefined()
+    await expect.poll(() => followed.receiving.link.problem).toBeDefined()
     await trade(feed, 'a')
     await trade(feed, 'b')
     if (fault === 'cut') await proxy.accept()
@@ -121,7 +142,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     server = await NatsServer.start()
     const state = randomBytes(60 * MEBIBYTE)
     const [sending, receiving] = [openNatsLink({ url: server.url }), openNatsLink({ url: server.url })]
-    sending.link.serve(LINKED.symbol, { onStateRequest: (_request, answer) => answer(state) }, () => undefined)
+    const { untilAsked } = serveState(sending, state)
     const received: Buffer[] = []
     let messages = 0
     receiving.link.startImport({
@@ -134,18 +155,15 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
       requestAgain: () => undefined,
     })
     receiving.link.follow(LINKED.symbol)
-    await expect.poll(() => [sending.link.problem, receiving.link.problem]).toEqual([undefined, undefined])
+    await untilAsked(receiving)
     for (let asked = 0; asked < 3; asked++) receiving.link.importTransport.requestState(REQUEST)
     let sent = 0
     await expect
-      .poll(
-        () => {
-          sent += 1
-          sending.link.exportTransport.sendMessages(LINKED.symbol, Buffer.alloc(10_000))
-          return received.length
-        },
-        { timeout: 20_000 },
-      )
+      .poll(() => {
+        sent += 1
+        sending.link.exportTransport.sendMessages(LINKED.symbol, Buffer.alloc(10_000))
+        return received.length
+      })
       .toBe(1)
     expect(received[0]?.equals(state)).toBe(true)
     await expect.poll(() => messages).toBe(sent)
@@ -156,9 +174,8 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     server = await NatsServer.start()
     const { log, lines } = captureLog()
     const [sending, receiving] = [openNatsLink({ url: server.url }, log), openNatsLink({ url: server.url })]
-    const state = Buffer.alloc(64 * MEBIBYTE + 1)
-    sending.link.serve(LINKED.symbol, { onStateRequest: (_request, answer) => answer(state) }, () => undefined)
-    await expect.poll(() => [sending.link.problem, receiving.link.problem]).toEqual([undefined, undefined])
+    const { untilAsked } = serveState(sending, Buffer.alloc(64 * MEBIBYTE + 1))
+    await untilAsked(receiving)
     for (let asked = 0; asked < 2; asked++) receiving.link.importTransport.requestState(REQUEST)
     await expect.poll(() => sending.value('tidegate_bus_states_too_large_total')).toBe(2)
     const named = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'error' || level === 50)
@@ -183,7 +200,8 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
       .toMatch(/^[4-9]|../)
     await other.close()
     const reasons = lines.map((line) => (JSON.parse(line) as { reason: string }).reason)
-    expect(reasons).toEqual(['a message has the format 99; this release reads format 1'])
+    // Which of the two subscriptions the server has first is not known.
+    expect(reasons).toEqual([expect.stringMatching(/^a message has the format 9[89]; this release reads format 1$/)])
   })
 
   test.each([
@@ -196,8 +214,8 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     await reached(linkOverNats(feed, urlWith(right)), feed)
     const { log, lines } = captureLog()
     const { link } = openNatsLink({ url: urlWith(wrong) }, log)
-    await expect.poll(() => lines.length).toBe(1)
-    expect(link.problem).toBe(`127.0.0.1:${server.port}: Authorization Violation`)
+    await expect.poll(() => link.problem).toBe(`127.0.0.1:${server.port}: Authorization Violation`)
+    expect(lines.filter((line) => line.includes('Authorization Violation'))).toHaveLength(1)
     expect(lines.join()).not.toContain('wrong-one')
     // The server accepts it after a change there, without a restart here.
     await server.kill()

@@ -4,14 +4,13 @@
  * reads its file. Names of services are replaced by addresses of this machine, and the venue by the simulator.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
+import { claimPort } from '../support/ports.ts'
 import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
 import { ensureBuilt, market, newToken, OperatorApi, type RunningService } from '../support/running-service.ts'
 import { SampleClient } from '../support/sample-client.ts'
@@ -38,14 +37,6 @@ const secrets = join(folder, 'deploy/compose/secrets')
 const running: (ChildProcess | RunningCommand)[] = []
 const started = new Map<string, RunningService & { readonly command: RunningCommand }>()
 let natsPort: number
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
-}
 
 /** The commands of a section of the page that begin with one of these words. */
 function commandsOf(section: string, words: RegExp): string[] {
@@ -94,7 +85,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       ]
       expect(lines).toHaveLength(5)
       execFileSync('/bin/sh', ['-ec', lines.join('\n')], { cwd: folder })
-      natsPort = await freePort()
+      natsPort = await claimPort()
       const place = { 'bus-url': ['nats:4222', `127.0.0.1:${natsPort}`] } as const
       for (const [name, [from, to]] of Object.entries(place)) {
         const text = readFileSync(join(secrets, name), 'utf8')
@@ -167,7 +158,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
     })
 
     it.skipIf(!hasNginx)('is served under one address by its proxy (nginx, where it is installed)', async () => {
-      const port = await freePort()
+      const port = await claimPort()
       const hostOf = (_text: string, name: string) => new URL(service(name).http).host
       const file = readText('deploy/compose/nginx-cluster.conf')
         .replace(/((?:gateway|api)-\d):8080/g, hostOf)

@@ -3,10 +3,10 @@
  * `npm start` is its last step, the demo. Kraken is replaced by the simulator, because no test leaves the machine.
  */
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, expect, it } from 'vitest'
 import { type CommandResult, type RunningCommand, startProgram } from '../support/command-line.ts'
+import { claimPort } from '../support/ports.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -49,7 +49,7 @@ async function newPlace(): Promise<Place> {
   const { path: folder, remove } = temporaryFolder()
   endOfTest.push(async () => remove())
   symlinkSync(join(ROOT, 'dist'), join(folder, 'dist'))
-  return { folder, ports: [await freePort(), await freePort()] }
+  return { folder, ports: [await claimPort(), await claimPort()] }
 }
 
 /** Executes the commands of a page; each must succeed. Returns the results by verb, or by program. */
@@ -92,13 +92,4 @@ function run(command: string, place: Place): Promise<CommandResult> {
 
 function pageOf(name: string): string {
   return readFileSync(join(ROOT, `docs/guide/${name}.md`), 'utf8')
-}
-
-/** A port that was free a moment ago: every command of a page has to name the same one. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -6,13 +6,13 @@
  * from frames alone; all digests and executions are compared with what the engine wrote down before it published it.
  */
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, expect, it } from 'vitest'
 import { PUBLISH_SCOPE } from '../../src/contract/scopes.ts'
 import { ChainVerifier } from '../support/chain-verifier.ts'
 import { type RunningCommand, startProgram } from '../support/command-line.ts'
+import { claimPort } from '../support/ports.ts'
 import { type KilledPublisherOptions, PublishedRecord } from '../support/published-record.ts'
 import { Random } from '../support/random.ts'
 import {
@@ -59,21 +59,6 @@ afterAll(async () => {
   for (const one of running.reverse()) await one.stop()
   folder.remove()
 }, 60_000)
-
-/** A free port that no outgoing connection takes while its process is down. */
-async function freePort(random: Random): Promise<number> {
-  for (;;) {
-    const port = 20_000 + random.integer(12_000)
-    const server = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!isFree) continue
-    await new Promise((resolve) => server.close(resolve))
-    return port
-  }
-}
 
 async function startNode(name: string, markets: readonly ReturnType<typeof market>[], flags: Flags): Promise<Node> {
   const path = join(folder.path, name)
@@ -146,13 +131,13 @@ class Stage {
 
   static async start(seed: number): Promise<Stage> {
     const random = new Random(seed)
-    const ports = { 'http.port': await freePort(random), 'operator.port': await freePort(random) }
-    const ingestPort = await freePort(random)
+    const ports = { 'http.port': await claimPort(), 'operator.port': await claimPort() }
+    const ingestPort = await claimPort()
     const pushed = (source: string) => market('BTC', 2, 100, source)
     const first = await startNode('first', [pushed('ingest')], { ...ports, 'ingest.port': ingestPort })
     const { clientId, clientSecret } = await createEngineClient(first.service)
     const relay = await first.service.operator.createClient()
-    const port = await freePort(random)
+    const port = await claimPort()
     const { http } = first.service
     const engine = new Engine({
       seed,
@@ -166,8 +151,8 @@ class Stage {
     running.push({ stop: () => engine.kill() })
     await engine.start()
     const second = await startNode('second', [pushed(`up:${PUSHED}`), market('ETH', 2, 100, `engine:${PULLED}`)], {
-      'http.port': await freePort(random),
-      'operator.port': await freePort(random),
+      'http.port': await claimPort(),
+      'operator.port': await claimPort(),
       feeds: JSON.stringify({
         up: {
           kind: 'tidegate',

@@ -3,28 +3,17 @@
  * and added again, by a reload; the operator closes the connections; the network between it and its client breaks them, or
  * swallows everything; it is stopped, and killed. Its client has to reach it through `ws`, which leads over that network.
  */
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startCommand } from './command-line.ts'
+import { claimPort } from './ports.ts'
 import { market, OperatorApi } from './running-service.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 const AWAY_MILLISECONDS = 4_000
 /** Longer than any client waits for the next of the heartbeats, which come every second. */
 const SWALLOWED_MILLISECONDS = 18_000
-
-/** A port that is free now: after a restart the service must have the same. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 export class DisturbedService {
   readonly #folder: string
@@ -47,8 +36,9 @@ export class DisturbedService {
 
   /** `folder`: for its data and its configuration. */
   static async start(folder: string): Promise<DisturbedService> {
-    const port = await freePort()
-    const ports = { 'http.port': port, 'operator.port': await freePort() }
+    // The same after a restart.
+    const port = await claimPort()
+    const ports = { 'http.port': port, 'operator.port': await claimPort() }
     const service = new DisturbedService(folder, ports, await TcpProxy.listen(port))
     await service.#start()
     return service

@@ -5,11 +5,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { NATS_SERVER } from './foreign-programs.ts'
+import { claimPort } from './ports.ts'
 import { Waiters } from './waiters.ts'
 
 interface NatsServerOptions {
@@ -38,7 +38,7 @@ export class NatsServer {
   }
 
   static async start(options: NatsServerOptions = {}): Promise<NatsServer> {
-    const server = new NatsServer(await freePort(), options)
+    const server = new NatsServer(await claimPort(), options)
     await server.restart()
     return server
   }
@@ -102,13 +102,4 @@ export class NatsServer {
   resume(): void {
     this.#process?.kill('SIGCONT')
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
 }

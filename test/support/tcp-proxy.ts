@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
+import { claimPort } from './ports.ts'
 
 interface Pair {
   readonly near: Socket
@@ -31,7 +32,7 @@ export class TcpProxy {
   /** Forwards to a server on a Unix socket, or on a port of 127.0.0.1. */
   static async listen(target: string | number): Promise<TcpProxy> {
     const server = createServer()
-    server.listen(0, '127.0.0.1')
+    server.listen(await claimPort(), '127.0.0.1')
     await once(server, 'listening')
     return new TcpProxy(server, () =>
       typeof target === 'string' ? createConnection(target) : createConnection(target, '127.0.0.1'),

@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { claimPort } from './ports.ts'
 import type { WireMessage } from './publishing-engine.ts'
 import { Waiters } from './waiters.ts'
 
@@ -61,7 +62,7 @@ export interface TestPublisherOptions {
   readonly client?: { readonly id: string; readonly secret: string }
   /** Sent by itself; absent = only by `heartbeat`. */
   readonly heartbeatMilliseconds?: number
-  /** Absent: any free one. */
+  /** Absent: one of its own. */
   readonly port?: number
 }
 
@@ -96,6 +97,7 @@ export class TestPublisher {
 
   static async start(engines: readonly PublishedEngine[], options: TestPublisherOptions = {}): Promise<TestPublisher> {
     const publisher = new TestPublisher(engines, options)
+    if (publisher.#port === 0) publisher.#port = await claimPort()
     await publisher.listen()
     return publisher
   }
