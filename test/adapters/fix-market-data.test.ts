@@ -138,6 +138,7 @@ describe('market data', () => {
       ],
     ])
     await stage.acceptor.until('the new subscription', () => stage.acceptor.of('V').length === subscriptions + 2)
+    await stage.ingest.until('the new snapshot', () => stage.book.snapshots === 2)
     await stage.settled()
     expect(stage.acceptor.of('V').at(-2)?.get(263)).toBe('2')
     expect(stage.book.epochs).toHaveLength(1)

@@ -25,9 +25,8 @@ const ROUNDS = Number(process.env.TIDEGATE_CLUSTER_ROUNDS ?? 50)
 /** A file that gets one line per fault. */
 const LOG_FILE = process.env.TIDEGATE_CLUSTER_LOG
 const MARKETS = ['BTCUSD', 'ETHUSD']
-/** Everything has recovered after this time: the longest is a NATS server that is away for a moment. */
-const RECOVERY_MILLISECONDS_MAX = 30_000
-const POLL = { timeout: RECOVERY_MILLISECONDS_MAX, interval: 20 }
+/** Only to end what hangs: the log has how long everything takes, some seconds where nothing else needs the machine. */
+const POLL = { timeout: 120_000, interval: 20 }
 const DEPOSIT_MILLISECONDS = 200
 /** A request to a process that is suspended is given up. */
 const REQUEST_MILLISECONDS_MAX = 5_000
@@ -42,6 +41,7 @@ let deposits: Deposits
 /** Reports deposits through both APIs all the time, each until it is acknowledged. A rule converts and delivers them. */
 class Deposits {
   acknowledged = 0
+  #attempts = 0
   readonly #apis: () => readonly ClusterProcess[]
   readonly #token: string
   #address = ''
@@ -96,10 +96,12 @@ class Deposits {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    for (let isLastKnown = true; !this.#isStopped || !isLastKnown; ) {
       const apis = this.#apis()
-      const isAcknowledged = await this.#report(apis[this.acknowledged % apis.length]).catch(() => false)
+      const isAcknowledged = await this.#report(apis[this.#attempts++ % apis.length]).catch(() => false)
       if (isAcknowledged) this.acknowledged++
+      // It may have been taken although it was not acknowledged.
+      isLastKnown = isAcknowledged
       await new Promise((resolve) => setTimeout(resolve, DEPOSIT_MILLISECONDS))
     }
   }
@@ -314,18 +316,18 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       deposits = new Deposits(() => cluster.withRole('api'), token)
       await deposits.start()
       await recovered(0)
-    }, 120_000)
+    })
 
     afterAll(async () => {
       for (const reader of readers ?? []) await reader.stop()
       await cluster?.remove()
       executor?.closeAllConnections()
       executor?.close()
-    }, 60_000)
+    })
 
-    test.each(FAULTS)('$name', (fault) => survive(fault), 90_000)
+    test.each(FAULTS)('$name', (fault) => survive(fault))
 
-    test.skipIf(!IS_LONG).each(LONG_FAULTS)('$name', (fault) => survive(fault), 120_000)
+    test.skipIf(!IS_LONG).each(LONG_FAULTS)('$name', (fault) => survive(fault))
 
     test.skipIf(!IS_LONG)(
       `${ROUNDS} rounds of random faults`,
@@ -343,6 +345,6 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       const statuses = await deposits.stop()
       expect(deposits.acknowledged).toBeGreaterThan(5)
       expect(new Set(statuses)).toEqual(new Set(['COMPLETED']))
-    }, 60_000)
+    })
   },
 )

@@ -148,7 +148,7 @@ describe('a service with gateway processes', () => {
     await service.operator.call('PATCH', `/customers/${client.customerId}`, { streaming: false })
     await Promise.all(readers.map((reader) => reader.untilClosed()))
     expect(readers.map(({ closed }) => closed?.code).toSorted()).toEqual([1001, 4003, 4003, 4003])
-    expect((await listed(client.clientId)).items).toEqual([])
+    await expect.poll(async () => (await listed(client.clientId)).items).toEqual([])
   })
 
   test('replaces a process that is killed; connections of the other stay', async () => {

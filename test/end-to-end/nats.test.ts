@@ -139,8 +139,8 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       const reader = await connect()
       expect(reader.problems).toEqual([])
       reader.terminate()
-      expect(await failing(gateway)).toEqual([])
-      expect(await checks(gateway)).toContainEqual({ name: 'bus', ok: true, detail: 'ok' })
+      await expect.poll(() => failing(gateway)).toEqual([])
+      await expect.poll(() => checks(gateway)).toContainEqual({ name: 'bus', ok: true, detail: 'ok' })
       const refused = await SampleClient.connect({ wsUrl: feed.ws, token: await newToken(feed) }).catch(
         (error) => error,
       )
@@ -153,11 +153,13 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
     })
 
     test('each node knows the others; doctor reports them', async () => {
-      await expect.poll(async () => (await nodesOf(gateway)).filter(({ ready }) => ready)).toHaveLength(3)
-      const nodes = await nodesOf(gateway)
-      expect(nodes.map(({ roles }) => roles.join()).toSorted()).toEqual(['feed,api,worker', 'gateway', 'gateway,api'])
-      expect(nodes.every((node) => node.state === 'present' && node.same_definitions)).toBe(true)
-      expect(await checks(gateway)).toContainEqual({ name: 'nodes', ok: true, detail: 'ok' })
+      const shown = async () =>
+        (await nodesOf(gateway))
+          .map((node) => [node.roles.join(), node.ready, node.state, node.same_definitions])
+          .toSorted()
+      const roles = ['feed,api,worker', 'gateway', 'gateway,api']
+      await expect.poll(shown).toEqual(roles.map((own) => [own, true, 'present', true]))
+      await expect.poll(() => checks(gateway)).toContainEqual({ name: 'nodes', ok: true, detail: 'ok' })
       const flags = { ...flagsOf('gateway', '[gateway]'), 'operator.port': new URL(gateway.operator.url).port }
       const { stdout } = await startCommand(['doctor', ...argumentsOf(flags)], { isBuilt: true }).result
       for (const name of [await nameOf(feed), await nameOf(other)]) expect(stdout).toContain(`node ${name} `)
@@ -174,14 +176,23 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       const query = `?client_id=${client.clientId}`
       const names = [await nameOf(gateway), await nameOf(other)] as [string, string]
       for (const node of [feed, gateway, other]) {
-        const { items, nodes } = await connectionsOf(node, query)
-        expect(items.map(({ node: name }) => name).toSorted()).toEqual([names[0], ...names].toSorted())
-        expect(nodes.toSorted((one) => (one.node === names[0] ? -1 : 1))).toEqual([
-          { node: names[0], connections: 2 },
-          { node: names[1], connections: 1 },
-        ])
+        // A node may answer late once, and be named as one that did not.
+        const listed = async () => {
+          const { items, nodes } = await connectionsOf(node, query)
+          return {
+            of: items.map(({ node: name }) => name).toSorted(),
+            nodes: nodes.map((each) => JSON.stringify(each)),
+          }
+        }
+        await expect.poll(listed).toEqual({
+          of: [names[0], ...names].toSorted(),
+          nodes: expect.arrayContaining([
+            JSON.stringify({ node: names[0], connections: 2 }),
+            JSON.stringify({ node: names[1], connections: 1 }),
+          ]),
+        })
       }
-      const remote = (await connectionsOf(gateway, query)).items.find(({ node }) => node === names[1])
+      const remote = (await connectionsOf(other, query)).items.find(({ node }) => node === names[1])
       const close = (id: string) =>
         fetch(`${gateway.operator.url}/admin/v1/connections/${id}`, {
           method: 'DELETE',
@@ -194,7 +205,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       // What a client may do changes on every node, whichever makes the change.
       await other.operator.call('PATCH', `/clients/${client.clientId}`, { scopes: [] })
       await Promise.all(readers.map((reader) => reader.untilClosed()))
-      expect((await connectionsOf(feed, query)).items).toEqual([])
+      await expect.poll(async () => (await connectionsOf(feed, query)).items).toEqual([])
     })
 
     test('a node that is suspended is named where its connections are missing', async () => {
@@ -202,7 +213,10 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       other.command.child.kill('SIGSTOP')
       try {
         const { nodes } = await connectionsOf(gateway)
-        expect(nodes).toContainEqual({ node: name, problem: 'no answer in time' })
+        expect(nodes).toContainEqual({
+          node: name,
+          problem: expect.stringMatching(/^(no answer in time|silent since )/),
+        })
         const list = ['admin', 'connection', 'list', '--operator-url', gateway.operator.url]
         const { code, stderr } = await startCommand([...list, '--data_dir', gateway.folder], { isBuilt: true }).result
         expect(code).toBe(1)
@@ -240,7 +254,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       expect(late?.detail).toBe('no contact with the feed of the market')
       feed = await startFeed()
       await Promise.all([reader, third].map((each) => moreUpdates(each)))
-      expect(await failing(gateway)).toEqual([])
+      await expect.poll(() => failing(gateway)).toEqual([])
       expect([reader, executionReader, third].flatMap(({ problems }) => problems)).toEqual([])
       // What was executed between the two feeds is not known.
       await executionReader.untilClosed()
@@ -256,7 +270,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       await expect.poll(() => failing(gateway)).toEqual(['bus', ...MARKETS.map((symbol) => `market ${symbol}`)])
       const { heartbeats } = reader.counts
       await reader.until('heartbeats', () => reader.counts.heartbeats > heartbeats + 1)
-      expect(await failing(feed)).toEqual(['bus'])
+      await expect.poll(() => failing(feed)).toEqual(['bus'])
       await nats.restart()
       for (const each of [reader, third]) {
         await moreUpdates(each)
@@ -264,7 +278,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
         expect(each.closed).toBeUndefined()
         each.terminate()
       }
-      expect(await failing(gateway)).toEqual([])
+      await expect.poll(() => failing(gateway)).toEqual([])
       expect(gateway.command.stderr()).toContain('no connection to NATS')
       expect(gateway.command.stderr() + feed.command.stderr()).not.toContain(SECRET)
     })

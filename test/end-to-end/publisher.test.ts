@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { PUBLISH_SCOPE } from '../../src/contract/scopes.ts'
+import { claimPort } from '../support/ports.ts'
 import { PublisherClient } from '../support/publisher-client.ts'
 import { ENGINE_DECIMALS, PublishingEngine } from '../support/publishing-engine.ts'
 import { Random } from '../support/random.ts'
@@ -16,6 +17,7 @@ import {
   type TestClient,
   temporaryFolder,
 } from '../support/running-service.ts'
+import { startRunningTime } from '../support/running-time.ts'
 import { fetchToken, SampleClient } from '../support/sample-client.ts'
 import type { SampleExecution, SampleLevel } from '../support/sample-messages.ts'
 
@@ -28,7 +30,11 @@ let service: ServiceInside
 let engineClient: TestClient
 
 beforeAll(async () => {
-  service = await startServiceInside(folder.path, MARKETS, { 'ingest.port': 0, 'receipts.enabled': 'true' })
+  service = await startServiceInside(folder.path, MARKETS, {
+    // The same again for the service that is started later.
+    'ingest.port': await claimPort(),
+    'receipts.enabled': 'true',
+  })
   engineClient = await createEngineClient()
 })
 
@@ -167,19 +173,19 @@ it('closes the publisher within 1 s when its token is revoked, and when its clie
   const first = await connect(token)
   const { clientId: client_id, clientSecret: client_secret } = engineClient
   const revocation = new URLSearchParams({ token, client_id, client_secret })
-  const revoked = performance.now()
   const response = await fetch(`${service.http}/oauth2/revoke`, { method: 'POST', body: revocation })
   expect(response.status).toBe(200)
+  const revoked = startRunningTime()
   expect(await first.untilClosed()).toEqual({ code: 4001, reason: 'token revoked' })
-  expect(performance.now() - revoked).toBeLessThan(1_000)
+  expect(revoked.end()).toBeLessThan(1_000)
   await expect(connect(token)).rejects.toMatchObject({ status: 401 })
 
   const fresh = await publishToken()
   const second = await connect(fresh)
-  const disabled = performance.now()
   await service.operator.call('PATCH', `/clients/${client_id}`, { enabled: false })
+  const disabled = startRunningTime()
   expect(await second.untilClosed()).toEqual({ code: 4003, reason: 'access revoked' })
-  expect(performance.now() - disabled).toBeLessThan(1_000)
+  expect(disabled.end()).toBeLessThan(1_000)
   await expect(connect(fresh)).rejects.toMatchObject({ status: 403 })
   await service.operator.call('PATCH', `/clients/${client_id}`, { enabled: true })
 })

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -290,6 +291,9 @@ describe('live connections', () => {
     const socket = await open([], { Authorization: 'Bearer good' })
     const closed = closedWith(socket)
     directory.replace({ customers: [CUSTOMER], clients: [{ ...CLIENT, name: 'renamed' }] })
+    const answered = once(socket, 'pong')
+    socket.ping()
+    await answered
     expect(socket.readyState).toBe(WebSocket.OPEN)
     directory.replace({ customers: [{ ...CUSTOMER, streaming: false }], clients: [CLIENT] })
     expect(await closed).toBe(4003)

@@ -243,6 +243,8 @@ describe('one publisher', () => {
 })
 
 describe('two lines', () => {
+  const isGapCounted = async () => (await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')) === 1
+
   it('survive the death and the return of either without an event', async () => {
     let lines = [await publisher('engine'), await publisher('other')]
     await untilAt(0)
@@ -251,7 +253,7 @@ describe('two lines', () => {
       await untilAt(engine.seq)
       const [dead, alive] = round % 2 === 0 ? [lines[0]!, lines[1]!] : [lines[1]!, lines[0]!]
       dead.terminate()
-      await dead.untilClosed()
+      await stage.untilLines('BTCUSD', 1)
       for (let count = 0; count < 20; count++) await send([alive], engine.step())
       await untilAt(engine.seq)
       const returned = await publisher(round % 2 === 0 ? 'engine' : 'other')
@@ -270,7 +272,8 @@ describe('two lines', () => {
     const messages = Array.from({ length: 2_000 }, () => engine.step())
     first!.send(messages[0])
     for (const message of messages.slice(2)) first!.send(message)
-    await stage.until('the message before the gap', () => stage.market('BTCUSD').origin === 'run-1.1')
+    await stage.untilSeen('the gap', isGapCounted)
+    expect(stage.market('BTCUSD').origin).toBe('run-1.1')
     second!.send(messages[0])
     expect(stage.market('BTCUSD').origin).toBe('run-1.1')
     second!.send(messages[1])
@@ -292,10 +295,7 @@ describe('two lines', () => {
     engine.step()
     first!.send(engine.step())
     second!.send({ channel: 'heartbeat', payload: { timestamp: '2026-11-20T12:00:00Z' } })
-    await stage.untilSeen(
-      'the gap',
-      async () => (await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')) === 1,
-    )
+    await stage.untilSeen('the gap', isGapCounted)
     stage.clock.advance(999)
     expect(stage.market('BTCUSD').state).toBe('live')
     stage.clock.advance(1)
@@ -338,6 +338,7 @@ describe('two lines', () => {
     })
     expect(third.closed).toBeUndefined()
     await first!.close()
+    await stage.untilLines('BTCUSD', 1)
     third.send(engine.step())
     await untilAt(1)
   })

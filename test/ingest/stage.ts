@@ -174,10 +174,21 @@ export class Stage {
 
   /** Ends ticks until the predicate holds, for states of the server that nothing reports. */
   async untilSeen(what: string, predicate: () => boolean | Promise<boolean>): Promise<void> {
-    for (let tick = 0; !(await predicate()); tick++) {
-      if (tick > 20_000) throw new Error(`waited in vain for: ${what}`)
+    let isInVain = false
+    const limit = setTimeout(() => {
+      isInVain = true
+    }, 60_000)
+    while (!(await predicate())) {
+      if (isInVain) throw new Error(`waited in vain for: ${what}`)
       await new Promise((resolve) => setImmediate(resolve))
     }
+    clearTimeout(limit)
+  }
+
+  /** For the effects of a connection that has ended. */
+  untilLines(symbol: string, count: number): Promise<void> {
+    const name = `tidegate_ingest_lines{market="${symbol}"}`
+    return this.untilSeen(`${count} lines of ${symbol}`, async () => (await this.metric(name)) === count)
   }
 
   async metric(name: string): Promise<number> {
