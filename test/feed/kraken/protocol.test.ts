@@ -124,14 +124,14 @@ describe('what the checksum does not cover', () => {
     const before = books(server).length
     await idle(375_000, server, connected)
     await server.until('the reconciliation', () => books(server).length === before + 2)
-    await idle(2_000, server, connected)
+    const count = (result: string) =>
+      connected.metric(`tidegate_feed_reconciliations_total{venue="kraken",symbol="BTC/USD",result="${result}"}`)
+    await expect.poll(async () => Number(await count('same')) + Number(await count('different'))).toBe(1)
     expect(
       books(server)
         .slice(before)
         .map(({ method }) => method),
     ).toEqual(['unsubscribe', 'subscribe'])
-    const count = (result: string) =>
-      connected.metric(`tidegate_feed_reconciliations_total{venue="kraken",symbol="BTC/USD",result="${result}"}`)
     return { listener, same: await count('same'), different: await count('different') }
   }
 
