@@ -14,6 +14,9 @@ import { type RunningCommand, runCommand, startProgram } from '../support/comman
 const KEY = Buffer.alloc(32, 9)
 const SECRET = `whsec_${KEY.toString('base64')}`
 
+/** Of an endpoint with a race, between looking up and paying. */
+const TICKS_BETWEEN = 2_000
+
 /** The defects of an endpoint; each has occurred in practice. */
 interface Mistakes {
   readonly paysEveryRequest?: true
@@ -57,6 +60,7 @@ afterEach(() => {
 async function brokenBy(mistakes: Mistakes) {
   const results = new Map<string, object>()
   const made = new Map<string, number>()
+  const arrived = new Map<string, number>()
   let payments = 0
   const pay = (refuses: boolean) =>
     refuses ? { status: 'REFUSED', code: 'closed' } : { status: 'SETTLED', reference: `payment ${++payments}` }
@@ -74,11 +78,15 @@ async function brokenBy(mistakes: Mistakes) {
     const refuses = message.data.metadata.tidegate_check === 'refuse'
     const key = mistakes.paysPerBody ? body : String(id)
     const known = results.get(key)
+    arrived.set(key, (arrived.get(key) ?? 0) + 1)
     if (mistakes.refusesOnce && known !== undefined && refuses) return reply(200, pay(false))
     const isPaid = known !== undefined && !mistakes.paysBehindAnswers
     if (!refuses && !isPaid) made.set(key, (made.get(key) ?? 0) + 1)
     if (known !== undefined && !mistakes.paysEveryRequest) return reply(200, { ...known, payments: made.get(key) })
-    if (mistakes.hasRace) await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))))
+    // Until a concurrent request has arrived, of which some need a connection first.
+    for (let tick = 0; mistakes.hasRace && arrived.get(key) === 1 && tick < TICKS_BETWEEN; tick++) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
     const answer = pay(refuses)
     results.set(key, answer)
     reply(200, { ...answer, payments: made.get(key) })

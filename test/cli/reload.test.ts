@@ -178,7 +178,7 @@ it('a reload of a broken configuration changes nothing, and logs every problem',
     const event = 'the configuration was not reloaded: it stays as it was'
     expect(await reload(event)).toMatchObject({ level: 'error', reason: expect.stringContaining(reason) })
   }
-  expect((await fetch(`${service.operator.url}/readyz`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${service.operator.url}/readyz`)).status).toBe(200)
   const client = await new Client().open()
   client.subscribe('BTCUSD')
   await client.until('data', isData('BTCUSD', 'SNAPSHOT'))

@@ -84,7 +84,7 @@ describe.skipIf(!hasPostgres)('a node whose store becomes available later (needs
       const migrated = await runCommand(['migrate', '--data_dir', folder, '--store.url', url])
       expect(migrated.code, migrated.stderr).toBe(0)
       await command.line((line) => line.startsWith('{"ready":true'))
-      expect((await fetch(`${operator}/readyz`)).status).toBe(200)
+      await expect.poll(async () => (await fetch(`${operator}/readyz`)).status).toBe(200)
       command.child.kill('SIGTERM')
       expect((await command.result).code).toBe(0)
       await withClient(url, async (client) => {

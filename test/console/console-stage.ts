@@ -241,7 +241,7 @@ export async function openPerson(
  */
 export async function watchedPage(context: BrowserContext, origin: string): Promise<{ page: Page; faults: string[] }> {
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(120_000)
   const faults: string[] = []
   page.on('response', (response) => {
     const { pathname, search } = new URL(response.url())

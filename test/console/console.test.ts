@@ -138,7 +138,7 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await field.fill('Asked for the register extract.')
     await reviewer.page.getByRole('button', { name: 'Add note' }).click()
     await reviewer.page.locator('.notes').getByText('Asked for the register extract.').waitFor()
-    expect(await field.inputValue()).toBe('')
+    await expect.poll(() => field.inputValue()).toBe('')
     const viewer = await stage.person(browser, 'vito', 'viewer')
     await viewer.page.goto(`${stage.url}/review/accounts/${pendingAccountId}`)
     await viewer.page.locator('.notes').getByText('nora').waitFor()
