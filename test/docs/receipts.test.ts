@@ -57,7 +57,7 @@ describe('the commands of the page about receipts', () => {
     const verify = commandWith('verify').map((word) => (word === '3600' ? '60' : word))
     const run = runCommand(registerVerify, [...verify, '--credentials', inFolder('client.json')])
     const receipts = () => new Set(readFileSync(inFolder('frames.jsonl'), 'utf8').match(/"receipt":"[^"]+"/g)).size
-    await expect.poll(receipts, { timeout: 20_000, interval: 100 }).toBeGreaterThanOrEqual(3)
+    await expect.poll(receipts).toBeGreaterThanOrEqual(3)
     run.interrupt()
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
     const [, , keyFile, keyAddress] = argumentsOf(commands.find((command) => command.startsWith('curl')) as string)
