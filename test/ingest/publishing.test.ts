@@ -243,20 +243,27 @@ describe('one publisher', () => {
 })
 
 describe('two lines', () => {
+  /** Two publishers of the engine whose SNAPSHOTs have been taken. */
+  async function bothLines(): Promise<[PublisherClient, PublisherClient]> {
+    const lines: [PublisherClient, PublisherClient] = [await publisher('engine'), await publisher('other')]
+    await stage.untilLines('BTCUSD', 2)
+    return lines
+  }
+
   const isGapCounted = async () => (await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')) === 1
 
   it('survive the death and the return of either without an event', async () => {
-    let lines = [await publisher('engine'), await publisher('other')]
-    await untilAt(0)
+    let lines = await bothLines()
     for (let round = 0; round < 4; round++) {
       for (let count = 0; count < 20; count++) await send(lines, engine.step())
       await untilAt(engine.seq)
-      const [dead, alive] = round % 2 === 0 ? [lines[0]!, lines[1]!] : [lines[1]!, lines[0]!]
+      const [dead, alive] = round % 2 === 0 ? lines : [lines[1], lines[0]]
       dead.terminate()
       await stage.untilLines('BTCUSD', 1)
       for (let count = 0; count < 20; count++) await send([alive], engine.step())
       await untilAt(engine.seq)
       const returned = await publisher(round % 2 === 0 ? 'engine' : 'other')
+      await stage.untilLines('BTCUSD', 2)
       lines = round % 2 === 0 ? [returned, alive] : [alive, returned]
     }
     expectBook()
@@ -267,16 +274,15 @@ describe('two lines', () => {
   })
 
   it('fill the gaps of each other, and the one that waits is not read', async () => {
-    const [first, second] = [await publisher('engine'), await publisher('other')]
-    await untilAt(0)
+    const [first, second] = await bothLines()
     const messages = Array.from({ length: 2_000 }, () => engine.step())
-    first!.send(messages[0])
-    for (const message of messages.slice(2)) first!.send(message)
+    first.send(messages[0])
+    for (const message of messages.slice(2)) first.send(message)
     await stage.untilSeen('the gap', isGapCounted)
     expect(stage.market('BTCUSD').origin).toBe('run-1.1')
-    second!.send(messages[0])
+    second.send(messages[0])
     expect(stage.market('BTCUSD').origin).toBe('run-1.1')
-    second!.send(messages[1])
+    second.send(messages[1])
     await untilAt(2_000)
     expectBook()
     expect(
@@ -290,31 +296,29 @@ describe('two lines', () => {
   })
 
   it('wait for a gap no longer than ingest.line_wait_ms', async () => {
-    const [first, second] = [await publisher('engine'), await publisher('other')]
-    await untilAt(0)
+    const [first, second] = await bothLines()
     engine.step()
-    first!.send(engine.step())
-    second!.send({ channel: 'heartbeat', payload: { timestamp: '2026-11-20T12:00:00Z' } })
+    first.send(engine.step())
+    second.send({ channel: 'heartbeat', payload: { timestamp: '2026-11-20T12:00:00Z' } })
     await stage.untilSeen('the gap', isGapCounted)
     stage.clock.advance(999)
     expect(stage.market('BTCUSD').state).toBe('live')
     stage.clock.advance(1)
-    for (const line of [first!, second!]) await line.until(({ type }) => type === 'snapshot_request')
+    for (const line of [first, second]) await line.until(({ type }) => type === 'snapshot_request')
     expect(stage.market('BTCUSD').state).toBe('lost')
-    second!.send(engine.snapshot())
+    second.send(engine.snapshot())
     await untilAt(2)
     expectBook()
   })
 
   it('that differ lose the market, raise an alarm, and are both asked for a SNAPSHOT', async () => {
-    const [first, second] = [await publisher('engine'), await publisher('other')]
-    await untilAt(0)
+    const [first, second] = await bothLines()
     const message = engine.step()
-    first!.send(message)
+    first.send(message)
     await untilAt(1)
     const execution = { id: 'x', price: '1.00', amount: '1' }
-    second!.send({ ...message, payload: { ...message.payload, executions: [execution] } })
-    for (const line of [first!, second!]) {
+    second.send({ ...message, payload: { ...message.payload, executions: [execution] } })
+    for (const line of [first, second]) {
       expect(await line.until(({ type }) => type === 'snapshot_request')).toMatchObject({
         market: 'BTCUSD',
         reason: 'the two lines differ at message 1 of epoch run-1',
@@ -322,14 +326,13 @@ describe('two lines', () => {
     }
     expect(stage.market('BTCUSD').state).toBe('lost')
     expect(await stage.metric('tidegate_ingest_conflicts_total{market="BTCUSD"}')).toBe(1)
-    first!.send(engine.snapshot())
+    first.send(engine.snapshot())
     await untilAt(1)
     expectBook()
   })
 
   it('reject a third connection, which may become one when another has left', async () => {
-    const [first] = [await publisher('engine'), await publisher('other')]
-    await untilAt(0)
+    const [first] = await bothLines()
     const third = await publisher('engine')
     expect(await third.until(({ type }) => type === 'rejected')).toEqual({
       type: 'rejected',
@@ -337,15 +340,14 @@ describe('two lines', () => {
       message: 'the market has 2 lines already',
     })
     expect(third.closed).toBeUndefined()
-    await first!.close()
+    await first.close()
     await stage.untilLines('BTCUSD', 1)
     third.send(engine.step())
     await untilAt(1)
   })
 
   it('with a broken message on one of them keep the market', async () => {
-    const lines = [await publisher('engine'), await publisher('other')] as const
-    await untilAt(0)
+    const lines = await bothLines()
     const message = engine.step()
     lines[0].send({ ...message, payload: { ...message.payload, time: 'now' } })
     await lines[0].until(({ type }) => type === 'rejected')
