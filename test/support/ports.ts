@@ -17,7 +17,7 @@ const count = highest - LOWEST + 1
 let next = (process.pid * 97) % count
 
 /**
- * Returns a TCP port of 127.0.0.1 that nobody listens on, and that no other caller gets, in this process or another one,
+ * Returns a TCP port of 127.0.0.1 that no program listens on, and that no other caller gets, in this process or another one,
  * while this process lives: it holds the UDP port of the same number.
  */
 export async function claimPort(): Promise<number> {
