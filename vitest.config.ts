@@ -33,7 +33,7 @@ const ON_POSTGRES_ALONE = [
   'test/deliveries/{manual,webhook-sender}.test.ts',
   'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
   'test/deposits/{identity,operator-actions}.test.ts',
-  'test/operators/{four-eyes,openid-faults,openid-login,roles,sessions,stream}.test.ts',
+  'test/operators/{four-eyes,lock-order,openid-faults,openid-login,roles,sessions,stream}.test.ts',
   'test/orchestrations/{convert,lock-order,orchestrations,runner,simulation,versions}.test.ts',
   'test/rest/{creation-order,foreign-locks}.test.ts',
   'test/rules/{rule-quotas,rules}.test.ts',

@@ -244,8 +244,9 @@ async function decide(
 
 /** Marks requests as expired, so that the same calls can be requested again. */
 async function expire(transaction: Transaction<OperatorTables>, nowMilliseconds: number): Promise<void> {
-  const expired = transaction.updateTable('change_requests').set({ status: 'EXPIRED' }).where('status', '=', 'PENDING')
-  await expired.where('expires_at', '<=', millisecondText(nowMilliseconds)).execute()
+  const pending = transaction.selectFrom('change_requests').select('id').where('status', '=', 'PENDING')
+  const expired = pending.where('expires_at', '<=', millisecondText(nowMilliseconds)).orderBy('id').forUpdate()
+  await transaction.updateTable('change_requests').set({ status: 'EXPIRED' }).where('id', 'in', expired).execute()
 }
 
 interface Row extends RequestedCall {

@@ -63,11 +63,18 @@ async function createSession(
   const now = millisecondText(nowMilliseconds)
   const idleSince = millisecondText(nowMilliseconds - IDLE_MILLISECONDS)
   await sql`
-    delete from operator_sessions where expires_at <= ${now}::timestamptz or used_at <= ${idleSince}::timestamptz
-      or hash in (
-        select hash from operator_sessions where operator_id = ${operatorId}
-        order by used_at desc offset ${SESSIONS_MAX - 1}
-      )
+    delete from operator_sessions where hash in (
+      select hash from operator_sessions where operator_id = ${operatorId}
+      order by used_at desc offset ${SESSIONS_MAX - 1}
+    )
+  `.execute(transaction)
+  // Those of other operators too, whom this transaction has not locked: it waits for none of their rows.
+  await sql`
+    delete from operator_sessions where hash in (
+      select hash from operator_sessions
+      where expires_at <= ${now}::timestamptz or used_at <= ${idleSince}::timestamptz
+      for update skip locked
+    )
   `.execute(transaction)
   const secret = newRandomSecret('tgs_')
   const expiresAt = millisecondText(nowMilliseconds + SESSION_MILLISECONDS)

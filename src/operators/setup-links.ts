@@ -123,7 +123,7 @@ export async function enterPassword(
   key: EncryptionKey | undefined,
   nowMilliseconds: number,
 ): Promise<{ readonly name: string; readonly role: OperatorRole; readonly secret: Buffer }> {
-  const link = await findLink(transaction, token, nowMilliseconds)
+  const link = await lockLink(transaction, token, nowMilliseconds)
   const name = await nameFor(transaction, link, entered.name)
   const secret = randomBytes(TOTP_SECRET_BYTES)
   await enter(transaction, token, { name, password: entered.password, totp_secret: storedTotpSecret(secret, key) })
@@ -143,7 +143,7 @@ export async function confirmLink(
 ): Promise<
   { readonly id: string; readonly name: string; readonly role: OperatorRole; readonly isFirst: boolean } | undefined
 > {
-  const link = await findLink(transaction, token, nowMilliseconds)
+  const link = await lockLink(transaction, token, nowMilliseconds)
   const { name, password, totp_secret } = link
   if (name === null || password === null || totp_secret === null) {
     throw new Problem('invalid_state', 'choose a password first', { meta: { current: 'no_password' } })
@@ -151,8 +151,7 @@ export async function confirmLink(
   const step = matchingStep(readTotpSecret(totp_secret, key), code, nowMilliseconds)
   if (step === undefined) return undefined
   await nameFor(transaction, link, name)
-  const used = transaction.deleteFrom('operator_setup_links').where('hash', '=', hashRandomSecret(token))
-  if ((await used.returning('hash').executeTakeFirst()) === undefined) throw invalidLink()
+  await deleteLink(transaction, link.operator_id)
   const now = millisecondText(nowMilliseconds)
   const ready = { password, totp_secret, totp_step: String(step), last_login_at: now }
   const id = link.operator_id ?? newId()
@@ -169,6 +168,19 @@ export async function confirmLink(
   const detail = link.operator_id === null ? { role, first: true } : {}
   await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.setup', subject: name, detail })
   return { id, name, role, isFirst: link.operator_id === null }
+}
+
+/** The link, with whom it is for: until the transaction ends, no other one uses, replaces or removes it. */
+async function lockLink(transaction: Transaction<OperatorTables>, token: string, nowMilliseconds: number) {
+  const { operator_id } = await findLink(transaction, token, nowMilliseconds)
+  if (operator_id === null) {
+    await lockFirstLink(transaction)
+  } else {
+    const operator = transaction.selectFrom('operators').select('id').where('id', '=', operator_id)
+    await operator.forUpdate().execute()
+  }
+  // While the lock was waited for, the link may have been used or replaced.
+  return await findLink(transaction, token, nowMilliseconds)
 }
 
 async function findLink(queries: Kysely<OperatorTables>, token: string, nowMilliseconds: number) {

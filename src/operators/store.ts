@@ -111,6 +111,7 @@ export async function changeOperator(
   name: string,
   wanted: { readonly role?: OperatorRole; readonly enabled?: boolean; readonly openid?: OpenidIdentity | null },
 ): Promise<OperatorDocument> {
+  if (wanted.openid) await lockHolders(transaction, name, wanted.openid)
   const row = await lockPerson(transaction, name)
   const { role = row.role, enabled = row.enabled, openid } = wanted
   const hasOtherLogin =
@@ -222,6 +223,22 @@ export async function deleteApiToken(
     await writeAudit(transaction, { actor, action: 'operator_token.delete', subject: operatorName, detail })
   }
   return await getOperator(transaction, operatorName)
+}
+
+/**
+ * Locks the operator together with the one who has the identity now, in order: two operators who get the identity of each
+ * other would wait for each other.
+ */
+async function lockHolders(
+  transaction: Transaction<OperatorTables>,
+  name: string,
+  { issuer, subject }: OpenidIdentity,
+): Promise<void> {
+  const holders = transaction
+    .selectFrom('operators')
+    .select('id')
+    .where((where) => where.or([where('name', '=', name), where.and({ issuer, issuer_subject: subject })]))
+  await holders.orderBy('id').forUpdate().execute()
 }
 
 /** The row of a person, locked until the transaction ends; 409 for the built-in operator. */

@@ -1,4 +1,11 @@
-/** The tables of this module, as the query builder sees them; the migrations `operators` and `change-requests` define them. */
+/**
+ * The tables of this module, as the query builder sees them; the migrations `operators` and `change-requests` define them.
+ *
+ * All transactions lock in one order, so that they never wait in a circle: rows of `operators`, several by id; then the setup
+ * link, the sessions and the tokens of an operator whose row is locked. The row of the built-in operator stands for the link of
+ * the first admin. Ended sessions of other operators are deleted last, and only those that no other transaction has locked.
+ * Change requests are locked by id, and no other rows with them.
+ */
 import type { FourEyesKind, OperatorCallId, OperatorRole } from '../contract/operator-calls.ts'
 import type { Generated } from '../store/sql.ts'
 
