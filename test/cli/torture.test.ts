@@ -63,7 +63,7 @@ const WRONG: readonly WrongRow[] = [
   ['did-not-come-back', 'close-1012', 'stays away', 20],
   ['came-back', 'close-4003', 'comes back always', 1],
   ['came-back', 'token-401', 'comes back always', 1],
-  ['reconnect-loop', 'close-repeatedly', 'never waits', 0.1],
+  ['reconnect-loop', 'close-repeatedly', 'never waits', 0.01],
   ['retry-after-ignored', 'handshake-503', 'never waits', 0.1],
   ['old-token', 'close-4001', 'keeps its token', 1],
   ['subscriptions-missing', 'connection-lost', 'subscribes less', 20],
