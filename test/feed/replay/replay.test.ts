@@ -85,8 +85,9 @@ function eventsOf({ events, origin }: RecordedEntry): readonly MarketEvent[] {
 
 async function playOut(line: MarketPipeline, stepMilliseconds = 1): Promise<void> {
   const hasEnded = (reasons: readonly string[]) => reasons.at(-1)?.endsWith('has ended') === true
-  for (let tick = 0; !line.losses.every(hasEnded); tick++) {
-    if (tick > 200_000) throw new Error('the recording does not end')
+  const limit = performance.now() + 60_000
+  while (!line.losses.every(hasEnded)) {
+    if (performance.now() > limit) throw new Error('the recording does not end')
     await line.passTime(stepMilliseconds)
   }
 }
@@ -178,7 +179,8 @@ describe('replaying', () => {
     const { source, fed } = replayInto(line, path, { speed: 100 })
     while (line.published[0]!.length < 2_900) await line.passTime(1)
     expect(source.notices(fed[0]!)).toEqual([
-      expect.stringMatching(/^the replay of .* is 2 s late: speed 100 is too fast/),
+      // Time passes too while a part of the file is read.
+      expect.stringMatching(/^the replay of .* is [0-9]+ s late: speed 100 is too fast/),
     ])
     await playOut(line)
     expect(line.published[0]!.filter((text) => text.startsWith('{'))).toHaveLength(3_001)
