@@ -25,6 +25,8 @@ const STILL_OUT = { ...NOTHING, in_transit: 1_500_000n }
 const KEY = Buffer.alloc(24, 5)
 const SECRET = `whsec_${KEY.toString('base64')}`
 const DAY = 86_400
+/** Makes the first wait 500 s instead of 5, doubled each time: nothing becomes due before a test lets the time pass. */
+const LONG_WAITS = () => 100
 
 /** What an executor does with a request; it pays each id once, however often it is asked. */
 type Behaviour = (pay: () => string, response: ServerResponse) => void
@@ -107,10 +109,14 @@ beforeEach(async () => {
   settings = { url, secrets: [SECRET], allowPrivate: false }
   sender = newSender()
 })
-afterEach(() => sender.stop())
+afterEach(async () => {
+  await sender.stop()
+  // What a test leaves waiting is not sent in a later one.
+  await sql`update deliveries set next_attempt_at = next_attempt_at + interval '1 day'`.execute(db.tables())
+})
 
 function newSender(): WebhookSender {
-  const common = { db, owners, clock, log: logged.log, requests, random: () => 0.5 }
+  const common = { db, owners, clock, log: logged.log, requests, random: LONG_WAITS }
   return new WebhookSender({ ...common, settings: () => settings })
 }
 
