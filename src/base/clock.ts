@@ -24,6 +24,11 @@ export interface Clock {
   schedule(delayMilliseconds: number, callback: () => void): Timer
   /** Runs `callback` once, at the end of this event-loop tick: after the I/O events that are ready now. */
   endOfTick(callback: () => void): void
+  /**
+   * How many times more slowly than the clocks of other systems it runs, 1 unless given: what another system is to limit
+   * by its own clock is limited to so many times as long.
+   */
+  readonly slowness?: number
 }
 
 /** How far the derived wall clock may differ from the operating system's before it is read again. */

@@ -85,8 +85,8 @@ export class PostgresConnection {
         [
           SESSION_SETTINGS,
           JIT_OFF,
-          `set statement_timeout = ${serverMilliseconds(STATEMENT_MILLISECONDS_MAX)}`,
-          `set idle_in_transaction_session_timeout = ${SERVER_IDLE_MILLISECONDS_MAX}`,
+          `set statement_timeout = ${onServer(options.clock, serverMilliseconds(STATEMENT_MILLISECONDS_MAX))}`,
+          `set idle_in_transaction_session_timeout = ${onServer(options.clock, SERVER_IDLE_MILLISECONDS_MAX)}`,
         ].join(';'),
       )
     })
@@ -200,14 +200,19 @@ export class PostgresConnection {
 }
 
 /** The SQL that begins a transaction with this limit per statement. */
-export function beginTextFor(statementMillisecondsMax: number): string {
+export function beginTextFor(clock: Clock, statementMillisecondsMax: number): string {
   if (statementMillisecondsMax === STATEMENT_MILLISECONDS_MAX) return 'begin'
-  return `begin; ${limitTextFor(serverMilliseconds(statementMillisecondsMax))}`
+  return `begin; ${limitTextFor(clock, serverMilliseconds(statementMillisecondsMax))}`
 }
 
 /** The SQL that sets the server's limit for the later statements of the transaction. */
-export function limitTextFor(milliseconds: number): string {
-  return `set local statement_timeout = ${milliseconds}`
+export function limitTextFor(clock: Clock, milliseconds: number): string {
+  return `set local statement_timeout = ${onServer(clock, milliseconds)}`
+}
+
+/** A duration of `clock` in milliseconds of the server's clock. */
+function onServer({ slowness = 1 }: Clock, milliseconds: number): number {
+  return Math.ceil(milliseconds * slowness)
 }
 
 /** The server's limit for a statement, so that it cancels before the caller's deadline. */

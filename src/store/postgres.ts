@@ -49,11 +49,11 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
         get isAlive() {
           return held.isAlive
         },
-        beginText: beginTextFor(patienceMilliseconds),
+        beginText: beginTextFor(clock, patienceMilliseconds),
         limitText(millisecondsMax) {
           if (millisecondsMax >= limitMilliseconds) return undefined
           limitMilliseconds = serverMilliseconds(millisecondsMax)
-          return limitTextFor(limitMilliseconds)
+          return limitTextFor(clock, limitMilliseconds)
         },
         run: (text, parameters, millisecondsMax) => held.run(text, parameters, millisecondsMax),
         giveBack: async () => pool.giveBack(held),

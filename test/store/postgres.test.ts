@@ -21,6 +21,9 @@ function open(
   return openPostgres({ url, connectionsMax, log: silent, clock, random: () => 0.5 })
 }
 
+/** Time for the callers, while the server cancels their statements when it does so for the product. */
+const CANCELLING = { ...createSlowClock(), slowness: 1 }
+
 const failure = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
 
 /** A promise with its resolve function. */
@@ -95,7 +98,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     })
 
     it('has the server cancel a statement that takes too long, and keeps the connection', async () => {
-      const db = await openedOn(await server.createDatabase(), { connectionsMax: 1 })
+      const db = await openedOn(await server.createDatabase(), { clock: CANCELLING, connectionsMax: 1 })
       const backend = () => sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db.tables())
       const before = (await backend()).rows
       const slow = await failure(sql`select pg_sleep(30)`.execute(db.tables()))
@@ -246,6 +249,18 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
         const { rows } = await client.query(left, [new URL(address.replace('@/', '@host/')).pathname.slice(1)])
         expect(rows).toEqual([{ n: 0 }])
       })
+    })
+
+    it('has the server limit by its own clock what a slow clock limits', async () => {
+      const db = await openedOn(await server.createDatabase(), { clock: createSlowClock(10) })
+      const limits = sql`
+        select current_setting('statement_timeout') as statement,
+          current_setting('idle_in_transaction_session_timeout') as idle`
+      expect((await limits.execute(db.tables())).rows).toEqual([{ statement: '18s', idle: '100s' }])
+      const inTransaction = await db.transaction((transaction) => limits.execute(transaction), {
+        statementMillisecondsMax: 60_200,
+      })
+      expect(inTransaction.rows).toEqual([{ statement: '10min', idle: '100s' }])
     })
 
     it('sets its application name and its session settings whatever the server’s settings are', async () => {
