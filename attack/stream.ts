@@ -2,13 +2,15 @@
 import { frameBytes, OPCODES, StreamPeer } from '../test/hostile/stream-peer.ts'
 import { type Attack, Findings } from './attack.ts'
 import { pause, pooled } from './requests.ts'
-import type { Stage } from './stage.ts'
+import { type Stage, within } from './stage.ts'
 
 const MEGABYTE = 1_048_576
 const SUBSCRIPTIONS_MAX = 1_000
 const INBOUND_BYTES_MAX = 65_536
 const INBOUND_BURST = 1_000
 const INBOUND_PER_SECOND = 50
+/** Only for a service that does not close. */
+const CLOSED_MILLISECONDS_MAX = 30_000
 
 async function openStream(stage: Stage): Promise<StreamPeer> {
   return StreamPeer.open(stage.target, (await stage.field()).reader.token)
@@ -98,7 +100,7 @@ export const streamFragments: Attack = {
     const more = Buffer.concat(Array.from({ length: 10_000 }, () => empty))
     const peers = await pooled(count, 20, () => openStream(stage))
     for (const peer of peers) peer.peer.send(bytes)
-    await pause(1_000)
+    await within(CLOSED_MILLISECONDS_MAX, Promise.allSettled(peers.map((peer) => peer.closeCode())))
     const closedEarly = peers.filter(({ close }) => close?.code === 1008).length
     for (const peer of peers) peer.peer.send(more)
     const codes = await pooled(count, count, (index) => peers[index]!.closeCode().catch(() => undefined))

@@ -19,18 +19,18 @@ export class ProcessWatch {
 
   get residentBytes(): number {
     const status = readFileSync(`/proc/${this.#pid}/status`, 'utf8')
-    // A process that has just ended has no such line.
+    // A process that has ended, and whose end has not been noticed here yet, has no such line.
     return Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0) * 1024
   }
 
   get openFiles(): number {
-    return readdirSync(`/proc/${this.#pid}/fd`).length
+    return namesIn(`/proc/${this.#pid}/fd`).length
   }
 
   /** The sockets among the open files: the store opens files at any time. */
   get openSockets(): number {
     const folder = `/proc/${this.#pid}/fd`
-    return readdirSync(folder).filter((name) => linkText(`${folder}/${name}`).startsWith('socket:')).length
+    return namesIn(folder).filter((name) => linkText(`${folder}/${name}`).startsWith('socket:')).length
   }
 
   /** CPU time of all of its threads. */
@@ -49,6 +49,16 @@ export class ProcessWatch {
     this.samples++
     this.residentBytesMax = Math.max(this.residentBytesMax, this.residentBytes)
     this.openFilesMax = Math.max(this.openFilesMax, this.openFiles)
+  }
+}
+
+/** The open files of a process; none if it has ended and only root may still look at them. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return []
+    throw error
   }
 }
 
