@@ -25,8 +25,8 @@ export interface Clock {
   /** Runs `callback` once, at the end of this event-loop tick: after the I/O events that are ready now. */
   endOfTick(callback: () => void): void
   /**
-   * How many times more slowly than the clocks of other systems it runs, 1 unless given: what another system is to limit
-   * by its own clock is limited to so many times as long.
+   * How many times more slowly than the clocks of other systems it runs, 1 unless given. A limit that another system
+   * enforces by its own clock is this number of times as long.
    */
   readonly slowness?: number
 }
