@@ -1,8 +1,10 @@
 /**
  * The stream for the operator's web console: a WebSocket at `/admin/v1/stream` of the operator listener, with the extended
  * protocol and all markets, for every role. It is read only, as all streams are, and is in no list, count or limit of the
- * customers' connections. Every other upgrade is refused. A stream is closed when the session or token that opened it is no
- * longer valid: at once when it is ended on any node, and within seconds when its time is over.
+ * customers' connections. Every other upgrade is refused. A stream is closed as soon as the session or token that opened it is
+ * no longer valid: a timer waits for the next end of a session by time, and an announcement of any node reports all others.
+ * An end by time moves with each use on any node, so the timer only causes a look at the store. Every few seconds there is one
+ * without a cause: announcements may not arrive, and the store may have been unavailable at the last look.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,6 +12,7 @@ import type { AccessToken } from '../auth/access-token.ts'
 import type { CallingOperator } from '../auth/operator-calls.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { scheduleAt } from '../base/wall-timer.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import type { Hub } from '../gateway/hub.ts'
 import type { Session } from '../gateway/session.ts'
@@ -64,6 +67,8 @@ export class OperatorStream {
   readonly #pending = new PendingHandshakes()
   readonly #open = new Set<OpenStream>()
   #timer: Timer | undefined
+  /** Waits for the first of the sessions to end by time. */
+  #endTimer: Timer | undefined
   #unlisten: (() => Promise<void>) | undefined
   #isListening = false
   /** While streams are checked; true: something ended meanwhile. */
@@ -99,6 +104,7 @@ export class OperatorStream {
   /** Closes the streams. */
   async stop(): Promise<void> {
     this.#timer?.cancel()
+    this.#endTimer?.cancel()
     for (const { session } of this.#open) session.close('restarting')
     await this.#unlisten?.()
   }
@@ -167,15 +173,20 @@ export class OperatorStream {
   }
 
   async #closeEnded(): Promise<void> {
-    const { authentication, log } = this.#parts
+    const { authentication, clock, log } = this.#parts
+    let firstEnd = Number.POSITIVE_INFINITY
     for (const { session, request, operator } of this.#open) {
       try {
-        if (!(await authentication.isStillValid(request, operator))) session.close('revoked')
+        const end = await authentication.validUntil(request, operator)
+        if (end === undefined) session.close('revoked')
+        else firstEnd = Math.min(firstEnd, end)
       } catch (error) {
         // It stays open while the store is unavailable, as the streams of customers do.
         if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'a stream of an operator was not checked')
       }
     }
+    this.#endTimer?.cancel()
+    if (firstEnd < Number.POSITIVE_INFINITY) this.#endTimer = scheduleAt(clock, firstEnd, () => void this.#check())
   }
 }
 

@@ -15,7 +15,7 @@ import type { Db } from '../store/db.ts'
 import { API_TOKEN_PREFIX, operatorWithApiToken } from './api-tokens.ts'
 import { type ChannelOptions, channelOf, isOwnOrigin } from './channel.ts'
 import { readSessionCookie } from './cookies.ts'
-import { findSession, isCsrfToken } from './sessions.ts'
+import { findSession, isCsrfToken, type OperatorSession } from './sessions.ts'
 
 export interface AuthenticationOptions {
   /** The single token: the setting `operator.token`. */
@@ -55,7 +55,7 @@ export class OperatorAuthentication {
     const secret = authorization === undefined ? readSessionCookie(cookie, channelOf(request, channel)) : undefined
     if (secret !== undefined) {
       this.#requireProof(request, secret, proof)
-      return (await this.#operatorOfSession(secret, true)) ?? sessionEnded()
+      return (await this.#operatorOfSession(secret)) ?? sessionEnded()
     }
     const sent = readBearerToken(authorization)
     if (sent instanceof Problem) throw sent
@@ -71,20 +71,30 @@ export class OperatorAuthentication {
     throw invalidToken('Authorization: this is not the operator token, and not a valid token of an operator')
   }
 
-  /** Whether the credentials of a request that was authenticated before are still valid. Does not count as a use. */
-  async isStillValid({ headers }: IncomingMessage, { via, session }: CallingOperator): Promise<boolean> {
-    if (session !== undefined) return (await this.#operatorOfSession(session.secret, false)) !== undefined
+  /**
+   * When the credentials of a request that was authenticated before end, in milliseconds of the wall clock, unless they are
+   * used or ended meanwhile; Infinity for a token, undefined when they have ended. Does not count as a use.
+   */
+  async validUntil({ headers }: IncomingMessage, { via, session }: CallingOperator): Promise<number | undefined> {
+    const { db, clock } = this.#options
+    if (session !== undefined) return (await this.#findSession(session.secret, false))?.endsMilliseconds
     const token = readBearerToken(headers.authorization)
-    if (via === 'operator_token' || token instanceof Problem) return via === 'operator_token'
-    return (await operatorWithApiToken(this.#options.db, this.#options.clock, token)) !== undefined
+    const isStillValid =
+      via === 'operator_token' ||
+      (!(token instanceof Problem) && (await operatorWithApiToken(db, clock, token)) !== undefined)
+    return isStillValid ? Number.POSITIVE_INFINITY : undefined
   }
 
-  async #operatorOfSession(secret: string, countsAsUse: boolean): Promise<CallingOperator | undefined> {
-    const { db, clock } = this.#options
-    const session = await findSession(db, secret, clock.wallInstant().milliseconds, countsAsUse)
+  async #operatorOfSession(secret: string): Promise<CallingOperator | undefined> {
+    const session = await this.#findSession(secret, true)
     if (session === undefined) return undefined
     const { name, role, expiresAt, hasPassword } = session
     return { name, role, via: 'session', session: { secret, expiresAt, hasPassword } }
+  }
+
+  async #findSession(secret: string, countsAsUse: boolean): Promise<OperatorSession | undefined> {
+    const { db, clock } = this.#options
+    return await findSession(db, secret, clock.wallInstant().milliseconds, countsAsUse)
   }
 
   #requireProof(request: IncomingMessage, secret: string, proof: PageProof): void {

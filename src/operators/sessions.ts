@@ -23,6 +23,8 @@ export interface OperatorSession {
   readonly name: string
   readonly role: OperatorRole
   readonly expiresAt: string
+  /** When it ends unless a request is made meanwhile, by the wall clock. */
+  readonly endsMilliseconds: number
   /** Whether the operator signs in with a password. */
   readonly hasPassword: boolean
 }
@@ -62,12 +64,13 @@ async function createSession(
 ): Promise<{ readonly secret: string; readonly expiresAt: string }> {
   const now = millisecondText(nowMilliseconds)
   const idleSince = millisecondText(nowMilliseconds - IDLE_MILLISECONDS)
-  await sql`
+  const { rows: surplus } = await sql`
     delete from operator_sessions where hash in (
       select hash from operator_sessions where operator_id = ${operatorId}
       order by used_at desc offset ${SESSIONS_MAX - 1}
-    )
+    ) returning hash
   `.execute(transaction)
+  if (surplus.length > 0) await announceEndedAccess(transaction)
   // Those of other operators too, whom this transaction has not locked: it waits for none of their rows.
   await sql`
     delete from operator_sessions where hash in (
@@ -104,12 +107,16 @@ export async function findSession(
     .executeTakeFirst()
   if (row === undefined || !row.enabled) return undefined
   const usedAt = Date.parse(row.used_at)
-  if (Date.parse(row.expires_at) <= nowMilliseconds || usedAt + IDLE_MILLISECONDS <= nowMilliseconds) return undefined
-  if (countsAsUse && usedAt + USE_NOTED_MILLISECONDS <= nowMilliseconds) {
+  const endOf = (usedMilliseconds: number) => Math.min(Date.parse(row.expires_at), usedMilliseconds + IDLE_MILLISECONDS)
+  if (endOf(usedAt) <= nowMilliseconds) return undefined
+  const isNoted = countsAsUse && usedAt + USE_NOTED_MILLISECONDS <= nowMilliseconds
+  if (isNoted) {
     const change = tables.updateTable('operator_sessions').set({ used_at: millisecondText(nowMilliseconds) })
     await change.where('hash', '=', hash).execute()
   }
-  return { name: row.name, role: row.role, expiresAt: row.expires_at, hasPassword: row.password !== null }
+  const endsMilliseconds = endOf(isNoted ? nowMilliseconds : usedAt)
+  const { name, role, expires_at: expiresAt } = row
+  return { name, role, expiresAt, endsMilliseconds, hasPassword: row.password !== null }
 }
 
 /**

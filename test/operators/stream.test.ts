@@ -31,8 +31,9 @@ async function connect(
   headers: Readonly<Record<string, string>>,
   path = '/admin/v1/stream',
   protocols: string[] = ['tidegate.v1'],
+  { url }: Pick<OperatorNode, 'url'> = node,
 ): Promise<Opening> {
-  const socket = new WebSocket(`${node.url.replace('http', 'ws')}${path}`, protocols, { headers })
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, protocols, { headers })
   sockets.push(socket)
   return await new Promise((resolve, reject) => {
     socket.once('open', () => resolve({ socket }))
@@ -122,13 +123,67 @@ describe('the stream of the operator listener', () => {
     }
   })
 
-  it('is closed within seconds after its session has been idle for too long', async () => {
+  it('is closed at once when its session has been idle for too long, and use on any node moves that end', async () => {
     const person = await Person.create(node, 'ines', 'viewer')
+    const { cookie, headers } = await person.logIn()
+    const second = await openOperatorNode({ db: node.db, hub: live.hub })
+    const minutes = (count: number) => {
+      for (const { clock } of [node, second]) clock.advance(count * 60_000)
+    }
+    second.clock.advance(node.clock.wallInstant().milliseconds - second.clock.wallInstant().milliseconds)
+    try {
+      const { socket } = await connect({ cookie, origin: second.url }, undefined, undefined, second)
+      minutes(20)
+      await node.ask('GET', '/session', undefined, headers)
+      minutes(10)
+      await looks(second)
+      minutes(19)
+      await looks(second)
+      expect(socket?.readyState).toBe(WebSocket.OPEN)
+      const closed = once(socket as WebSocket, 'close')
+      second.clock.advance(60_000)
+      expect(await withoutTime(second, closed)).toEqual([4003, Buffer.from('access revoked')])
+    } finally {
+      await second.close()
+    }
+  })
+
+  it('is closed at once twelve hours after the login, however much it is used', async () => {
+    const person = await Person.create(node, 'hugo', 'viewer')
+    const { cookie, headers } = await person.logIn()
+    const { socket } = await connect({ cookie, origin: node.url })
+    for (let count = 0; count < 28; count++) {
+      node.clock.advance(25 * 60_000)
+      expect((await node.ask('GET', '/session', undefined, headers)).status).toBe(200)
+    }
+    node.clock.advance(20 * 60_000 - 1)
+    await looks(node)
+    expect(socket?.readyState).toBe(WebSocket.OPEN)
+    const closed = once(socket as WebSocket, 'close')
+    node.clock.advance(1)
+    expect(await withoutTime(node, closed)).toEqual([4003, Buffer.from('access revoked')])
+  })
+
+  it('is closed at once when a further login ends its session', async () => {
+    const person = await Person.create(node, 'paul', 'viewer')
     const { cookie } = await person.logIn()
     const { socket } = await connect({ cookie, origin: node.url })
     const closed = once(socket as WebSocket, 'close')
-    node.clock.advance(30 * 60_000)
-    const timer = setInterval(() => node.clock.advance(5_000), 20)
-    expect((await closed.finally(() => clearInterval(timer)))[0]).toBe(4003)
+    for (let count = 0; count < 10; count++) await person.logIn()
+    expect(await withoutTime(node, closed)).toEqual([4003, Buffer.from('access revoked')])
   })
 })
+
+/** Waits while the timers that are due run and time does not advance, so that none of the regular looks happens. */
+async function withoutTime<Result>({ clock }: OperatorNode, result: Promise<Result>): Promise<Result> {
+  const timer = setInterval(() => clock.advance(0), 5)
+  return await result.finally(() => clearInterval(timer))
+}
+
+/** Gives looks at the store that are due time to end: as many requests, which also read it. */
+async function looks(node: OperatorNode): Promise<void> {
+  for (let count = 0; count < 5; count++) {
+    node.clock.advance(0)
+    await node.ask('GET', '/operators')
+  }
+}
