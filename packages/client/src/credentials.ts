@@ -60,6 +60,8 @@ export class ClientCredentials implements TokenSource {
   readonly #platform: Platform
   #held: HeldToken | undefined
   #request: Promise<HeldToken> | undefined
+  /** It has given a token: the address is right. */
+  #hasWorked = false
 
   /** @param scopes the rights that the tokens shall have; the client must hold them all */
   constructor(credentials: Credentials, scopes: readonly string[], platform: Platform = PLATFORM) {
@@ -104,28 +106,54 @@ export class ClientCredentials implements TokenSource {
     try {
       ;[response, answer] = await withDeadline(this.#platform, ANSWER_MILLISECONDS_MAX, undefined, async (signal) => {
         const body = new URLSearchParams(form)
-        const given = await this.#platform.fetch(url, { method: 'POST', body, redirect: 'error', signal })
-        return [given, (await given.json().catch(() => ({}))) as Record<string, unknown>]
+        // A redirected request would take the secret to another address.
+        const given = await this.#platform.fetch(url, { method: 'POST', body, redirect: 'manual', signal })
+        return [given, membersOf(await given.text())]
       })
     } catch (error) {
       throw new TokenUnavailable(`cannot reach ${url}: ${reasonOf(error)}`, 0, true)
     }
-    if (!response.ok) throw refusal(url, response, answer)
     const { access_token: text, expires_in: seconds } = answer
-    if (typeof text !== 'string' || typeof seconds !== 'number')
-      throw new TokenUnavailable(`${url} answered without access_token and expires_in`, 0)
+    if (!response.ok || typeof text !== 'string' || typeof seconds !== 'number')
+      throw refusal(url, response, answer, this.#hasWorked)
+    this.#hasWorked = true
     const life = seconds * 1_000
     this.#held = { text, renewAt: startedAt + life * RENEWAL, endAt: startedAt + life * LAST_USE }
     return this.#held
   }
 }
 
-/** 4xx: the same request would be refused again, except for 408 and 429. */
-function refusal(url: string, { status, headers }: Response, answer: Record<string, unknown>): Error {
-  const what = `${url} answered ${status} ${answer.error ?? ''}: ${answer.error_description ?? 'no description'}`
-  if (status < 500 && status !== 408 && status !== 429)
+function membersOf(text: string): Record<string, unknown> {
+  try {
+    // Of null there are no members, and of any other value none that is looked for.
+    return JSON.parse(text) ?? {}
+  } catch {
+    return {}
+  }
+}
+
+/** Answers about the request itself, which would be refused again. */
+const REFUSALS = [400, 401, 403]
+/** Below 500, answers to a request that is accepted at another time. */
+const BUSY = [408, 425, 429]
+/** Above, answers of a server that will never accept it. */
+const INCAPABLE = [501, 505]
+
+/**
+ * Why there is no token. What is neither about the request nor temporary comes from a wrong address; where tokens came from
+ * before, it is of a proxy whose service is restarting.
+ */
+function refusal(url: string, response: Response, answer: Record<string, unknown>, hasWorked: boolean): Error {
+  // Of a redirect, browsers hide the status.
+  const status = response.status === 0 ? 302 : response.status
+  const { error = '', error_description = 'no token' } = answer
+  const what = `${url} answered ${status} ${error}: ${error_description}`
+  if (REFUSALS.includes(status))
     return new TidegateError('TOKEN_REFUSED', `${what}. Check client_id, client_secret and the scopes of the client`)
-  return new TokenUnavailable(what, retryAfterSeconds(headers))
+  const isTemporary = BUSY.includes(status) || (status >= 500 && !INCAPABLE.includes(status))
+  if (!isTemporary && !hasWorked)
+    return new TidegateError('TOKEN_REFUSED', `${what}. Check auth_url: it is not that of a token endpoint`)
+  return new TokenUnavailable(what, retryAfterSeconds(response.headers))
 }
 
 /** The seconds of `Retry-After`; 0 without one. */

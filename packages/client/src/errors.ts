@@ -6,7 +6,7 @@ export type ErrorCode =
   | 'INVALID_ARGUMENT'
   /** This runtime has no WebSocket. */
   | 'NO_WEBSOCKET'
-  /** The token endpoint rejected the credentials or the scope. */
+  /** The token endpoint rejected the credentials or the scope, or there is none at the address. */
   | 'TOKEN_REFUSED'
   /** The handshake was rejected: the client may not stream, or there is no stream at the address. */
   | 'STREAM_REFUSED'

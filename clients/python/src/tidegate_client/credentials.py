@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 import os
 import ssl
 import time
@@ -17,10 +16,18 @@ from .errors import TidegateError, Unavailable, retry_after_seconds
 
 ANSWER_SECONDS_MAX = 10.0
 ANSWER_BYTES_MAX = 65_536
+# About 30 years.
+LIFE_SECONDS_MAX = 1_000_000_000
 # Part of a token's life after which the next one is requested.
 RENEWAL = 0.8
 # A token is not used in its last part of life, so that it is still valid when it arrives.
 LAST_USE = 0.95
+# Answers about the request itself, which would be refused again.
+REFUSALS = (400, 401, 403)
+# Below 500, answers to a request that is accepted at another time.
+BUSY = (408, 425, 429)
+# Above, answers of a server that will never accept it.
+INCAPABLE = (501, 505)
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,8 @@ class TokenSource:
         self._scope = scope
         self._held: _Token | None = None
         self._request: asyncio.Task[_Token] | None = None
+        # It has given a token: the address is right.
+        self._has_worked = False
 
     async def token(self) -> str:
         """A token that is valid now. Raises TidegateError when the service refuses, and Unavailable."""
@@ -117,16 +126,18 @@ class TokenSource:
         started_at = time.monotonic()
         url = f"{self._credentials.auth_url.rstrip('/')}/oauth2/token"
         try:
-            answer = await asyncio.wait_for(asyncio.to_thread(self._post, url), ANSWER_SECONDS_MAX)
+            status, answer, retry_after = await asyncio.wait_for(asyncio.to_thread(self._post, url), ANSWER_SECONDS_MAX)
         except TimeoutError as error:
             raise Unavailable(f"{url} did not answer in time", is_unreachable=True) from error
         text, life = answer.get("access_token"), answer.get("expires_in")
-        if not isinstance(text, str) or not isinstance(life, (int, float)) or not math.isfinite(life):
-            raise Unavailable(f"{url} answered without access_token and expires_in")
-        return _Token(text, started_at + life * RENEWAL, started_at + life * LAST_USE)
+        is_token = status < 300 and isinstance(text, str)
+        if not is_token or not isinstance(life, (int, float)) or not 0 <= life <= LIFE_SECONDS_MAX:
+            raise _refusal(f"{url} answered {status}", status, answer, retry_after, self._has_worked)
+        self._has_worked = True
+        return _Token(str(text), started_at + life * RENEWAL, started_at + life * LAST_USE)
 
-    def _post(self, url: str) -> dict[str, Any]:
-        """Runs in a thread."""
+    def _post(self, url: str) -> tuple[int, dict[str, Any], float]:
+        """The status, the members and the seconds of Retry-After of the answer. Runs in a thread."""
         form = {
             "grant_type": "client_credentials",
             "client_id": self._credentials.client_id,
@@ -137,9 +148,9 @@ class TokenSource:
         opener = urllib.request.build_opener(_NoRedirect)
         try:
             with opener.open(request, timeout=ANSWER_SECONDS_MAX) as response:
-                return _members(response.read(ANSWER_BYTES_MAX))
+                return response.status, _members(response.read(ANSWER_BYTES_MAX)), 0
         except urllib.error.HTTPError as error:
-            raise _refusal(url, error) from None
+            return error.code, _members(_body(error)), retry_after_seconds(error.headers.get("Retry-After"))
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             # The library of the stream trusts the same authorities.
@@ -148,17 +159,26 @@ class TokenSource:
             raise Unavailable(f"cannot reach {url}: {reason}{advice}", is_unreachable=True) from error
 
 
-def _refusal(url: str, error: urllib.error.HTTPError) -> Exception:
-    """3xx and 4xx: the same request would be refused again, except for 408 and 429."""
-    try:
-        body = error.read(ANSWER_BYTES_MAX)
-    except (OSError, HTTPException):
-        body = b""
-    answer = _members(body)
-    what = f"{url} answered {error.code} {answer.get('error', '')}: {answer.get('error_description', 'no description')}"
-    if error.code < 500 and error.code not in (408, 429):
+def _refusal(what: str, status: int, answer: dict[str, Any], retry_after: float, has_worked: bool) -> Exception:
+    """Why there is no token.
+
+    What is neither about the request nor temporary comes from a wrong address; where tokens came from before, it is of a
+    proxy whose service is restarting.
+    """
+    what = f"{what} {answer.get('error', '')}: {answer.get('error_description', 'no token')}"
+    if status in REFUSALS:
         return TidegateError("TOKEN_REFUSED", f"{what}. Check client_id, client_secret and the scopes of the client")
-    return Unavailable(what, retry_after_seconds(error.headers.get("Retry-After")))
+    is_temporary = status in BUSY or (status >= 500 and status not in INCAPABLE)
+    if not is_temporary and not has_worked:
+        return TidegateError("TOKEN_REFUSED", f"{what}. Check auth_url: it is not that of a token endpoint")
+    return Unavailable(what, retry_after)
+
+
+def _body(error: urllib.error.HTTPError) -> bytes:
+    try:
+        return error.read(ANSWER_BYTES_MAX)
+    except (OSError, HTTPException):
+        return b""
 
 
 def _members(body: bytes) -> dict[str, Any]:

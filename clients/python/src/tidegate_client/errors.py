@@ -6,7 +6,7 @@ from typing import Literal
 ErrorCode = Literal[
     # An argument or the credentials are wrong.
     "INVALID_ARGUMENT",
-    # The token endpoint rejected the credentials or the scope.
+    # The token endpoint rejected the credentials or the scope, or there is none at the address.
     "TOKEN_REFUSED",
     # The handshake was rejected: the client may not stream, or there is no stream at the address.
     "STREAM_REFUSED",
