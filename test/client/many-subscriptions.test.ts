@@ -81,20 +81,56 @@ it('subscribes 1,500 channels together, and resumes them together', async () => 
   client.close()
 })
 
-it('is refused what exceeds the limit of a connection, and keeps everything else', async () => {
-  const { client, simulation, step } = start(220, 210)
+it.each([
+  [220, 210],
+  // Below the entries of one request, which is then rejected as a whole.
+  [220, 60],
+  [20, 2],
+])(
+  'of %i books, is refused what exceeds the limit of %i, and keeps everything else',
+  async (count, subscriptionsMax) => {
+    const { client, simulation, sockets, step } = start(count, subscriptionsMax)
+    const markets = [...simulation.sequencers.keys()]
+    const opening = Promise.allSettled(markets.map((market) => client.book(market)))
+    for (let steps = 0; steps < 20; steps++) await step()
+    const outcomes = await opening
+    const books = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    // One subscription is the heartbeat, which compares the books.
+    expect(books.map(({ market }) => market)).toEqual(markets.slice(0, subscriptionsMax - 1))
+    expect(books.filter(({ status, digestMatch }) => status !== 'LIVE' || digestMatch === undefined)).toEqual([])
+    expect(new Set(reasons.map(({ code }) => code))).toEqual(new Set(['SUBSCRIPTION_REFUSED']))
+    expect(reasons.at(-1)?.message).toBe(
+      `MARKET${count - 1}: the limit of ${subscriptionsMax} subscriptions per connection is reached (NO_EFFECT_ACTION). ` +
+        'Close others, or use one more StreamClient',
+    )
+
+    // It has learnt how much the service accepts in one request.
+    const requestCount = sockets[0]?.requests.length ?? 0
+    sockets[0]?.leave()
+    sockets[0]?.end(1006)
+    for (let steps = 0; steps < 20; steps++) await step()
+    expect(books.filter(({ status }) => status !== 'LIVE')).toEqual([])
+    expect(sockets).toHaveLength(2)
+    expect(sockets[1]?.requests.length).toBeLessThanOrEqual(requestCount)
+    const longest = Math.max(...(sockets[1]?.requests ?? []).map(({ channels }) => channels.length))
+    expect(longest).toBeLessThanOrEqual(subscriptionsMax)
+    client.close()
+  },
+)
+
+it('keeps its books when the limit is lowered while they are open', async () => {
+  const { client, simulation, step } = start(30, 100)
   const markets = [...simulation.sequencers.keys()]
-  const opening = Promise.allSettled(markets.map((market) => client.book(market)))
+  const opening = Promise.all(markets.slice(0, 10).map((market) => client.book(market)))
   for (let steps = 0; steps < 5; steps++) await step()
-  const outcomes = await opening
-  const books = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
-  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
-  // One of the 210 is the heartbeat, which compares the books.
-  expect(books.filter(({ status, digestMatch }) => status === 'LIVE' && digestMatch !== undefined)).toHaveLength(209)
-  expect(new Set(reasons.map(({ code }) => code))).toEqual(new Set(['SUBSCRIPTION_REFUSED']))
-  expect(reasons.at(-1)?.message).toBe(
-    'MARKET219: the limit of 210 subscriptions per connection is reached (NO_EFFECT_ACTION). ' +
-      'Close others, or use one more StreamClient',
-  )
+  const books = await opening
+  Object.assign(simulation.hub.limits, { subscriptionsMax: 5 })
+  const more = Promise.allSettled(markets.slice(10).map((market) => client.book(market)))
+  for (let steps = 0; steps < 10; steps++) await step()
+  expect(new Set((await more).map(({ status }) => status))).toEqual(new Set(['rejected']))
+  for (const market of markets) simulation.offer(market, 'update')
+  await step()
+  expect(books.filter(({ status }) => status !== 'LIVE')).toEqual([])
   client.close()
 })

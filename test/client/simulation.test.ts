@@ -12,7 +12,11 @@ import { propertySettings } from '../support/property.ts'
 import { StreamSimulation, testMarket } from '../support/stream-simulation.ts'
 
 const MARKETS = [testMarket('BTCUSD', 50), testMarket('ETHUSD', 10)]
-const NOISE = { levels: 40, changesMax: 8 }
+/** Levels name two venues, and one. */
+const NOISE = [
+  { levels: 40, changesMax: 8, venues: 'two' },
+  { levels: 40, changesMax: 8, venues: 'one' },
+] as const
 const ROUNDS = 100
 const LAST_ROUNDS = 3
 
@@ -31,8 +35,9 @@ class Copy {
       for (const side of ['bids', 'asks'] as const) {
         const levels = this.sides[side]
         if (change.type === 'SNAPSHOT') levels.clear()
-        for (const { price, amount } of change[side]) {
-          if (amount !== '0') levels.set(price, amount)
+        for (const level of change[side]) {
+          const [price, ...content] = textsOf(level)
+          if (level.amount !== '0') levels.set(price, JSON.stringify(content))
           else if (!levels.delete(price)) throw new Error(`${price} is removed, which the copy does not have`)
         }
       }
@@ -42,11 +47,17 @@ class Copy {
   }
 }
 
-function textOf(levels: readonly Level[]): [string, string][] {
-  return levels.map(({ price, amount }) => [price, amount])
+/** A level in the notation of the history: price, amount, and pairs of a venue and its amount where it names them. */
+function textsOf({ price, amount, venues }: Level): [string, string, [string, string][]?] {
+  return venues === undefined ? [price, amount] : [price, amount, venues.map((share) => [share.venue, share.amount])]
 }
 
-function sorted(levels: ReadonlyMap<string, string>): string {
+/** As the top of a book has it. */
+function pick({ price, amount }: Level): Pick<Level, 'price' | 'amount'> {
+  return { price, amount }
+}
+
+function sorted(levels: Iterable<readonly [string, string]>): string {
   return JSON.stringify([...levels].sort())
 }
 
@@ -79,7 +90,7 @@ async function play({ seed, protocol, faults }: Run): Promise<void> {
   }
   simulation.start()
   const client = new StreamClient({ credentials: CREDENTIALS }, platform)
-  const opening = Promise.all(MARKETS.map(({ symbol }) => client.book(symbol)))
+  const opening = Promise.all(MARKETS.map(({ symbol }) => client.book(symbol, { attribution: true })))
   const openingTops = Promise.all(MARKETS.map(({ symbol }) => client.topOfBook(symbol)))
   const step = async (milliseconds: number): Promise<void> => {
     clock.advance(milliseconds)
@@ -122,12 +133,16 @@ async function play({ seed, protocol, faults }: Run): Promise<void> {
     const book = books[index] as Book
     const history = simulation.histories.get(symbol)
     expect(book.status).toBe('LIVE')
-    const { bestBid, bestAsk } = book
+    const [bestBid, bestAsk] = [book.bestBid, book.bestAsk].map((level) => level && pick(level))
     expect(tops[index]).toMatchObject({ status: 'LIVE', bestBid, bestAsk })
     expect(book.time <= (history?.lastTime as string)).toBe(true)
-    expect(JSON.stringify([textOf(book.bids()), textOf(book.asks())])).toBe(history?.bookAt(history.lastTime))
-    for (const side of ['bids', 'asks'] as const) {
-      expect(sorted(copies[index]?.sides[side] ?? new Map())).toBe(sorted(new Map(textOf(book[side]()))))
+    const { lastTime = '' } = history ?? {}
+    const expected = protocol === 'tidegate.v1' ? history?.attributedAt(lastTime) : history?.bookAt(lastTime)
+    const sides = [book.bids(), book.asks()].map((levels) => levels.map(textsOf))
+    expect(JSON.stringify(sides)).toBe(expected)
+    for (const [place, side] of (['bids', 'asks'] as const).entries()) {
+      const levels = (sides[place] ?? []).map(([price, ...content]) => [price, JSON.stringify(content)] as const)
+      expect(sorted(copies[index]?.sides[side] ?? [])).toBe(sorted(levels))
     }
   }
   client.close()

@@ -16,6 +16,7 @@ from tidegate_client import (
     TidegateError,
     Top,
     TopOfBook,
+    VenueShare,
 )
 from tidegate_client.book_content import BookContent
 from tidegate_client.digest import digest_text, level_hash
@@ -163,6 +164,68 @@ class BookTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((book.status, book.best_bid), ("STALE", None))
         book.reset("market changed")
         self.assertEqual(book.params(True), {"market": "BTCUSD", "depth": 1})
+
+
+Division = list[tuple[str, str]]
+
+
+class VenuesTest(unittest.IsolatedAsyncioTestCase):
+    """A book of one bid at 100.00, whose amount of 1.5000 two venues have."""
+
+    DIVISION: Division = [("kraken", "1.0000"), ("coinbase", "0.5000")]
+
+    def message(self, number: int, amount: str, venues: Division | None, prev: int | None = None) -> BookMessage:
+        level = {"price": "100.00", "amount": amount} | ({} if venues is None else {"venues": venues})
+        kind = "SNAPSHOT" if prev is None else "UPDATE"
+        payload = {"market": "BTCUSD", "type": kind, "time": f"2026-11-23T10:00:{number:02}.000Z", "bids": [level], "asks": []}
+        stream = {"cursor": f"c{number}", "covers": 1} | ({} if prev is None else {"prev": f"c{prev}"})
+        message = parse_message(json.dumps({"channel": "market_data", "payload": payload, "stream": stream}))
+        assert isinstance(message, BookMessage)
+        return message
+
+    def open(self) -> Book:
+        book = Book("BTCUSD", None, None, lambda closed: closed.end(None), True)
+        book.acknowledge(None)
+        book.receive(self.message(1, "1.5000", self.DIVISION))
+        return book
+
+    async def test_levels_name_their_venues(self) -> None:
+        book = self.open()
+        self.assertEqual(book.params(True), {"market": "BTCUSD", "attribution": True, "resume": "c1"})
+        self.assertEqual(book.params(False), {"market": "BTCUSD"})
+        venues = (VenueShare("kraken", Decimal("1.0000")), VenueShare("coinbase", Decimal("0.5000")))
+        self.assertEqual(book.best_bid, Level(Decimal("100.00"), Decimal("1.5000"), venues))
+        self.assertIsNone(new_book().params(True).get("attribution"))
+
+    async def test_a_loop_gets_a_level_whose_division_alone_changed_unless_it_changed_back(self) -> None:
+        book = self.open()
+        loop = aiter(book)
+        await anext(loop)
+        book.receive(self.message(2, "1.5000", [("kraken", "1.5000")], prev=1))
+        change = await anext(loop)
+        self.assertEqual(change.bids, [Level(Decimal("100.00"), Decimal("1.5000"), (VenueShare("kraken", Decimal("1.5000")),))])
+        book.receive(self.message(3, "1.5000", self.DIVISION, prev=2))
+        book.receive(self.message(4, "1.5000", [("kraken", "1.5000")], prev=3))
+        book.receive(self.message(5, "0", None, prev=4))
+        change = await anext(loop)
+        self.assertEqual((change.type, change.bids), ("UPDATE", [Level(Decimal("100.00"), Decimal(0))]))
+        book.receive(self.message(6, "2.0000", [], prev=5))
+        self.assertEqual((await anext(loop)).bids, [Level(Decimal("100.00"), Decimal("2.0000"), ())])
+
+    async def test_venues_that_do_not_have_the_amount_are_faults(self) -> None:
+        wrong: list[Division | None] = [
+            None,
+            [("kraken", "1.0000")],
+            [("kraken", "1.0000"), ("kraken", "0.5000")],
+            [("kraken", "1.5000"), ("coinbase", "0.0000")],
+            [("kraken", "1.5")],
+        ]
+        for venues in wrong:
+            with self.assertRaisesRegex(Fault, "venues"):
+                self.open().receive(self.message(2, "1.5000", venues, prev=1))
+        for share in (["kraken"], ["kraken", "1.5", "x"], [1, "1.5"], ["kraken", 1.5], "kraken", {}):
+            with self.assertRaises(Fault):
+                self.message(2, "1.5000", [share])  # type: ignore[list-item]
 
 
 def top_message(number: int, bids: Pairs, asks: Pairs, prev: int | None = None) -> TopMessage:

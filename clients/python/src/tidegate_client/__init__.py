@@ -4,7 +4,7 @@ from .book import Book, BookChange, BookStatus, DigestMatch
 from .credentials import Credentials
 from .errors import ErrorCode, TidegateError
 from .executions import Executions
-from .levels import Level
+from .levels import Level, VenueShare
 from .messages import Execution, ExecutionGap, InstrumentState
 from .stream_client import Connected, Disconnected, Resync, StreamClient, StreamEvent
 from .top_of_book import Top, TopOfBook
@@ -29,4 +29,5 @@ __all__ = [
     "TidegateError",
     "Top",
     "TopOfBook",
+    "VenueShare",
 ]

@@ -7,11 +7,10 @@ wrong; over a lost connection it is resumed from the last message. Its status is
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Literal
 from weakref import WeakSet
 
-from .book_content import GONE, BookContent
+from .book_content import GONE, BookContent, check_venues
 from .errors import Fault, TidegateError
 from .levels import SIDES, Level, LevelText, SideName
 from .messages import BookMessage, BookStatement, DataMessage, InstrumentState
@@ -55,10 +54,18 @@ class Book:
 
     channel: Literal["market_data"] = "market_data"
 
-    def __init__(self, market: str, depth: int | None, interval_ms: int | None, on_close: Callable[["Book"], None]) -> None:
+    def __init__(
+        self,
+        market: str,
+        depth: int | None,
+        interval_ms: int | None,
+        on_close: Callable[["Book"], None],
+        is_attributed: bool = False,
+    ) -> None:
         self.market = market
         self._depth = depth
         self._interval_ms = interval_ms
+        self._is_attributed = is_attributed
         self._on_close = on_close
         self._content = BookContent()
         self._status: BookStatus = "RESYNCING"
@@ -134,7 +141,12 @@ class Book:
     def params(self, is_extended: bool) -> dict[str, Any]:
         if not is_extended:
             return {"market": self.market}
-        params = {"depth": self._depth, "interval_ms": self._interval_ms, "resume": self._cursor}
+        params = {
+            "depth": self._depth,
+            "interval_ms": self._interval_ms,
+            "attribution": self._is_attributed or None,
+            "resume": self._cursor,
+        }
         return {"market": self.market, **{name: value for name, value in params.items() if value is not None}}
 
     def acknowledge(self, resumed: bool | None) -> None:
@@ -143,6 +155,8 @@ class Book:
     def receive(self, message: DataMessage) -> None:
         if not isinstance(message, BookMessage):
             return
+        if self._is_attributed and message.position is not None:
+            check_venues(message)
         if message.is_snapshot:
             self._replace(message)
         else:
@@ -202,7 +216,7 @@ class Book:
             raise Fault("a message is missing: an UPDATE follows one that was not received")
         readers = list(self._readers)
 
-        def note(side: SideName, rank: int, price: str, before: str | None) -> None:
+        def note(side: SideName, rank: int, price: str, before: LevelText | None) -> None:
             for reader in readers:
                 reader.note(side, rank, price, before)
 
@@ -221,8 +235,8 @@ class Book:
 class ChangeReader:
     """One loop over the changes of a book.
 
-    It keeps what the loop has not seen yet: not the changes themselves, but the amount that each changed level had when the
-    loop last looked. So a slow loop gets one exact change for all that it missed, and what is kept is never more than a book.
+    It keeps what the loop has not seen yet: not the changes themselves, but what each changed level was when the loop last
+    looked. So a slow loop gets one exact change for all that it missed, and what is kept is never more than a book.
     """
 
     def __init__(self, book: Book) -> None:
@@ -248,10 +262,10 @@ class ChangeReader:
             self._news.clear()
             await self._news.wait()
 
-    def note(self, side: SideName, rank: int, price: str, amount_before: str | None) -> None:
+    def note(self, side: SideName, rank: int, price: str, level: LevelText | None) -> None:
         if self._is_whole:
             return
-        self._before[side].setdefault(rank, LevelText(price, amount_before or GONE))
+        self._before[side].setdefault(rank, level or LevelText(price, GONE))
         if len(self._before["bids"]) + len(self._before["asks"]) > self._book._size() + SPARE_LEVELS:
             self.note_whole()
 
@@ -285,8 +299,8 @@ class ChangeReader:
 
     def _difference(self, name: SideName) -> list[Level]:
         side, levels = self._book._content.side(name), []
-        for rank, (price, before) in sorted(self._before[name].items(), reverse=True):
-            now = side.amount_at(rank) or GONE
+        for rank, before in sorted(self._before[name].items(), reverse=True):
+            now = side.at(rank) or LevelText(before.price, GONE)
             if now != before:
-                levels.append(Level(Decimal(price), Decimal(now)))
+                levels.append(now.level())
         return levels

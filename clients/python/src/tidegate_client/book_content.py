@@ -11,8 +11,8 @@ from .errors import Fault
 from .levels import SIDES, LevelText, Side, SideName, decimals_of
 from .messages import BookMessage
 
-# Called for every level that a message changes: side, rank, price, and the amount that it had, None for a new one.
-OnChange = Callable[[SideName, int, str, str | None], None]
+# Called for every level that a message changes: side, rank, price, and what it was, None for a new one.
+OnChange = Callable[[SideName, int, str, LevelText | None], None]
 GONE = "0"
 
 
@@ -54,7 +54,7 @@ class BookContent:
             ranks = self._check_order(side, levels)
             for rank, level in zip(ranks, levels, strict=True):
                 self._check_decimals(level)
-                before = side.amount_at(rank)
+                before = side.at(rank)
                 on_change(name, rank, level.price, before)
                 if not is_zero(level.amount):
                     side.set(rank, level)
@@ -97,6 +97,27 @@ class BookContent:
         bid, ask = self.bids.best, self.asks.best
         if bid is not None and ask is not None and self.bids.rank(bid.price) >= -self.asks.rank(ask.price):
             raise Fault(f"the book is crossed: {bid.price} bid, {ask.price} asked")
+
+
+def check_venues(message: BookMessage) -> None:
+    """Checks that each level of a message names the venues that its amount comes from."""
+    for level in (*message.bids, *message.asks):
+        if is_zero(level.amount):
+            continue
+        if level.venues is None:
+            raise Fault(f"the level at {level.price} does not name its venues")
+        # Empty where the service does not know them.
+        if level.venues and not _is_division(level.amount, level.venues):
+            raise Fault(f"the venues of the level at {level.price} do not have its amount of {level.amount}")
+
+
+def _is_division(amount: str, venues: Sequence[tuple[str, str]]) -> bool:
+    """Whether the amounts of different venues add up to this one, with the same decimals."""
+    amounts = [share for _, share in venues]
+    if any(is_zero(share) or decimals_of(share) != decimals_of(amount) for share in amounts):
+        return False
+    units = [int(text.replace(".", "", 1)) for text in (amount, *amounts)]
+    return units[0] == sum(units[1:]) and len({venue for venue, _ in venues}) == len(venues)
 
 
 def is_zero(amount: str) -> bool:

@@ -11,6 +11,13 @@ SideName = Literal["bids", "asks"]
 SIDES: tuple[SideName, SideName] = ("bids", "asks")
 
 
+class VenueShare(NamedTuple):
+    """What one venue has of the amount of a level."""
+
+    venue: str
+    amount: Decimal
+
+
 class Level(NamedTuple):
     """A price with the amount that is bid or asked at it, with all decimals of the market.
 
@@ -19,6 +26,11 @@ class Level(NamedTuple):
 
     price: Decimal
     amount: Decimal
+    venues: tuple[VenueShare, ...] | None = None
+    """How the amount is divided between the venues of the market; their amounts add up to it.
+
+    Empty where the service does not know; None where the level is gone, without `attribution`, and in the base protocol.
+    """
 
 
 class LevelText(NamedTuple):
@@ -26,9 +38,12 @@ class LevelText(NamedTuple):
 
     price: str
     amount: str
+    venues: tuple[tuple[str, str], ...] | None = None
 
     def level(self) -> Level:
-        return Level(Decimal(self.price), Decimal(self.amount))
+        shares = self.venues
+        venues = None if shares is None else tuple(VenueShare(venue, Decimal(amount)) for venue, amount in shares)
+        return Level(Decimal(self.price), Decimal(self.amount), venues)
 
 
 def decimals_of(text: str) -> int:
@@ -67,9 +82,8 @@ class Side:
         first = 0 if count is None else max(0, len(self._ranks) - max(0, count))
         return [self._levels[rank] for rank in reversed(self._ranks[first:])]
 
-    def amount_at(self, rank: int) -> str | None:
-        level = self._levels.get(rank)
-        return None if level is None else level.amount
+    def at(self, rank: int) -> LevelText | None:
+        return self._levels.get(rank)
 
     def replace(self, levels: Iterable[LevelText]) -> None:
         """Replaces all levels by these, the best first."""

@@ -257,8 +257,17 @@ def _levels(value: object) -> list[LevelText]:
     levels = []
     for entry in _list(value):
         members = _members(entry)
-        levels.append(LevelText(_text(members.get("price"), DECIMAL), _text(members.get("amount"), DECIMAL)))
+        venues = members.get("venues")
+        shares = None if venues is None else tuple(_share(share) for share in _list(venues))
+        levels.append(LevelText(_text(members.get("price"), DECIMAL), _text(members.get("amount"), DECIMAL), shares))
     return levels
+
+
+def _share(value: object) -> tuple[str, str]:
+    share = _list(value)
+    if len(share) != 2:
+        raise Fault(f"a message has {_excerpt(value)} for a venue and its amount")
+    return _text(share[0]), _text(share[1], DECIMAL)
 
 
 def _members(value: object) -> Mapping[str, Any]:

@@ -38,8 +38,8 @@ REPAIR_SECONDS = 1.0
 REPAIR_SECONDS_MAX = 30.0
 # After this time without a fault, the next one is repaired at once.
 TRUST_SECONDS = 60.0
-# Entries of one request. The service rejects more than 1,000 (`stream.subscriptions_max`), and messages of more than 64 KiB
-# (`stream.inbound_bytes_max`); an entry has less than 256 bytes.
+# Entries of one request. A service rejects messages of more than 64 KiB (`stream.inbound_bytes_max`), and an entry has less
+# than 256 bytes. It also rejects more entries than subscriptions (`stream.subscriptions_max`), which it does not announce.
 ENTRIES_MAX = 200
 # The channel of each kind of message.
 CHANNELS: dict[type[DataMessage], str] = {
@@ -51,7 +51,7 @@ CHANNELS: dict[type[DataMessage], str] = {
 MARKET = re.compile(r"[!-~]{1,64}")
 # What to do about a subscription that is refused.
 ADVICE = {
-    "UNKNOWN_CHANNEL_PARAMS_CONFIGURATION": "GET /v2/markets lists the markets; also check depth and interval_ms",
+    "UNKNOWN_CHANNEL_PARAMS_CONFIGURATION": "GET /v2/markets lists the markets; also check the options",
     "UNKNOWN_CHANNEL": "The service does not have this channel",
     "NO_EFFECT_ACTION": "Close others, or use one more StreamClient",
 }
@@ -104,6 +104,12 @@ class Row:
             self.timer = None
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    rows: list[Row]
+    entry_count: int
+
+
 class StreamClient:
     """Use it as an asynchronous context manager, in one event loop."""
 
@@ -116,6 +122,10 @@ class StreamClient:
         self._last_heartbeat: float | None = None
         # Our requests to unsubscribe that the service has not answered; an answer beyond them is a notice of its own.
         self._unsubscribing: dict[Key, int] = {}
+        # The subscribe request that the service has not answered. There is one at a time, because errors name no request.
+        self._unanswered: Request | None = None
+        # Of the next request.
+        self._entries_max = ENTRIES_MAX
         # Everything that a program subscribes together is requested together.
         self._is_flushing = False
         events = ConnectionEvents(self._opened, self._receive, self._lost, self._failed)
@@ -129,17 +139,22 @@ class StreamClient:
     ) -> None:
         await self.close()
 
-    async def book(self, market: str, *, depth: int | None = None, interval_ms: int | None = None) -> Book:
+    async def book(
+        self, market: str, *, depth: int | None = None, interval_ms: int | None = None, attribution: bool = False
+    ) -> Book:
         """The live book of a market; returns when it is complete.
 
         depth: best levels per side (1, 5, 10, 25, 50, 100, 500 or 1000), otherwise all that the service publishes.
         interval_ms: at most one update per 50, 100, 250, 500 or 1000 milliseconds, otherwise every update.
+        attribution: levels name their venues (`venues` of a level). Without effect in the base protocol.
         Waits as long as the service cannot be reached after it once was, or has no source for the market: cancel it, or use
         `asyncio.timeout`. Raises TidegateError when the service refuses.
         """
         _check_whole("depth", depth)
         _check_whole("interval_ms", interval_ms)
-        book = Book(market, depth, interval_ms, self._remove)
+        if not isinstance(attribution, bool):
+            raise TidegateError("INVALID_ARGUMENT", f"attribution is {attribution!r}: it must be True or False")
+        book = Book(market, depth, interval_ms, self._remove, attribution)
         await self._add(book)
         return book
 
@@ -231,6 +246,7 @@ class StreamClient:
         self._is_open = False
         self._has_heartbeat = False
         self._last_heartbeat = None
+        self._unanswered = None
         self._unsubscribing.clear()
         for row in self._rows.values():
             row.cancel_repair()
@@ -241,25 +257,28 @@ class StreamClient:
             self._on_event(event)
 
     def _request(self) -> None:
-        """Requests, in the next iteration of the event loop, everything that is not requested on the open connection."""
+        """Requests, in the next iteration of the event loop, what is not requested on the open connection.
+
+        One request has as much as fits into it; the answer to it requests the rest.
+        """
         if not self._is_flushing and self._is_open:
             self._is_flushing = True
             asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
         self._is_flushing = False
-        rows = [row for row in self._rows.values() if row.stage == "idle"]
-        if not self._is_open or len(rows) == 0:
+        waiting = [row for row in self._rows.values() if row.stage == "idle"]
+        if not self._is_open or self._unanswered is not None or len(waiting) == 0:
             return
         is_extended = self._connection.is_extended
         # First, so that of too many subscriptions it is not the one that the service refuses.
         channels: list[dict[str, Any]] = [] if self._has_heartbeat else [{"type": "heartbeat"}]
-        self._has_heartbeat = True
+        rows = waiting[: self._entries_max - len(channels)]
         for row in rows:
             row.stage = "requested"
             channels.append({"type": row.subscription.channel, "params": row.subscription.params(is_extended)})
-        for first in range(0, len(channels), ENTRIES_MAX):
-            self._connection.send({"type": "subscribe", "channels": channels[first : first + ENTRIES_MAX]})
+        self._unanswered = Request(rows, len(channels))
+        self._connection.send({"type": "subscribe", "channels": channels})
 
     def _receive(self, data: object) -> None:
         # What still arrives on a connection that was closed is of no use.
@@ -285,11 +304,32 @@ class StreamClient:
         elif isinstance(message, Reply):
             for entry in message.entries:
                 self._receive_reply(message.is_subscribe, entry)
+            if message.is_subscribe:
+                self._receive_answer()
         elif isinstance(message, RequestError):
-            if message.error == "INTERNAL_SERVER_ERROR":
-                raise Fault(message.text)
+            self._receive_error(message)
+
+    def _receive_answer(self) -> None:
+        """The service has carried out the last request."""
+        self._has_heartbeat = True
+        self._unanswered = None
+        self._request()
+
+    def _receive_error(self, message: RequestError) -> None:
+        """The service has rejected a request as a whole."""
+        if message.error == "INTERNAL_SERVER_ERROR":
+            raise Fault(message.text)
+        request, self._unanswered = self._unanswered, None
+        if message.error != "MALFORMED_REQUEST" or request is None or request.entry_count < 2:
             what = f"a request was rejected: {message.error}, {message.text}"
             self._end_all(TidegateError("PROTOCOL_ERROR", what))
+            return
+        # It may have had too many entries: in smaller requests, each is answered for itself.
+        self._entries_max = request.entry_count // 2
+        for row in request.rows:
+            if row.stage == "requested":
+                row.stage = "idle"
+        self._request()
 
     def _active(self, channel: str, market: str) -> Row | None:
         row = self._rows.get((channel, market))

@@ -4,11 +4,11 @@
  * throws `Fault`; the content is then no longer to be used. It knows no connection and no clock.
  */
 import { digestOf } from './digest.ts'
-import { decimalsOf, isBetter, type Level, SIDES, Side, type SideName } from './level.ts'
+import { decimalsOf, isBetter, type Level, SIDES, Side, type SideName, scaled } from './level.ts'
 import { type BookMessage, Fault } from './messages.ts'
 
-/** Called for every level that a message changes, with the amount that it had: undefined for a new one. */
-type OnChange = (side: SideName, price: string, amountBefore: string | undefined) => void
+/** Called for every level that a message changes, with what it was: undefined for a new one. */
+type OnChange = (side: SideName, price: string, before: Level | undefined) => void
 
 const GONE = '0'
 
@@ -54,7 +54,7 @@ export class BookContent {
       checkOrder(side, levels)
       for (const level of levels) {
         this.#checkDecimals(level)
-        const before = this[side].amountAt(level.price)
+        const before = this[side].at(level.price)
         onChange(side, level.price, before)
         if (!isZero(level.amount)) this[side].set(level)
         else if (before !== undefined) this[side].remove(level.price)
@@ -83,6 +83,20 @@ export class BookContent {
     const [bid, ask] = [this.bids.best, this.asks.best]
     if (bid === undefined || ask === undefined || isBetter('asks', bid.price, ask.price)) return
     throw new Fault(`the book is crossed: ${bid.price} bid, ${ask.price} asked`)
+  }
+}
+
+/** Checks that each level of a message names the venues that its amount comes from. */
+export function checkVenues(message: BookMessage): void {
+  for (const { price, amount, scaledAmount, venues } of [...message.bids, ...message.asks]) {
+    if (isZero(amount)) continue
+    if (venues === undefined) throw new Fault(`the level at ${price} does not name its venues`)
+    // Where the service does not know them.
+    if (venues.length === 0) continue
+    const isWrong = venues.some((share) => isZero(share.amount) || decimalsOf(share.amount) !== decimalsOf(amount))
+    const sum = venues.reduce((total, share) => total + scaled(share.amount), 0n)
+    if (isWrong || sum !== scaledAmount || new Set(venues.map(({ venue }) => venue)).size < venues.length)
+      throw new Fault(`the venues of the level at ${price} do not have its amount of ${amount}`)
   }
 }
 

@@ -2,7 +2,7 @@
  * A live order book. It applies every message of its subscription, checks each one, and begins again from a new SNAPSHOT as
  * soon as one is wrong; over a lost connection it is resumed from the last message. Its status is never better than it is.
  */
-import { BookContent } from './book-content.ts'
+import { BookContent, checkVenues } from './book-content.ts'
 import { ChangeReader, type ReadableBook } from './change-reader.ts'
 import type { Level } from './level.ts'
 import { type BookMessage, type BookStatement, Fault, type InstrumentState } from './messages.ts'
@@ -33,6 +33,8 @@ export interface BookOptions {
   readonly depth?: number
   /** At most one update per this time, in milliseconds: 50, 100, 250, 500 or 1000. Default: every update. */
   readonly interval?: number
+  /** Levels name their venues: see `venues` of a level. Default: false. Without effect in the base protocol. */
+  readonly attribution?: boolean
   /** Closes the book. */
   readonly signal?: AbortSignal
 }
@@ -134,9 +136,9 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   params(isExtended: boolean): object {
     const { market } = this
     if (!isExtended) return { market }
-    const { depth, interval: interval_ms } = this.#options
+    const { depth, interval: interval_ms, attribution } = this.#options
     // JSON leaves out what is undefined.
-    return { market, depth, interval_ms, resume: this.#cursor }
+    return { market, depth, interval_ms, attribution: attribution || undefined, resume: this.#cursor }
   }
 
   acknowledge(): void {
@@ -144,6 +146,7 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   }
 
   receive(message: BookMessage): void {
+    if (this.#options.attribution && message.position !== undefined) checkVenues(message)
     if (message.isSnapshot) this.#replace(message)
     else this.#update(message)
     this.#cursor = message.position?.cursor

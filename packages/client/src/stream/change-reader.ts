@@ -1,11 +1,11 @@
 /**
- * One loop over the changes of a book. It keeps what the loop has not seen yet: not the changes themselves, but the amount
- * that each changed level had when the loop last looked. So a slow loop gets one exact change for all that it missed, and
+ * One loop over the changes of a book. It keeps what the loop has not seen yet: not the changes themselves, but what each
+ * changed level was when the loop last looked. So a slow loop gets one exact change for all that it missed, and
  * what is kept is never more than a book.
  */
 import type { BookChange, BookStatus } from './book.ts'
 import type { BookContent } from './book-content.ts'
-import { isBetter, Level, SIDES, type SideName } from './level.ts'
+import { isBetter, isSame, Level, SIDES, type SideName } from './level.ts'
 import { type Readable, Reader } from './reader.ts'
 
 const GONE = '0'
@@ -21,7 +21,8 @@ export class ChangeReader extends Reader<BookChange> {
   readonly #book: ReadableBook
   /** The next change is the whole book. */
   #isWhole = true
-  #before: Record<SideName, Map<string, string>> = { bids: new Map(), asks: new Map() }
+  /** The levels that changed, by price, as they were: undefined for a new one. */
+  #before: Record<SideName, Map<string, Level | undefined>> = { bids: new Map(), asks: new Map() }
   #status: BookStatus | undefined
 
   constructor(book: ReadableBook, onReturn: () => void) {
@@ -29,10 +30,10 @@ export class ChangeReader extends Reader<BookChange> {
     this.#book = book
   }
 
-  note(side: SideName, price: string, amountBefore: string | undefined): void {
+  note(side: SideName, price: string, level: Level | undefined): void {
     if (this.#isWhole) return
     const before = this.#before[side]
-    if (!before.has(price)) before.set(price, amountBefore ?? GONE)
+    if (!before.has(price)) before.set(price, level)
     if (this.#before.bids.size + this.#before.asks.size > this.#book.content.size + SPARE) this.noteWhole()
   }
 
@@ -59,8 +60,8 @@ export class ChangeReader extends Reader<BookChange> {
   #difference(side: SideName): Level[] {
     const levels: Level[] = []
     for (const [price, before] of this.#before[side]) {
-      const now = this.#book.content[side].amountAt(price) ?? GONE
-      if (now !== before) levels.push(new Level(price, now))
+      const now = this.#book.content[side].at(price)
+      if (!isSame(now, before)) levels.push(now ?? new Level(price, GONE))
     }
     return levels.sort((left, right) => (isBetter(side, left.price, right.price) ? -1 : 1))
   }

@@ -4,16 +4,29 @@ export type SideName = 'bids' | 'asks'
 
 export const SIDES: readonly SideName[] = ['bids', 'asks']
 
+/** What one venue has of the amount of a level. */
+export interface VenueShare {
+  readonly venue: string
+  /** Decimal text with the decimals of the market. */
+  readonly amount: string
+}
+
 /** A price with the amount that is bid or asked at it. */
 export class Level {
   /** Decimal text with the decimals of the market: `60000.10`. The same price always has the same text. */
   readonly price: string
   /** Decimal text with the decimals of the market: `0.25000000`. In a change, `0` means that the level is gone. */
   readonly amount: string
+  /**
+   * How the amount is divided between the venues of the market; their amounts add up to it. Empty where the service does not
+   * know; undefined where the level is gone, without the option `attribution`, and in the base protocol.
+   */
+  readonly venues: readonly VenueShare[] | undefined
 
-  constructor(price: string, amount: string) {
+  constructor(price: string, amount: string, venues?: readonly VenueShare[]) {
     this.price = price
     this.amount = amount
+    this.venues = venues
   }
 
   /** The price in units of its last decimal: 6000010n for `60000.10`. */
@@ -27,7 +40,7 @@ export class Level {
   }
 }
 
-function scaled(text: string): bigint {
+export function scaled(text: string): bigint {
   return BigInt(text.replace('.', ''))
 }
 
@@ -44,6 +57,15 @@ export function decimalsOf(text: string): number {
 export function isBetter(side: SideName, left: string, right: string): boolean {
   const isLess = left.length === right.length ? left < right : left.length < right.length
   return side === 'asks' ? isLess : left !== right && !isLess
+}
+
+/** Whether both levels of a price, where there are any, have the same amount, divided in the same way. */
+export function isSame(left: Level | undefined, right: Level | undefined): boolean {
+  return left?.amount === right?.amount && sharesText(left) === sharesText(right)
+}
+
+function sharesText(level: Level | undefined): string | undefined {
+  return level?.venues && JSON.stringify(level.venues)
 }
 
 export class Side {
@@ -73,9 +95,9 @@ export class Side {
     return this.#levels[Symbol.iterator]()
   }
 
-  amountAt(price: string): string | undefined {
+  at(price: string): Level | undefined {
     const level = this.#levels[this.#place(price)]
-    return level?.price === price ? level.amount : undefined
+    return level?.price === price ? level : undefined
   }
 
   /** Replaces all levels by these, the best first. */

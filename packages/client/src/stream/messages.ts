@@ -2,7 +2,7 @@
  * The messages of the stream: parsed and validated, so that nothing behind this file meets a member that is missing or of
  * another type. Members and channels that are not known are ignored, because services add some.
  */
-import { Level } from './level.ts'
+import { Level, type VenueShare } from './level.ts'
 
 /** A message that breaks a rule of the API, or that contradicts what was received before. */
 export class Fault extends Error {
@@ -231,9 +231,15 @@ function replyEntry(value: unknown): ReplyEntry {
 
 function levelsOf(value: unknown): Level[] {
   return listOf(value).map((entry) => {
-    const { price, amount } = membersOf(entry)
-    return new Level(textOf(price, DECIMAL), textOf(amount, DECIMAL))
+    const { price, amount, venues } = membersOf(entry)
+    const shares = venues === undefined ? undefined : listOf(venues).map(shareOf)
+    return new Level(textOf(price, DECIMAL), textOf(amount, DECIMAL), shares)
   })
+}
+
+function shareOf(value: unknown): VenueShare {
+  const [venue, amount] = listOf(value)
+  return { venue: textOf(venue), amount: textOf(amount, DECIMAL) }
 }
 
 function membersOf(value: unknown): Members {

@@ -3,7 +3,6 @@
  * connection opens, passes each message on to its subscription, and begins a subscription again when a message is wrong or
  * the service has ended it.
  */
-import { ClientCredentials, type Credentials, type TokenSource } from '../credentials.ts'
 import { TidegateError } from '../errors.ts'
 import { abortable, PLATFORM, type Platform } from '../platform.ts'
 import { type Book, type BookOptions, LiveBook } from './book.ts'
@@ -18,34 +17,16 @@ import {
   type ReplyEntry,
   subscriptionKey,
 } from './messages.ts'
+import {
+  checkBoolean,
+  checkMarket,
+  checkWhole,
+  type StreamEvent,
+  type StreamOptions,
+  serviceOf,
+} from './stream-options.ts'
 import type { Subscription } from './subscription.ts'
 import { LiveTopOfBook, type TopOfBook, type TopOfBookOptions } from './top-of-book.ts'
-
-/** The right to stream, which tokens of the stream have. */
-const STREAM_SCOPE = 'exchange:read_aggregated_marketdata_stream'
-
-/** What happens to the connection. The client reacts by itself: this is for logs and displays. */
-export type StreamEvent =
-  | { readonly type: 'CONNECTED'; readonly url: string; readonly protocol: 'tidegate.v1' | 'tidegate.default' }
-  /** The connection ended, or could not be opened; it will be opened again after the delay. */
-  | ({ readonly type: 'DISCONNECTED' } & ConnectionLost)
-  /** A subscription is begun again on the same connection. */
-  | { readonly type: 'RESYNC'; readonly market: string; readonly channel: string; readonly reason: string }
-
-/** Whose stream. */
-export type StreamService =
-  /** Of the client of a credentials file. */
-  | { readonly credentials: Credentials }
-  /**
-   * At an address (`wss://…`), with tokens of your own. `none` sends no token: for a page whose cookies authenticate it.
-   */
-  | { readonly url: string; readonly authenticate: TokenSource | 'none' }
-
-export type StreamOptions = StreamService & {
-  readonly onEvent?: (event: StreamEvent) => void
-  /** Called with the time of each heartbeat, by the clock of the service: RFC 3339 with nanoseconds. */
-  readonly onHeartbeat?: (time: string) => void
-}
 
 /** `requested`: what arrives until the acknowledgement belongs to an earlier subscription. */
 type Stage = 'requested' | 'active'
@@ -65,8 +46,8 @@ interface Row {
 const REPAIR_MILLISECONDS = 1_000
 const REPAIR_MILLISECONDS_MAX = 30_000
 /**
- * Entries of one request. The service rejects more than 1,000 (`stream.subscriptions_max`), and messages of more than 64 KiB
- * (`stream.inbound_bytes_max`); an entry has less than 256 bytes.
+ * Entries of one request. A service rejects messages of more than 64 KiB (`stream.inbound_bytes_max`), and an entry has less
+ * than 256 bytes. It also rejects more entries than subscriptions (`stream.subscriptions_max`), which it does not announce.
  */
 const ENTRIES_MAX = 200
 /** After this time without a fault, the next one is repaired at once. */
@@ -84,6 +65,10 @@ export class StreamClient {
   #lastHeartbeat: number | undefined
   /** Our requests to unsubscribe that the service has not answered; an answer beyond them is a notice of its own. */
   readonly #unsubscribing = new Map<string, number>()
+  /** The subscribe request that the service has not answered. There is one at a time, because errors name no request. */
+  #unanswered: { readonly rows: readonly Row[]; readonly entryCount: number } | undefined
+  /** Of the next request. */
+  #entriesMax = ENTRIES_MAX
   /** Something is to be requested at the end of this tick: everything that a program subscribes together. */
   #isFlushing = false
   #lastLoss: string | undefined
@@ -112,6 +97,7 @@ export class StreamClient {
   async book(market: string, options: BookOptions = {}): Promise<Book> {
     checkWhole('depth', options.depth)
     checkWhole('interval', options.interval)
+    checkBoolean('attribution', options.attribution)
     const book = new LiveBook(market, options, () => this.#remove(book))
     return this.#add(book, book.ready, options.signal)
   }
@@ -208,6 +194,7 @@ export class StreamClient {
     this.#isOpen = false
     this.#hasHeartbeat = false
     this.#lastHeartbeat = undefined
+    this.#unanswered = undefined
     this.#unsubscribing.clear()
     for (const row of this.#rows.values()) {
       row.cancelRepair()
@@ -215,26 +202,29 @@ export class StreamClient {
     }
   }
 
-  /** Requests, at the end of the tick, everything that is not requested on the open connection. */
+  /**
+   * Requests, at the end of the tick, what is not requested on the open connection: as much as fits into one request. The
+   * answer to it requests the rest.
+   */
   #request(): void {
     if (this.#isFlushing || !this.#isOpen) return
     this.#isFlushing = true
     queueMicrotask(() => {
       this.#isFlushing = false
-      if (!this.#isOpen) return
-      const rows = [...this.#rows.values()].filter(({ stage }) => stage === undefined)
-      if (rows.length === 0) return
-      const isExtended = this.#connection.isExtended
-      const channels: object[] = rows.map(({ subscription }) => ({
-        type: subscription.channel,
-        params: subscription.params(isExtended),
-      }))
-      for (const row of rows) row.stage = 'requested'
+      if (!this.#isOpen || this.#unanswered !== undefined) return
+      const waiting = [...this.#rows.values()].filter(({ stage }) => stage === undefined)
+      if (waiting.length === 0) return
       // First, so that of too many subscriptions it is not the one that the service refuses.
-      if (!this.#hasHeartbeat) channels.unshift({ type: 'heartbeat' })
-      this.#hasHeartbeat = true
-      for (let first = 0; first < channels.length; first += ENTRIES_MAX)
-        this.#connection.send({ type: 'subscribe', channels: channels.slice(first, first + ENTRIES_MAX) })
+      const channels: object[] = this.#hasHeartbeat ? [] : [{ type: 'heartbeat' }]
+      const rows = waiting.slice(0, this.#entriesMax - channels.length)
+      const isExtended = this.#connection.isExtended
+      for (const row of rows) {
+        const { subscription } = row
+        channels.push({ type: subscription.channel, params: subscription.params(isExtended) })
+        row.stage = 'requested'
+      }
+      this.#unanswered = { rows, entryCount: channels.length }
+      this.#connection.send({ type: 'subscribe', channels })
     })
   }
 
@@ -257,11 +247,32 @@ export class StreamClient {
         this.#pass(CHANNELS.book, statement.market, (subscription) => subscription.confirm(statement))
     } else if (message.kind === 'reply') {
       for (const entry of message.entries) this.#receiveReply(message.isSubscribe, entry)
+      if (message.isSubscribe) this.#receiveAnswer()
     } else if (message.kind === 'error') {
-      const { error, text } = message
-      if (error === 'INTERNAL_SERVER_ERROR') throw new Fault(text)
-      this.#endAll(new TidegateError('PROTOCOL_ERROR', `a request was rejected: ${error}, ${text}`))
+      this.#receiveError(message.error, message.text)
     }
+  }
+
+  /** The service has carried out the last request. */
+  #receiveAnswer(): void {
+    this.#hasHeartbeat = true
+    this.#unanswered = undefined
+    this.#request()
+  }
+
+  /** The service has rejected a request as a whole. */
+  #receiveError(error: string, text: string): void {
+    if (error === 'INTERNAL_SERVER_ERROR') throw new Fault(text)
+    const { rows, entryCount } = this.#unanswered ?? { rows: [], entryCount: 0 }
+    if (error !== 'MALFORMED_REQUEST' || entryCount < 2) {
+      this.#endAll(new TidegateError('PROTOCOL_ERROR', `a request was rejected: ${error}, ${text}`))
+      return
+    }
+    // It may have had too many entries: in smaller requests, each is answered for itself.
+    this.#entriesMax = Math.floor(entryCount / 2)
+    for (const row of rows) if (row.stage === 'requested') delete row.stage
+    this.#unanswered = undefined
+    this.#request()
   }
 
   #pass(channel: ChannelType, market: string, deliver: (subscription: Subscription) => void): void {
@@ -345,38 +356,9 @@ export class StreamClient {
 
 /** What to do about a subscription that is refused. */
 const ADVICE: Readonly<Record<string, string>> = {
-  UNKNOWN_CHANNEL_PARAMS_CONFIGURATION: 'GET /v2/markets lists the markets; also check depth and interval',
+  UNKNOWN_CHANNEL_PARAMS_CONFIGURATION: 'GET /v2/markets lists the markets; also check the options',
   UNKNOWN_CHANNEL: 'The service does not have this channel',
   NO_EFFECT_ACTION: 'Close others, or use one more StreamClient',
-}
-
-/** As long as symbols may be at most; no more, because a request has a limit. */
-function checkMarket(market: string): void {
-  if (typeof market === 'string' && /^[!-~]{1,64}$/.test(market)) return
-  throw new TidegateError('INVALID_ARGUMENT', `the market is ${JSON.stringify(market)}: pass a symbol such as BTCUSD`)
-}
-
-function checkWhole(name: string, value: number | undefined): void {
-  if (value === undefined || (Number.isInteger(value) && value > 0)) return
-  throw new TidegateError('INVALID_ARGUMENT', `the ${name} is ${value}: it must be a whole number above 0`)
-}
-
-function serviceOf(options: StreamOptions, platform: Platform): { url: string; tokens: TokenSource | undefined } {
-  if (!('credentials' in options)) {
-    const { url, authenticate } = options
-    return { url: checked(url), tokens: authenticate === 'none' ? undefined : authenticate }
-  }
-  const { credentials } = options
-  const tokens = new ClientCredentials(credentials, [STREAM_SCOPE], platform)
-  return { url: `${checked(credentials.ws_url)}/`, tokens }
-}
-
-function checked(url: string): string {
-  if (/^wss?:/.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '')
-  throw new TidegateError(
-    'INVALID_ARGUMENT',
-    `the address of the stream is '${url}': it must begin with wss:// or ws://`,
-  )
 }
 
 function keyOf({ channel, market }: Subscription): string {
