@@ -117,21 +117,32 @@ describe('a service with gateway processes', () => {
     for (const reader of readers) await reader.subscribeAll('BTCUSD', 'ETHUSD')
     await Promise.all(readers.map((reader) => reader.until('messages', () => reader.counts.updates > 20)))
     expect(readers.flatMap(({ problems }) => problems)).toEqual([])
-    const { items } = await listed(client.clientId)
-    expect(items.map(({ subscriptions }) => subscriptions)).toEqual([7, 7, 7, 7])
-    expect(items.every(({ bytes_out }) => bytes_out > 1_000)).toBe(true)
+    // A process that does not answer within a second is left out, once on a busy machine.
+    let items: Listed['items'] = []
+    const shown = async () => {
+      items = (await listed(client.clientId)).items
+      return items.map(({ subscriptions, bytes_out }) => [subscriptions, bytes_out > 1_000])
+    }
+    await expect.poll(shown).toEqual(Array(CONNECTIONS_PER_CLIENT_MAX).fill([7, true]))
     for (const { id } of items) {
-      const details = await service.operator.call<ConnectionDetails>('GET', `/connections/${id}`)
-      expect(details.markets.map(({ market }) => market).toSorted()).toEqual(['BTCUSD', 'ETHUSD'])
-      for (const { version = 0, current_version } of details.markets) {
+      let markets: ConnectionDetails['markets'] = []
+      const symbols = async () => {
+        markets = (await service.operator.call<ConnectionDetails>('GET', `/connections/${id}`)).markets
+        return markets.map(({ market }) => market).toSorted()
+      }
+      await expect.poll(symbols).toEqual(['BTCUSD', 'ETHUSD'])
+      for (const { version = 0, current_version } of markets) {
         expect(version).toBeGreaterThan(0)
         expect(current_version).toBeGreaterThanOrEqual(version)
       }
     }
-    const { items: markets } = await service.operator.call<{ items: { subscribers: number }[] }>('GET', '/markets')
-    expect(markets.map(({ subscribers }) => subscribers)).toEqual([4, 4])
-    expect(await service.operator.metric('tidegate_connections')).toBe(4)
-    expect(await service.operator.metric('tidegate_messages_out_total')).toBeGreaterThan(80)
+    const subscribers = async () =>
+      (await service.operator.call<{ items: { subscribers: number }[] }>('GET', '/markets')).items.map(
+        (market) => market.subscribers,
+      )
+    await expect.poll(subscribers).toEqual([4, 4])
+    await expect.poll(() => service.operator.metric('tidegate_connections')).toBe(4)
+    await expect.poll(() => service.operator.metric('tidegate_messages_out_total')).toBeGreaterThan(80)
     // The limit is counted over all processes.
     const refused = await connect(token).catch((error: unknown) => error as HandshakeRefused)
     expect(refused).toBeInstanceOf(HandshakeRefused)
