@@ -61,8 +61,13 @@ export class OutsideKeys {
   }
 
   async #fetch(): Promise<KeySource> {
-    const { url, algorithms } = this.#options
-    const set = readKeySet(await fetchDocument(url), algorithms)
+    const { url, algorithms, clock } = this.#options
+    const request = new AbortController()
+    const patience = clock.schedule(REQUEST_MILLISECONDS_MAX, () => {
+      request.abort(new Error(`no complete answer within ${REQUEST_MILLISECONDS_MAX} ms`))
+    })
+    const document = await fetchDocument(url, request.signal).finally(() => patience.cancel())
+    const set = readKeySet(document, algorithms)
     if (set === undefined) throw new Error('the answer is not a JWK Set')
     this.#report(set.skipped)
     return keysOfSet(set.keys)
@@ -78,12 +83,12 @@ export class OutsideKeys {
   }
 }
 
-async function fetchDocument(url: string): Promise<unknown> {
+async function fetchDocument(url: string, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
     // The address is configured; redirects are not followed.
     redirect: 'error',
-    signal: AbortSignal.timeout(REQUEST_MILLISECONDS_MAX),
+    signal,
   })
   if (response.status !== 200) {
     await response.body?.cancel()

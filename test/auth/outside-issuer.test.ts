@@ -12,6 +12,7 @@ import { changeCustomer, ensureCustomer } from '../../src/auth/customers.ts'
 import type { Directory } from '../../src/auth/directory.ts'
 import { type KeySet, readKeySet } from '../../src/auth/jwk-set.ts'
 import { createOutsideIssuer, type OutsideIssuerOptions } from '../../src/auth/outside-issuer.ts'
+import { OutsideKeys } from '../../src/auth/outside-keys.ts'
 import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
 import { createLog } from '../../src/base/log.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
@@ -212,6 +213,20 @@ describe('the keys of an outside issuer', () => {
     clock.advance(5_000)
     expect(await late.status(token)).toBe(426)
     await late.close()
+  })
+
+  it('are waited for at most five seconds', async () => {
+    // The node has its keys: it asks no more.
+    expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
+    const asked = issuer.keyRequests
+    const keys = new OutsideKeys({ url: issuer.jwksUrl, algorithms: ['ES256'], clock, log: silent })
+    issuer.keyFault = 'silence'
+    const none = keys.current()
+    await expect.poll(() => issuer.keyRequests).toBe(asked + 1)
+    clock.advance(5_000)
+    expect(await none).toBeUndefined()
+    issuer.keyFault = undefined
+    expect(await keys.current()).toBeDefined()
   })
 })
 

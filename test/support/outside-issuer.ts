@@ -23,8 +23,8 @@ export class OutsideIssuer {
   readonly audience: string
   /** The number of requests for its keys so far. */
   keyRequests = 0
-  /** The response to requests for its keys, if set. */
-  keyFault: { readonly status: number; readonly body: string } | undefined
+  /** The response to requests for its keys, if set; `silence`: none. */
+  keyFault: { readonly status: number; readonly body: string } | 'silence' | undefined
   readonly #server: Server
   readonly #clients: readonly OutsideClient[]
   readonly #scopes: string
@@ -39,6 +39,7 @@ export class OutsideIssuer {
     server.on('request', (request, response) => {
       if (request.url === '/jwks') {
         this.keyRequests++
+        if (this.keyFault === 'silence') return
         if (this.keyFault !== undefined) {
           response.writeHead(this.keyFault.status, { location: `${this.url}/elsewhere` }).end(this.keyFault.body)
           return
