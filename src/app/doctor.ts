@@ -27,6 +27,7 @@ import { ledgerFinding } from './doctor-ledger.ts'
 import { nodeFindings } from './doctor-nodes.ts'
 import { readinessFindings } from './doctor-readiness.ts'
 import { examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
+import { examineIssuerSecret } from './issuer-secret.ts'
 import type { Readiness } from './readiness.ts'
 import { issuesTokens } from './token-issuer.ts'
 
@@ -87,6 +88,7 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
     examineFolder(config.data_dir),
     examineOperatorToken(config),
     examineEncryptionKeyFile(config),
+    ...examineIssuerSecret(config, origins),
     ...examineCertificates(config, origins, now),
     ...(await examineRecordingFolder(config, origins, now)),
     ...examineAddressKeys(config),

@@ -2,26 +2,26 @@
  * The parts of the operator listener that concern people: how they reach it and sign in, the setup link of the first admin,
  * and the records of failed attempts. It has no routes.
  */
-import { statSync } from 'node:fs'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
+import type { Origins } from '../config/settings-in-force.ts'
 import { OPERATOR_PREFIX } from '../contract/operator-calls.ts'
 import { createProxyTrust } from '../http/client-address.ts'
 import type { TlsFiles } from '../http/tls.ts'
 import { Access } from '../operators/access.ts'
 import type { ChannelOptions } from '../operators/channel.ts'
 import { LoginAttempts } from '../operators/login-attempts.ts'
-import { OpenidIssuer, readClientSecret } from '../operators/openid-issuer.ts'
+import { OpenidIssuer } from '../operators/openid-issuer.ts'
 import { OpenidLogin } from '../operators/openid-login.ts'
 import { OPENID_CALLBACK_PATH } from '../operators/openid-routes.ts'
 import { Passwords } from '../operators/passwords.ts'
 import type { NewLink } from '../operators/setup-links.ts'
 import type { Db } from '../store/db.ts'
 import { ConsoleSetup } from './console-setup.ts'
-import { modeText, OTHERS } from './data-folder.ts'
+import { checkIssuerSecret } from './issuer-secret.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { OperatorGuesses } from './operator-guesses.ts'
 import { readOperatorToken } from './operator-token.ts'
@@ -31,7 +31,7 @@ import { operatorTlsFilesOf } from './tls-settings.ts'
 interface OperatorParts {
   readonly config: Config
   /** The current configuration, which a reload replaces. */
-  readonly current: { readonly config: Config }
+  readonly current: { readonly config: Config; readonly origins: Origins }
   readonly clock: Clock
   readonly log: Log
   readonly metrics: MetricsRegistry
@@ -114,7 +114,7 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
 
 /** Throws when the file of the client secret cannot be used; the issuer is asked with the first login. */
 function createOpenidLogin(
-  { config, clock, log }: OperatorParts,
+  { config, current: { origins }, clock, log }: OperatorParts,
   db: Db,
   attempts: LoginAttempts,
 ): OpenidLogin | undefined {
@@ -122,7 +122,9 @@ function createOpenidLogin(
   if (issuerUrl === '') return undefined
   const publicUrl = config['operator.public_url']
   const clientSecretFile = config['operator.oidc.client_secret_file']
-  checkClientSecret(clientSecretFile, log)
+  const { problems, warnings } = checkIssuerSecret(config, origins)
+  for (const { key, message } of problems) throw new Error(`${key} ${message}`)
+  for (const warning of warnings) log.warn({ key: 'operator.oidc.client_secret_file' }, `${warning}: chmod 600`)
   const issuer = new OpenidIssuer({
     issuer: issuerUrl,
     clientId: config['operator.oidc.client_id'],
@@ -132,17 +134,4 @@ function createOpenidLogin(
     log,
   })
   return new OpenidLogin({ issuer, issuerUrl, publicUrl, db, clock, attempts, log })
-}
-
-function checkClientSecret(file: string, log: Log): void {
-  const key = 'operator.oidc.client_secret_file'
-  try {
-    readClientSecret(file)
-  } catch (error) {
-    throw new Error(`${key} names ${(error as Error).message}`)
-  }
-  const stats = statSync(file)
-  if ((stats.mode & OTHERS) !== 0) {
-    log.warn({ key, file, mode: modeText(stats) }, 'the client secret can be read by other users: chmod 600')
-  }
 }

@@ -8,6 +8,7 @@
 import type { Command } from 'commander'
 import { addressOrigins } from '../app/address-keys.ts'
 import { checkDecimals } from '../app/decimals-check.ts'
+import { checkIssuerSecret } from '../app/issuer-secret.ts'
 import { checkModules } from '../app/module-check.ts'
 import { checkRecordings } from '../app/recording-check.ts'
 import { checkSources } from '../app/source-check.ts'
@@ -58,6 +59,7 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const { config, origins } = result
   const checks = [
     checkTlsFiles(config, origins, Date.now()),
+    checkIssuerSecret(config, origins),
     await checkRecordings(config, origins),
     await checkModules(config, origins, createSystemClock()),
     checkRecordingFolder(config, origins),

@@ -26,6 +26,7 @@ import {
   readSigningKeyList,
 } from '../app/doctor-store.ts'
 import { existingEncryptionKey } from '../app/encryption-key.ts'
+import { examineIssuerSecret } from '../app/issuer-secret.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
 import type { Readiness } from '../app/readiness.ts'
 import { checkSources } from '../app/source-check.ts'
@@ -109,6 +110,7 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     examineFolder(config.data_dir),
     examineOperatorToken(config),
     examineEncryptionKeyFile(config),
+    ...examineIssuerSecret(config, origins),
     ...examineCertificates(config, origins, clock.wallInstant().milliseconds),
     ...(await examineRecordingFolder(config, origins, clock.wallInstant().milliseconds)),
     ...examineAddressKeys(config),

@@ -1,5 +1,5 @@
 /** The command line: exit codes, one line on stderr, the help of every verb, and check-config. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
@@ -157,6 +157,31 @@ markets: [{${MARKET}, sources: [simulator]}]
     const wrong = await runCommand(['check-config', '--keys.encryption_key', 'geheim'])
     expect(wrong.stdout).toContain('is not 32 bytes in base64 or as 64 hexadecimal digits')
     expect(wrong.stdout).not.toContain('geheim')
+  })
+
+  it('reads the file of the issuer’s client secret as a start does', async () => {
+    const secret = join(folder, 'issuer-secret')
+    const issuer = ['--operator.oidc.issuer', 'https://issuer.test', '--operator.oidc.client_id', 'tidegate']
+    const proxy = ['--operator.public_url', 'https://ops.test', '--http.trusted_proxies', '127.0.0.1']
+    const flags = [...issuer, ...proxy, '--operator.oidc.client_secret_file', secret, '--offline', '--json']
+    const missing = await runCommand(['check-config', '--config', file, ...flags])
+    expect([missing.code, JSON.parse(missing.stdout).problems]).toEqual([
+      1,
+      [
+        {
+          key: 'operator.oidc.client_secret_file',
+          origin: '--operator.oidc.client_secret_file',
+          message: `names ${secret}, which cannot be read: ENOENT`,
+        },
+      ],
+    ])
+    writeFileSync(secret, 'the secret\n')
+    chmodSync(secret, 0o644)
+    const open = await runCommand(['check-config', '--config', file, ...flags])
+    expect([open.code, JSON.parse(open.stdout).warnings]).toEqual([
+      0,
+      [`${secret}: other users can read the client secret (mode 644)`],
+    ])
   })
 
   it('asks the venues whether they list the sources of the markets, unless it is offline', async () => {

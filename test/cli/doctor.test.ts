@@ -328,6 +328,37 @@ describe('the check of files', () => {
     expect(finding?.detail).toContain(detail)
   })
 
+  const ISSUER = ['--operator.oidc.issuer', 'https://issuer.test', '--operator.oidc.client_id', 'tidegate']
+  const ISSUER_FLAGS = [...ISSUER, '--operator.public_url', 'https://ops.test', '--http.trusted_proxies', '127.0.0.1']
+
+  it.each<[string, string, number, string, string]>([
+    ['fine', 'the secret\n', 0o600, 'ok', 'mode 600'],
+    ['open to others', 'the secret', 0o644, 'bad', 'open to others (mode 644)'],
+    ['empty', '', 0o600, 'bad', 'does not contain one line of printable text'],
+    ['several lines', 'the\nsecret', 0o600, 'bad', 'does not contain one line of printable text'],
+  ])('reports an issuer secret that is %s', async (_what, text, mode, verdict, detail) => {
+    const path = join(folder, 'issuer-secret')
+    writeFileSync(path, text)
+    chmodSync(path, mode)
+    const flags = [...ISSUER_FLAGS, '--operator.oidc.client_secret_file', path]
+    const [finding] = (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('issuer secret')
+    expect(finding?.verdict).toBe(verdict)
+    expect(finding?.detail).toContain(detail)
+  })
+
+  it('reports an issuer secret that is missing, or no regular file; none without an issuer', async () => {
+    const found = async (...flags: string[]) =>
+      (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('issuer secret')
+    for (const [path, reason] of [
+      ['/nowhere/secret', 'cannot be read: ENOENT'],
+      [folder, 'cannot be read: it is not a regular file'],
+    ] as const) {
+      const findings = await found(...ISSUER_FLAGS, '--operator.oidc.client_secret_file', path)
+      expect(findings).toMatchObject([{ verdict: 'bad', detail: expect.stringContaining(`${path}, which ${reason}`) }])
+    }
+    expect(await found()).toEqual([])
+  })
+
   it('reports an encryption key from the configuration, and one that is missing where the store cannot contain it', async () => {
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('encryption key')
