@@ -2,8 +2,9 @@
  * The book engine: level changes per second through the book alone, through book, view and journal at several depths,
  * and through the whole path from sequencer to replica with commits, in messages of two levels. The naive book (a Map
  * per side, sorted on every read) runs in the same rounds. Two slopes are reported: the cost must not grow with the
- * depth of the view, and little with the size of the book. Last, the cost of conflated updates for a thousand
- * subscribers at different versions.
+ * depth of the view, and little with the size of the book. Then the cost of conflated updates for a thousand subscribers at
+ * different versions. Last, what attribution costs: the same messages, of two sources in turn, through the aggregate, and its
+ * events through the sequencer to the replica with and without the venues that they name.
  */
 import { pathToFileURL } from 'node:url'
 import type { Clock } from '../src/base/clock.ts'
@@ -13,8 +14,9 @@ import { createMemoryBus } from '../src/channel/bus-memory.ts'
 import { Replica } from '../src/channel/replica.ts'
 import { Sequencer } from '../src/channel/sequencer.ts'
 import { createSequencerMetrics } from '../src/channel/sequencer-metrics.ts'
+import { Aggregate } from '../src/market/aggregate.ts'
 import { Book } from '../src/market/book.ts'
-import { ASK, BID, type LevelChange, type Side } from '../src/market/event.ts'
+import { ASK, BID, type LevelChange, type MarketEvent, type Side } from '../src/market/event.ts'
 import { View } from '../src/market/view.ts'
 import { NaiveBook } from '../test/support/naive-book.ts'
 import { type BenchResult, resultTable } from './result.ts'
@@ -33,6 +35,10 @@ const DEPTHS = [10, 1000, 0]
 const SLOPE_DEPTHS = [1, 100]
 const BOOK_SIZES = [2_000, 46_000]
 const SUBSCRIBERS = 1_000
+/** Their events are kept. */
+const AGGREGATED_MESSAGES = 20_000
+const ATTRIBUTED_DEPTH = 100
+const SOURCES = ['one', 'two'].map((venue) => ({ name: venue, venue }))
 
 interface Workload {
   readonly start: readonly LevelChange[]
@@ -82,6 +88,30 @@ function measurementsOf(bookSize: number, messageCount: number): Measurement[] {
     },
     { name: `${label}: first snapshot into book and view`, unit: 'ms', run: () => runSnapshot(workload) },
     { name: `${label}: catch up ${SUBSCRIBERS} subscribers`, unit: 'ms', run: () => runCatchUp(workload) },
+    ...(bookSize === BOOK_SIZES[0] ? aggregateMeasurements(workload, label) : []),
+  ]
+}
+
+function aggregateMeasurements({ start, messages }: Workload, label: string): Measurement[] {
+  const workload = { start, messages: messages.slice(0, AGGREGATED_MESSAGES) }
+  const attributed = aggregatedEvents(workload)
+  const plain = attributed.map((event): MarketEvent => {
+    if (event.type !== 'snapshot' && event.type !== 'update') return event
+    const { attribution: _, ...rest } = event
+    return rest
+  })
+  const unit = 'messages/s'
+  const reference = `${label} of two sources: sequencer, commit, replica without venues`
+  return [
+    { name: `${label} of two sources: aggregate`, unit, run: () => runAggregate(workload) },
+    { name: reference, unit, run: () => runEvents(plain, false) },
+    { name: `${label} of two sources: the same with venues`, unit, reference, run: () => runEvents(attributed, false) },
+    {
+      name: `${label} of two sources: the same with venues and a view of them, depth ${ATTRIBUTED_DEPTH}`,
+      unit,
+      reference,
+      run: () => runEvents(attributed, true),
+    },
   ]
 }
 
@@ -117,6 +147,20 @@ function runView({ start, messages }: Workload, depth: number): number {
 }
 
 function runCommits({ start, messages }: Workload, depth: number): number {
+  const { clock, sequencer, replica } = createPath(depth)
+  sequencer.offer({ type: 'snapshot', levels: start })
+  clock.step()
+  const result = rate(messages.length, (index) => {
+    sequencer.offer({ type: 'update', changes: messages[index]!, executions: [] })
+    clock.step()
+  })
+  if (replica.version !== messages.length + 1)
+    throw new Error(`${replica.version} commits arrived, one a message was due`)
+  return result
+}
+
+/** A sequencer, and the replica that follows it. */
+function createPath(depth: number) {
   const market = {
     symbol: 'BTCUSD',
     baseAsset: 'BTC',
@@ -140,15 +184,59 @@ function runCommits({ start, messages }: Workload, depth: number): number {
       throw new Error(reason)
     },
   })
-  sequencer.offer({ type: 'snapshot', levels: start })
+  return { clock, sequencer, replica }
+}
+
+/** An aggregate of two sources that both have the book of the workload. */
+function createAggregate({ start }: Workload): {
+  readonly aggregate: Aggregate
+  readonly first: readonly MarketEvent[]
+} {
+  const aggregate = new Aggregate(SOURCES, 'recency')
+  const first = SOURCES.flatMap((_, place) => aggregate.offer(place, { type: 'snapshot', levels: start }, place).events)
+  return { aggregate, first }
+}
+
+/** The messages of the workload as those of both sources in turn. Each source has its own book, and removes what it has. */
+function offerAll({ messages }: Workload, aggregate: Aggregate, take: (events: readonly MarketEvent[]) => void): void {
+  for (const [index, changes] of messages.entries()) {
+    for (const place of SOURCES.keys()) {
+      const { events, violation } = aggregate.offer(place, { type: 'update', changes, executions: [] }, index)
+      if (violation !== undefined) throw new Error(violation)
+      take(events)
+    }
+  }
+}
+
+function aggregatedEvents(workload: Workload): MarketEvent[] {
+  const { aggregate, first } = createAggregate(workload)
+  const all = [...first]
+  offerAll(workload, aggregate, (events) => all.push(...events))
+  return all
+}
+
+/** Messages per second. */
+function runAggregate(workload: Workload): number {
+  const { aggregate } = createAggregate(workload)
+  const started = process.hrtime.bigint()
+  offerAll(workload, aggregate, () => undefined)
+  const seconds = Number(process.hrtime.bigint() - started) / 1e9
+  return (workload.messages.length * SOURCES.length) / seconds
+}
+
+/** Messages per second, each a commit. */
+function runEvents(events: readonly MarketEvent[], hasView: boolean): number {
+  const { clock, sequencer, replica } = createPath(1000)
+  const [first, ...others] = events
+  if (first !== undefined) sequencer.offer(first)
   clock.step()
-  const result = rate(messages.length, (index) => {
-    sequencer.offer({ type: 'update', changes: messages[index]!, executions: [] })
+  if (hasView) replica.attributed.open(ATTRIBUTED_DEPTH, replica.version)
+  const started = process.hrtime.bigint()
+  for (const event of others) {
+    sequencer.offer(event)
     clock.step()
-  })
-  if (replica.version !== messages.length + 1)
-    throw new Error(`${replica.version} commits arrived, one a message was due`)
-  return result
+  }
+  return others.length / (Number(process.hrtime.bigint() - started) / 1e9)
 }
 
 function runSnapshot({ start }: Workload): number {
