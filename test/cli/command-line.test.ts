@@ -177,7 +177,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     ])
     writeFileSync(secret, 'the secret\n')
     chmodSync(secret, 0o644)
-    const open = await runCommand(['check-config', '--config', file, ...flags])
+    const open = await runCommand(['check-config', '--config', file, '--conversion.par_assets', '[]', ...flags])
     expect([open.code, JSON.parse(open.stdout).warnings]).toEqual([
       0,
       [`${secret}: other users can read the client secret (mode 644)`],
