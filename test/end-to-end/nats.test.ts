@@ -3,6 +3,7 @@
  * them with a gateway process. A feed that is killed and started again, and a NATS server that is, are repaired on the
  * open connections of clients. Each node shows and closes the connections of the others.
  */
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -180,7 +181,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       expect(stdout).toMatch(/ok +node .* gateway, api; version [0-9.]+; 2 markets; ready/)
     })
 
-    test('each node lists and closes the connections of all', async () => {
+    test('each node lists, shows and closes the connections of all', async () => {
       const client = await feed.operator.createClient()
       const readers = await Promise.all(
         [gateway, gateway, other].map(async ({ ws }) => connectOnceKnown(ws, await tokenOf(feed, client))),
@@ -205,6 +206,12 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
         })
       }
       const remote = (await connectionsOf(other, query)).items.find(({ node }) => node === names[1])
+      await readers[2]?.subscribe(bookOf('ETHUSD'))
+      const markets = [{ market: 'ETHUSD', channels: [{ type: 'market_data' }] }]
+      for (const { operator } of [feed, gateway, other]) {
+        const shown = { id: remote?.id, client_id: client.clientId, node: names[1], subscriptions: 1, markets }
+        expect(await operator.call('GET', `/connections/${remote?.id}`)).toMatchObject(shown)
+      }
       const close = (id: string) =>
         fetch(`${gateway.operator.url}/admin/v1/connections/${id}`, {
           method: 'DELETE',
@@ -229,6 +236,11 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
           node: name,
           problem: expect.stringMatching(/^(no answer in time|silent since )/),
         })
+        // It may have any connection that no other has.
+        const headers = { authorization: `Bearer ${gateway.operator.token}` }
+        const shown = await fetch(`${gateway.operator.url}/admin/v1/connections/${randomUUID()}`, { headers })
+        expect(shown.status).toBe(503)
+        expect(await shown.text()).toContain(`node ${name} has not answered in time`)
         const list = ['admin', 'connection', 'list', '--operator-url', gateway.operator.url]
         const { code, stderr } = await startCommand([...list, '--data_dir', gateway.folder], { isBuilt: true }).result
         expect(code).toBe(1)
