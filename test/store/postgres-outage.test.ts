@@ -21,6 +21,7 @@ import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { newCertificate } from '../support/certificates.ts'
+import { claimPort } from '../support/ports.ts'
 import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -159,25 +160,6 @@ describe('the PostgreSQL store without a server', () => {
     expect((await failure(one(store)))?.message).toContain('does not support SSL')
   })
 })
-
-/**
- * Returns a port that is free now and remains so: the server cannot choose one, and processes that ask the system for
- * any port get a higher one.
- */
-async function portForServer(): Promise<number> {
-  for (let port = 10_000 + (process.pid % 10_000); port < 32_000; port++) {
-    const probe = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!isFree) continue
-    probe.close()
-    await once(probe, 'close')
-    return port
-  }
-  throw new Error('there is no free port below those that the system gives')
-}
 
 /** An ErrorResponse of the protocol: severity, code and message. */
 function fatal(code: string, message: string): Buffer {
@@ -337,7 +319,7 @@ describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on
     const [known, stranger] = await Promise.all([newCertificate('known'), newCertificate('stranger')])
     const address = await server.createDatabase()
     const { pathname } = new URL(address.replace('@/', '@host/'))
-    const port = await portForServer()
+    const port = await claimPort()
     await server.stop('fast')
     const ssl_key_file = server.addFile('server.key', known.key)
     const ssl_cert_file = server.addFile('server.crt', known.cert)

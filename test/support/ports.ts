@@ -24,12 +24,13 @@ export async function claimPort(): Promise<number> {
   for (let tried = 0; tried < count; tried++) {
     const port = LOWEST + next
     next = (next + 1) % count
-    if ((await isClaimed(port)) && (await isFree(port))) return port
+    if ((await claimed(port)) && (await isFree(port))) return port
   }
   throw new Error(`none of the ports from ${LOWEST} to ${highest} is free`)
 }
 
-async function isClaimed(port: number): Promise<boolean> {
+/** Claims the port, unless another one has; returns whether it did. */
+async function claimed(port: number): Promise<boolean> {
   const claim = createSocket('udp4')
   claim.bind({ port, address: '127.0.0.1', exclusive: true })
   try {
