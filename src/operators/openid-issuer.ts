@@ -141,6 +141,21 @@ export class OpenidIssuer {
     }
   }
 
+  /**
+   * The address at which a person signs out of the issuer (OpenID Connect RP-Initiated Logout 1.0); undefined when it has none.
+   * It names only the client: no ID token is kept that could be its hint, so the issuer asks the person.
+   * @throws {IssuerProblem} `unavailable`
+   */
+  async logoutAddress(): Promise<string | undefined> {
+    const { library, configuration } = await this.#current()
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
+    try {
+      return library.buildEndSessionUrl(configuration).href
+    } catch (error) {
+      throw problemOf(error)
+    }
+  }
+
   async #current(): Promise<Provider> {
     const provider = await this.#provider.current()
     if (provider === undefined) throw new IssuerProblem('unavailable', 'its discovery document was not fetched')

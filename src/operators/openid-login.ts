@@ -138,6 +138,16 @@ export class OpenidLogin {
     return { session: outcome, returnPath: begun.returnPath }
   }
 
+  /** Where a person who has signed out here can sign out of the issuer too; undefined when that is unknown. */
+  async logoutAddress(): Promise<string | undefined> {
+    try {
+      return await this.#options.issuer.logoutAddress()
+    } catch (error) {
+      if (!(error instanceof IssuerProblem)) throw error
+      return undefined
+    }
+  }
+
   async #signIn(subject: string, clientAddress: string): Promise<NewSession | LoginRefusal> {
     const now = this.#now()
     const { issuer } = this

@@ -108,6 +108,16 @@ const SetupAnswer = Type.Object({
     }),
   ),
 })
+const SignedOut = Type.Object(
+  {
+    issuer_logout: Type.Optional(
+      Type.String({
+        description: 'Only of a person who signed in at an issuer that has one: the page that signs out there too',
+      }),
+    ),
+  },
+  { title: 'SignedOut' },
+)
 const PasswordChanged = Type.Object({
   ended_sessions: Type.Integer({ description: 'Other sessions of the person, which have ended' }),
 })
@@ -165,7 +175,7 @@ export function registerLoginRoutes(
 /** Declares the calls about the caller's own session, which the guard precedes. */
 export function registerSessionRoutes(
   app: FastifyInstance,
-  { db, access, channel, fourEyes }: SessionRoutesOptions,
+  { db, access, channel, openid, fourEyes }: SessionRoutesOptions,
 ): void {
   app.get('/session', { schema: { response: { 200: Session } } }, async (request) => {
     const { name, role, via, session } = operatorOf(request)
@@ -192,12 +202,14 @@ export function registerSessionRoutes(
       return { token, expires_at: expiresAt, totp: totpOf(secret, own.name) }
     },
   )
-  app.delete('/session', async (request, reply) => {
+  app.delete('/session', { schema: { response: { 200: SignedOut } } }, async (request, reply) => {
     const { session } = operatorOf(request)
     if (session === undefined) return {}
     await endSession(db, session.secret)
     reply.header('set-cookie', removedCookie(cookieChannel(request, channel)))
-    return {}
+    // Who signs in without a password has signed in at the issuer.
+    const address = session.hasPassword ? undefined : await openid?.logoutAddress()
+    return address === undefined ? {} : { issuer_logout: address }
   })
 }
 

@@ -95,6 +95,26 @@ describe('a login at the issuer', () => {
     expect(await browser.session()).toBe(401)
   })
 
+  it('ends with the address that ends the login at the issuer too, at which the issuer asks the person', async () => {
+    const browser = newBrowser()
+    await signIn(browser, 'ada-0001')
+    const session = await browser.session()
+    if (typeof session === 'number') throw new Error(`no session: ${session}`)
+    const cookie = `__Host-tidegate-operator=${browser.cookie('__Host-tidegate-operator')}`
+    const headers = {
+      cookie,
+      'x-forwarded-for': '192.0.2.1',
+      origin: CONSOLE_ORIGIN,
+      'x-csrf-token': session.csrf_token,
+    }
+    const { status, body } = await node.ask('DELETE', '/session', undefined, headers)
+    const address = `${provider.url}/session/end?client_id=${OPENID_CLIENT.id}`
+    expect([status, body]).toEqual([200, { issuer_logout: address }])
+    const page = await browser.open(new URL(address))
+    expect([page.status, await browser.session()]).toEqual([200, 401])
+    expect(page.text).toContain('Do you want to sign-out')
+  })
+
   it('of a person without an operator shows the subject to this browser alone, and is in the audit trail', async () => {
     const browser = newBrowser()
     const page = await signIn(browser, 'eve-0003')

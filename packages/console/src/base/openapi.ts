@@ -2702,6 +2702,10 @@ export interface components {
             live: boolean;
             meaning: string;
         };
+        SignedOut: {
+            /** @description Only of a person who signed in at an issuer that has one: the page that signs out there too */
+            issuer_logout?: string;
+        };
         SigningKey: {
             id: string;
             /** @enum {string} */
@@ -3411,7 +3415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": components["schemas"]["SignedOut"];
                 };
             };
             400: components["responses"]["400.invalid_request"];

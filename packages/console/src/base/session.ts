@@ -21,6 +21,9 @@ export const hasEnded = signal(false)
 
 export const session = computed(() => (sessionState.value.kind === 'open' ? sessionState.value.session : undefined))
 
+/** After signing out: the page that signs out at the issuer too. */
+export const issuerLogout = signal<string | undefined>(undefined)
+
 const allowed = computed(() => new Set(session.value?.allows ?? []))
 
 /** @param operation as in `allows`: method and path with `:id` for every id, such as `POST /rules/:id/approve` */
@@ -36,6 +39,7 @@ export function needsFourEyes(kind: FourEyesKind): boolean {
 export function openSession(document: Session): void {
   credentials.csrfToken = document.csrf_token
   hasEnded.value = false
+  issuerLogout.value = undefined
   sessionState.value = { kind: 'open', session: document }
 }
 
@@ -63,7 +67,8 @@ export async function logIn(name: string, password: string, totp: string): Promi
 }
 
 export async function logOut(): Promise<void> {
-  await call('DELETE', '/session')
+  const { document } = await call('DELETE', '/session')
+  issuerLogout.value = document?.issuer_logout
   credentials.csrfToken = undefined
   sessionState.value = { kind: 'none' }
 }

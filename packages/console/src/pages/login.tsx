@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Problem } from '../base/api.ts'
 import type { AnswerOf } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
-import { logIn, resumeSession } from '../base/session.ts'
+import { issuerLogout, logIn, resumeSession } from '../base/session.ts'
 import { ProblemNote } from '../ui/parts.tsx'
 import { Gate } from './gate.tsx'
 import { CodeField } from './setup.tsx'
@@ -73,7 +73,17 @@ export function Login({ isOverlay = false }: { readonly isOverlay?: boolean }) {
         </form>
       )}
       {offered?.openid !== undefined && <OpenidLogin {...offered.openid} isOverlay={isOverlay} />}
+      {issuerLogout.value !== undefined && <IssuerLogout address={issuerLogout.value} />}
     </Gate>
+  )
+}
+
+function IssuerLogout({ address }: { readonly address: string }) {
+  const { host } = new URL(address)
+  return (
+    <p class="notice">
+      You have signed out of Tidegate. {host} may still know you: <a href={address}>sign out there too</a>.
+    </p>
   )
 }
 
