@@ -119,6 +119,11 @@ it('an admin signs in, returns to the page, and binds the person', async () => {
   await page.goto(`${origin}/console/login`)
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('link', { name: /^Log in with localhost:/ }).waitFor()
+  await page.getByText('may still know you').waitFor()
+  expect(await accessibilityFaults(page)).toEqual([])
+  await page.getByRole('link', { name: 'sign out there too' }).click()
+  await page.getByText('Do you want to sign-out').waitFor()
+  expect(new URL(page.url()).origin).toBe(provider.url)
 })
 
 it('the person can sign in then, and a disabled one cannot', async () => {
