@@ -56,11 +56,19 @@ export class PublisherConnection implements Publisher {
   #state: 'open' | 'closing' | 'ended' = 'open'
   #arrivedMilliseconds: number
   readonly #controlFrames = new ControlFrames()
+  /** Frames that were given to the socket and are not written yet. */
+  #unwrittenFrames = 0
+  /** Data of the ping that is not answered yet: a pong is never queued behind bytes that the peer has not read. */
+  #owedPong: Buffer | undefined
   /** By symbol, the last position that was sent as accepted, as text. */
   readonly #acceptedSent = new Map<string, string>()
   #expiryTimer: Timer | undefined
   #cutTimer: Timer | undefined
   readonly #continue = (): boolean => this.#takeNext()
+  readonly #written = (): void => {
+    this.#unwrittenFrames--
+    if (this.#state === 'open') this.#sendPong()
+  }
 
   constructor(
     host: ConnectionHost,
@@ -104,7 +112,11 @@ export class PublisherConnection implements Publisher {
     if (this.#state !== 'open') return
     this.#arrived()
     if (!this.#controlFrames.admit(this.#arrivedMilliseconds)) this.close('flood')
-    else if (pingData !== undefined && this.#socket.writableLength === 0) this.#webSocket.pong(pingData)
+    else if (pingData !== undefined) {
+      // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
+      this.#owedPong = pingData
+      this.#sendPong()
+    }
   }
 
   requestSnapshot(market: string, reason: string): void {
@@ -270,13 +282,21 @@ export class PublisherConnection implements Publisher {
     this.#arrivedMilliseconds = this.#host.clock.monotonicMilliseconds()
   }
 
+  #sendPong(): void {
+    if (this.#owedPong === undefined || this.#unwrittenFrames > 0) return
+    this.#unwrittenFrames++
+    this.#webSocket.pong(this.#owedPong, false, this.#written)
+    this.#owedPong = undefined
+  }
+
   #sendAccepted(entries: readonly (readonly [market: string, position: PublicationPosition | undefined])[]): void {
     this.#send({ type: 'accepted', markets: entries.map(([market, position]) => ({ market, ...position })) })
   }
 
   #send(message: object): void {
     if (this.#state !== 'open') return
-    this.#webSocket.send(JSON.stringify(message))
+    this.#unwrittenFrames++
+    this.#webSocket.send(JSON.stringify(message), this.#written)
     if (this.#socket.writableLength <= UNSENT_BYTES_MAX) return
     // Without a close frame, which the peer would not read either.
     this.#state = 'closing'

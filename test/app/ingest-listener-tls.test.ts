@@ -16,6 +16,8 @@ import { PUBLISH_SCOPE } from '../../src/contract/scopes.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { certificateFiles, newAuthority, newCertificate, newClientCertificate } from '../support/certificates.ts'
 import { PublisherClient } from '../support/publisher-client.ts'
+import { PublishingEngine } from '../support/publishing-engine.ts'
+import { Random } from '../support/random.ts'
 import { readToEnd } from '../support/raw-http.ts'
 
 const [server, nextServer] = [await newCertificate('first'), await newCertificate('second')]
@@ -132,6 +134,22 @@ describe('a client certificate', () => {
     }
     expect(lines.filter((line) => line.includes('a publisher connected'))).toEqual([])
   })
+})
+
+it('answers pings while what it sent before them is not written yet', async () => {
+  const publisher = await publish(engine)
+  const unknown = new PublishingEngine({
+    symbol: 'BTCUSD',
+    random: new Random(1),
+    publishesOrders: false,
+    keptMax: 10,
+  }).snapshot()
+  for (let count = 0; count < 50; count++) {
+    publisher.send(unknown)
+    await publisher.untilRead()
+  }
+  expect(publisher.received.filter(({ type }) => type === 'rejected')).not.toHaveLength(0)
+  await publisher.close()
 })
 
 describe('a reload', () => {

@@ -2,7 +2,6 @@
  * A publisher as an integrator writes it, over a real WebSocket: it sends what the test gives it, and keeps what the server
  * sends. `connect` rejects with `HandshakeRefused` when the service answers without an upgrade.
  */
-import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import { HandshakeRefused } from './sample-client.ts'
 import { Waiters } from './waiters.ts'
@@ -32,11 +31,16 @@ export class PublisherClient {
   closed: { readonly code: number; readonly reason: string } | undefined
   readonly #socket: WebSocket
   readonly #waiters = new Waiters()
+  #pongs = 0
 
   private constructor(socket: WebSocket) {
     this.#socket = socket
     socket.on('message', (data) => {
       this.received.push(JSON.parse(String(data)))
+      this.#waiters.notify()
+    })
+    socket.on('pong', () => {
+      this.#pongs++
       this.#waiters.notify()
     })
     socket.on('close', (code, reason) => {
@@ -92,9 +96,10 @@ export class PublisherClient {
 
   /** Resolves with the answer to a ping: the server has read what was sent before. */
   async untilRead(): Promise<void> {
-    const answered = once(this.#socket, 'pong')
+    const answered = this.#pongs + 1
     this.#socket.ping()
-    await answered
+    await this.#waiters.until('a pong', () => this.#pongs >= answered || this.closed !== undefined)
+    if (this.closed !== undefined) throw new Error(`closed with ${JSON.stringify(this.closed)} before a pong`)
   }
 
   /** Reads nothing from now on. */
