@@ -1,19 +1,19 @@
 /**
  * The operator listener: the operator API below `/admin/v1`, whose calls require an operator, and the health endpoints,
- * the documents of the API and the files of the web console, which require none. It rejects requests whose `Host` is not one of its names and requests of web pages of another origin,
- * accepts no WebSocket but the stream of operators, and is never reachable through the public listener.
+ * the documents of the API and the files of the web console, which require none. It rejects requests whose `Host` is not one
+ * of its names and requests of web pages of another origin, accepts no WebSocket but the stream of operators, and is never
+ * reachable through the public listener.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../base/log.ts'
-import { Gauge, type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
+import { type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
 import { OPERATOR_PREFIX } from '../contract/operator-calls.ts'
 import { describeOperatorCalls } from '../description/operations-document.ts'
 import { registerOperatorDescription } from '../description/routes.ts'
 import { createClientAddress } from '../http/client-address.ts'
 import { createHostCheck, type HostCheck } from '../http/host-check.ts'
-import { replaceCertificate, type TlsContext } from '../http/node-server.ts'
 import { createHttpServer } from '../http/server.ts'
-import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
+import type { TlsFiles } from '../http/tls.ts'
 import type { Access } from '../operators/access.ts'
 import { type AuthenticationOptions, OperatorAuthentication } from '../operators/authentication.ts'
 import { type FourEyesOptions, registerChangeRequestRoutes } from '../operators/four-eyes.ts'
@@ -23,10 +23,10 @@ import { registerOpenidRoutes } from '../operators/openid-routes.ts'
 import { registerLoginRoutes, registerSessionRoutes } from '../operators/session-routes.ts'
 import { registerConsoleFiles } from './console-files.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
+import { readCertificate } from './listener-certificate.ts'
 import type { ModuleRoutes } from './modules.ts'
 import { OperatorStream, type OperatorStreamOptions } from './operator-stream.ts'
 import type { Readiness } from './readiness.ts'
-import { operatorTlsSettingOf } from './tls-settings.ts'
 
 export interface OperatorListenerOptions extends AuthenticationOptions, FourEyesOptions {
   readonly host: string
@@ -61,7 +61,7 @@ export interface OperatorListener extends Listener {
 }
 
 export async function createOperatorListener(options: OperatorListenerOptions): Promise<OperatorListener> {
-  const { log, metrics, clock, tls } = options
+  const { log, metrics, clock } = options
   const authentication = new OperatorAuthentication(options)
   const checkHost = createListenerHostCheck(options)
   const clientAddress = createClientAddress(options.trustedProxies)
@@ -69,6 +69,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     options.stream === undefined
       ? undefined
       : new OperatorStream({ ...options.stream, db: options.db, authentication, checkHost, clientAddress })
+  const certificate = readCertificate('operator', { ...options, files: options.tls })
   const app = createHttpServer({
     listener: 'operator',
     log,
@@ -80,7 +81,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     connectionsMax: OPERATOR_CONNECTIONS_MAX,
     clientAddress,
     ...(stream === undefined ? {} : { upgrade: stream.upgrade }),
-    ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
+    ...(certificate === undefined ? {} : { tls: certificate.context }),
   })
   app.addHook('onRequest', async ({ raw }) => {
     const problem = checkHost(raw)
@@ -91,7 +92,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
   await describeOperatorCalls(app)
   registerOperatorApi(app, { ...options, authentication })
   registerOperatorDescription(app, options.channel.publicUrl)
-  const scheme = tls === undefined ? 'http' : 'https'
+  const scheme = certificate === undefined ? 'http' : 'https'
   const listener = await listen(app, { ...options, scheme, settings: 'operator' }, clock)
   return {
     ...listener,
@@ -99,16 +100,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
       await stream?.stop()
       await listener.close()
     },
-    reloadTls() {
-      if (tls === undefined) return
-      try {
-        replaceCertificate(app.server, loadTls(tls, options))
-        log.info({}, 'certificate of the operator listener reloaded')
-      } catch (error) {
-        if (!(error instanceof TlsFileError)) throw error
-        log.error({ key: operatorTlsSettingOf(error), err: error }, 'the certificate stays as it was')
-      }
-    },
+    reloadTls: () => certificate?.reload(app.server),
   }
 }
 
@@ -142,30 +134,6 @@ function createListenerHostCheck({ host, channel, allowedHosts }: OperatorListen
   const publicUrl = channel.publicUrl === '' ? undefined : new URL(channel.publicUrl)
   const names = [host, ...(publicUrl === undefined ? [] : [publicUrl.hostname])]
   return createHostCheck(() => [...names, ...allowedHosts()], 'operator.allowed_hosts', publicUrl?.origin)
-}
-
-function startTls(files: TlsFiles, options: OperatorListenerOptions): TlsContext {
-  try {
-    return loadTls(files, options)
-  } catch (error) {
-    if (error instanceof TlsFileError) throw new Error(`${operatorTlsSettingOf(error)} names ${error.message}`)
-    throw error
-  }
-}
-
-function loadTls(files: TlsFiles, { clock, log, metrics }: OperatorListenerOptions): TlsContext {
-  const { context, endsMilliseconds, warnings } = readTlsFiles(files, clock.wallInstant().milliseconds)
-  for (const warning of warnings) log.warn({ warning }, 'certificate warning')
-  certificateEnd(metrics).set(endsMilliseconds / 1000)
-  return context
-}
-
-/** Registered with the first certificate; without TLS the metric is absent. */
-function certificateEnd(registry: MetricsRegistry): Gauge {
-  const name = 'tidegate_operator_certificate_end_timestamp_seconds'
-  const known = registry.getSingleMetric(name)
-  if (known instanceof Gauge) return known
-  return new Gauge({ name, help: 'When the certificate of the operator listener ends', registers: [registry] })
 }
 
 function registerHealth(app: FastifyInstance, { metrics, otherMetrics, readiness }: OperatorListenerOptions): void {

@@ -5,27 +5,24 @@
  * connection.
  */
 import type { IncomingMessage } from 'node:http'
-import type { SecureContextOptions } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { registerReceiptKeySet } from '../auth/receipt-key-routes.ts'
 import { registerTokenEndpoints, type TokenEndpointOptions } from '../auth/token-routes.ts'
 import { registerWellKnownRoutes } from '../auth/well-known-routes.ts'
-import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { Throttle } from '../base/throttle.ts'
 import { describeOperations } from '../description/operations-document.ts'
 import { registerDescription } from '../description/routes.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { addressBlock, createClientAddress } from '../http/client-address.ts'
-import { replaceCertificate } from '../http/node-server.ts'
 import { Problem } from '../http/problem.ts'
 import { createHttpServer } from '../http/server.ts'
-import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
+import type { TlsFiles } from '../http/tls.ts'
 import { UNREAD_LIMITS, type UnreadLimits } from '../http/unread-answers.ts'
 import type { DemoPage } from './demo-page.ts'
 import { type Listener, listen, REQUEST_MILLISECONDS_MAX, translateStoreError } from './listener.ts'
+import { readCertificate } from './listener-certificate.ts'
 import type { ModuleRoutes } from './modules.ts'
 import { START_PAGE } from './start-page.ts'
-import { tlsSettingOf } from './tls-settings.ts'
 
 export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addressOf'> {
   readonly host: string
@@ -64,8 +61,9 @@ export interface PublicListener extends Listener {
 }
 
 export async function createPublicListener(options: PublicListenerOptions): Promise<PublicListener> {
-  const { tls, log, metrics, clock, gateway } = options
+  const { log, metrics, clock, gateway } = options
   const clientAddress = createClientAddress(options.trustedProxies, warnOfProxies(options))
+  const certificate = readCertificate('public', { ...options, files: options.tls })
   const app = createHttpServer({
     listener: 'public',
     log,
@@ -79,7 +77,7 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     corsOrigins: options.corsOrigins,
     upgrade: (request, socket, head) => gateway.upgrade(request, socket, head, clientAddress(request)),
     limits: options.unreadLimits ?? UNREAD_LIMITS,
-    ...(tls === undefined ? {} : { tls: startTls(tls, options) }),
+    ...(certificate === undefined ? {} : { tls: certificate.context }),
   })
   if (options.issuesTokens) {
     registerTokenEndpoints(app, {
@@ -94,20 +92,11 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
   registerDescription(app, options)
   options.demoPage?.register(app)
   registerStreamPath(app, options)
-  const scheme = tls === undefined ? 'http' : 'https'
+  const scheme = certificate === undefined ? 'http' : 'https'
   const listener = await listen(app, { ...options, scheme, settings: 'http' }, clock)
   return {
     ...listener,
-    reloadTls() {
-      if (tls === undefined) return
-      try {
-        replaceCertificate(app.server, loadTls(tls, options))
-        log.info({}, 'certificate reloaded')
-      } catch (error) {
-        if (!(error instanceof TlsFileError)) throw error
-        log.error({ key: tlsSettingOf(error), err: error }, 'the certificate stays as it was')
-      }
-    },
+    reloadTls: () => certificate?.reload(app.server),
   }
 }
 
@@ -121,30 +110,6 @@ function warnOfProxies({ clock, log }: PublicListenerOptions): (peer: string) =>
         'X-Forwarded-For from an untrusted peer: if this is your proxy, all customers that it forwards count as one address',
       ),
     )
-}
-
-function startTls(files: TlsFiles, options: PublicListenerOptions): SecureContextOptions {
-  try {
-    return loadTls(files, options)
-  } catch (error) {
-    if (error instanceof TlsFileError) throw new Error(`${tlsSettingOf(error)} names ${error.message}`)
-    throw error
-  }
-}
-
-function loadTls(files: TlsFiles, { clock, log, metrics }: PublicListenerOptions): SecureContextOptions {
-  const { context, endsMilliseconds, warnings } = readTlsFiles(files, clock.wallInstant().milliseconds)
-  for (const warning of warnings) log.warn({ warning }, 'certificate warning')
-  certificateEnd(metrics).set(endsMilliseconds / 1000)
-  return context
-}
-
-/** Registered with the first certificate; without TLS the metric is absent. */
-function certificateEnd(registry: MetricsRegistry): Gauge {
-  const name = 'tidegate_certificate_end_timestamp_seconds'
-  const known = registry.getSingleMetric(name)
-  if (known instanceof Gauge) return known
-  return new Gauge({ name, help: 'When the certificate of the public listener ends', registers: [registry] })
 }
 
 function registerStreamPath(

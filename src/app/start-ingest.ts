@@ -6,16 +6,15 @@ import type { Directory } from '../auth/directory.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 import { createClientAddress } from '../http/client-address.ts'
-import { replaceCertificate, type TlsContext } from '../http/node-server.ts'
 import { createHttpServer } from '../http/server.ts'
-import { readTlsFiles, TlsFileError, type TlsFiles } from '../http/tls.ts'
 import { Ingest, PUBLISH_BODIES_MAX, PUBLISH_BODY_BYTES_MAX } from '../ingest/ingest.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Listener, listen, translateStoreError } from './listener.ts'
-import { ingestTlsFilesOf, ingestTlsSettingOf } from './tls-settings.ts'
+import { readCertificate } from './listener-certificate.ts'
+import { ingestTlsFilesOf } from './tls-settings.ts'
 
 interface IngestParts {
   readonly config: Config
@@ -64,7 +63,7 @@ export async function startIngestListener(parts: ListenerParts): Promise<IngestL
   const { config, ingest, log, metrics, clock, lifecycle } = parts
   const port = config['ingest.port']
   if (ingest === undefined || port === '') return undefined
-  const files = ingestTlsFilesOf(config)
+  const certificate = readCertificate('ingest', { ...parts, files: ingestTlsFilesOf(config) })
   const clientAddress = createClientAddress([])
   const app = createHttpServer({
     listener: 'ingest',
@@ -78,10 +77,10 @@ export async function startIngestListener(parts: ListenerParts): Promise<IngestL
     // Bytes of a body count until its answer, although they are not kept.
     unfinishedBytesMax: 2 * PUBLISH_BODIES_MAX * PUBLISH_BODY_BYTES_MAX,
     upgrade: (request, socket, head) => ingest.upgrade(request, socket, head, clientAddress(request)),
-    ...(files === undefined ? {} : { tls: startTls(files, parts) }),
+    ...(certificate === undefined ? {} : { tls: certificate.context }),
   })
   ingest.registerRoutes(app)
-  const scheme = files === undefined ? 'http' : 'https'
+  const scheme = certificate === undefined ? 'http' : 'https'
   const address = { host: config['ingest.host'], port, scheme, settings: 'ingest' } as const
   const listener: Listener = await listen(app, address, clock)
   lifecycle.started('ingest listener', async () => {
@@ -91,39 +90,6 @@ export async function startIngestListener(parts: ListenerParts): Promise<IngestL
   })
   return {
     url: listener.url,
-    reloadTls() {
-      if (files === undefined) return
-      try {
-        replaceCertificate(app.server, loadTls(files, parts))
-        log.info({}, 'certificate of the ingest listener reloaded')
-      } catch (error) {
-        if (!(error instanceof TlsFileError)) throw error
-        log.error({ key: ingestTlsSettingOf(error), err: error }, 'the certificate stays as it was')
-      }
-    },
+    reloadTls: () => certificate?.reload(app.server),
   }
-}
-
-function startTls(files: TlsFiles, parts: IngestParts): TlsContext {
-  try {
-    return loadTls(files, parts)
-  } catch (error) {
-    if (error instanceof TlsFileError) throw new Error(`${ingestTlsSettingOf(error)} names ${error.message}`)
-    throw error
-  }
-}
-
-function loadTls(files: TlsFiles, { clock, log, metrics }: IngestParts): TlsContext {
-  const { context, endsMilliseconds, warnings } = readTlsFiles(files, clock.wallInstant().milliseconds)
-  for (const warning of warnings) log.warn({ warning }, 'certificate warning')
-  certificateEnd(metrics).set(endsMilliseconds / 1000)
-  return context
-}
-
-/** Registered with the first certificate; without TLS the metric is absent. */
-function certificateEnd(registry: MetricsRegistry): Gauge {
-  const name = 'tidegate_ingest_certificate_end_timestamp_seconds'
-  const known = registry.getSingleMetric(name)
-  if (known instanceof Gauge) return known
-  return new Gauge({ name, help: 'When the certificate of the ingest listener ends', registers: [registry] })
 }

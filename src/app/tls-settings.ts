@@ -1,6 +1,6 @@
 /**
- * The settings `http.tls.*`, `operator.tls.*` and `ingest.tls.*`, and the files that they name: the files for a listener, and the setting to
- * report when a file cannot be used.
+ * The settings `http.tls.*`, `operator.tls.*` and `ingest.tls.*`, and the files that they name: the files for a listener, and
+ * the setting to report when a file cannot be used.
  */
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'

@@ -1,5 +1,6 @@
 /**
- * Reads the certificate and the key of a listener, and the authorities of its clients. An error names the file and the rule, and never quotes the content.
+ * Reads the certificate and the key of a listener, and the authorities of its clients. An error names the file and the rule,
+ * and never quotes the content.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'

@@ -98,7 +98,7 @@ describe('a new certificate', () => {
     files.write(second)
     listener.reloadTls()
     expect(await commonName()).toBe('second')
-    expect(lines.some((line) => line.includes('certificate reloaded'))).toBe(true)
+    expect(lines.some((line) => line.includes('certificate of the public listener reloaded'))).toBe(true)
     const text = readToEnd(old)
     old.write(GET + CLOSE)
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([404])

@@ -47,7 +47,7 @@ describe('serve over TLS', () => {
     expect(await commonName(ready.http)).toBe('first')
     files.write(await newCertificate('second'))
     service.child.kill('SIGHUP')
-    await service.errorLine((line) => line.includes('certificate reloaded'))
+    await service.errorLine((line) => line.includes('certificate of the public listener reloaded'))
     expect(await commonName(ready.http)).toBe('second')
     files.write({ cert: 'broken' })
     service.child.kill('SIGHUP')
