@@ -1,6 +1,7 @@
 /**
- * What clients that all connect to a new gateway at once ask of the feed: the requests for states and for commits that reach it over
- * NATS, and its processor time, beside how long the clients wait for their books. The same without the clients is the reference.
+ * What clients that all connect to a new gateway at once ask of the feed: the requests for states and for commits that
+ * reach it over NATS, and its processor time, beside how long the clients wait for their books. The same without the
+ * clients is the reference.
  */
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'

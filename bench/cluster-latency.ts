@@ -1,7 +1,7 @@
 /**
- * What each link adds to the way of a commit: from publishing on the bus of the feed to publishing on the bus of a follower, one
- * commit at a time, both ends in this process, which gives an upper bound: they share a thread. Within a process, publishing
- * is calling.
+ * What each link adds to the way of a commit: from publishing on the bus of the feed to publishing on the bus of a
+ * follower, one commit at a time, both ends in this process, which gives an upper bound: they share a thread. Within a
+ * process, publishing is calling.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,8 +1,8 @@
 /**
- * The console in Chromium, headless, over the built program: the page of all markets with three ladders, each of a simulated
- * market with 100 or 500 changes per second, through the stream of the operator listener. Processor time is that of all processes
- * of the browser as the browser counts it, so that other work on the machine does not count; memory is measured after a
- * garbage collection. 10 minutes, or 30 s with `--quick`.
+ * The console in Chromium, headless, over the built program: the page of all markets with three ladders, each of a
+ * simulated market with 100 or 500 changes per second, through the stream of the operator listener. Processor time is
+ * that of all processes of the browser as the browser counts it, so that other work on the machine does not count;
+ * memory is measured after a garbage collection. 10 minutes, or 30 s with `--quick`.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'

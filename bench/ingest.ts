@@ -48,7 +48,10 @@ interface Reading {
   readonly perSecond: number
   readonly core: number
   readonly messagesPerCommit: number
-  /** Messages a second that the publisher wrote, without its waits for the kernel: an upper bound, because writes continue then. */
+  /**
+   * Messages a second that the publisher wrote, without its waits for the kernel: an upper bound, because writes
+   * continue then.
+   */
   readonly written: number
   readonly writing: number
 }

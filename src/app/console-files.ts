@@ -1,7 +1,7 @@
 /**
- * The files of the operator's web console, built into `dist/console` and served at `/console/`. They contain no data and need no
- * credentials; everything they show comes from the operator API. They are read into memory with the first request after each
- * build, and nothing outside the folder is ever read.
+ * The files of the operator's web console, built into `dist/console` and served at `/console/`. They contain no data
+ * and need no credentials; everything they show comes from the operator API. They are read into memory with the first
+ * request after each build, and nothing outside the folder is ever read.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, relative, sep } from 'node:path'

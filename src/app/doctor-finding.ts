@@ -1,4 +1,7 @@
-/** The findings of the doctor, on the command line and in the operator API: one line each, with the next step where something is wrong. Pure. */
+/**
+ * The findings of the doctor, on the command line and in the operator API: one line each, with the next step where
+ * something is wrong. Pure.
+ */
 
 /** `warn` works now and should be corrected; `bad` does not work. */
 export const VERDICTS = ['ok', 'warn', 'bad'] as const

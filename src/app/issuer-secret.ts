@@ -1,6 +1,6 @@
 /**
- * The file of `operator.oidc.client_secret_file`, as a start, `check-config` and `doctor` examine it. Without an issuer there is
- * nothing to examine.
+ * The file of `operator.oidc.client_secret_file`, as a start, `check-config` and `doctor` examine it. Without an issuer
+ * there is nothing to examine.
  */
 import { statSync } from 'node:fs'
 import { describeProblem } from '../config/load.ts'

@@ -1,7 +1,7 @@
 /**
- * Records wrong operator tokens, or failed logins of operators, bounded per period of a minute from the first one: a warning for it, a warning with
- * their number when the period ends, and one row in the audit trail. Counts that cannot be written because the store is
- * unavailable are carried into the next period.
+ * Records wrong operator tokens, or failed logins of operators, bounded per period of a minute from the first one: a
+ * warning for it, a warning with their number when the period ends, and one row in the audit trail. Counts that cannot
+ * be written because the store is unavailable are carried into the next period.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'

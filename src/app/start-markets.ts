@@ -1,7 +1,7 @@
 /**
- * Composes the markets of the process: both sides of the pipeline, the recorder, the record of commit times for the next start, and
- * the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the commit times of the
- * last run.
+ * Composes the markets of the process: both sides of the pipeline, the recorder, the record of commit times for the
+ * next start, and the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the
+ * commit times of the last run.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'

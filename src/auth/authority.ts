@@ -52,9 +52,9 @@ export interface ReplacedKeys {
 }
 
 /**
- * For a store whose encryption key is lost or leaked: revokes every signing key, ends the key of receipts, deletes every client secret (without the
- * pepper none can be verified), and creates a new key and a new pepper. All tokens become invalid, and every client needs a
- * new secret.
+ * For a store whose encryption key is lost or leaked: revokes every signing key, ends the key of receipts, deletes
+ * every client secret (without the pepper none can be verified), and creates a new key and a new pepper. All tokens
+ * become invalid, and every client needs a new secret.
  */
 export async function replaceKeys(
   transaction: Transaction<AuthTables>,

@@ -13,8 +13,8 @@ import type { AuthTables } from './tables.ts'
 export const DIRECTORY_CHANNEL = 'tidegate_directory'
 
 /**
- * What changed: one customer; one client with its secrets; the revocation of one token; the keys of tokens and receipts; or anything,
- * which makes every node read everything.
+ * What changed: one customer; one client with its secrets; the revocation of one token; the keys of tokens and
+ * receipts; or anything, which makes every node read everything.
  */
 export type DirectoryChange =
   | { readonly kind: 'customer' | 'client' | 'token'; readonly id: string }

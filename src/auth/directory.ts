@@ -1,8 +1,9 @@
 /**
- * Customers, clients, the hashes of their secrets, the keys of tokens and receipts, the issuer and what was revoked, in memory. Every
- * check of a token or a secret reads this and never the store, so known clients are accepted while it is unreachable.
- * Content is replaced or updated in one step; no partial change is visible. Listeners learn which tokens a change can
- * affect, whether it was read as a change or found by reading everything. It never reads the store: `directory-loader` does.
+ * Customers, clients, the hashes of their secrets, the keys of tokens and receipts, the issuer and what was revoked, in
+ * memory. Every check of a token or a secret reads this and never the store, so known clients are accepted while it is
+ * unreachable. Content is replaced or updated in one step; no partial change is visible. Listeners learn which tokens a
+ * change can affect, whether it was read as a change or found by reading everything. It never reads the store:
+ * `directory-loader` does.
  */
 import type { KeyObject } from 'node:crypto'
 import { AffectedCollector, type AffectedTokens, clientKey } from './affected-tokens.ts'

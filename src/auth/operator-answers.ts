@@ -1,4 +1,7 @@
-/** The schemas of the operator API's answers about customers, clients, keys and the audit trail. They describe and never serialise. */
+/**
+ * The schemas of the operator API's answers about customers, clients, keys and the audit trail. They describe and never
+ * serialise.
+ */
 import { Type } from 'typebox'
 import { pageOf } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'

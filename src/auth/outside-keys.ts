@@ -1,7 +1,8 @@
 /**
  * The public keys of an external issuer, fetched from its JWKS address and cached. After the first fetch no request
  * whose token has a known key waits for the issuer: cached keys are used while newer ones are fetched, also while the
- * issuer is unreachable. Tokens with unknown keys wait for a new request; there is at most one at a time, with a minimum interval.
+ * issuer is unreachable. Tokens with unknown keys wait for a new request; there is at most one at a time, with a
+ * minimum interval.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'

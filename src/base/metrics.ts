@@ -27,7 +27,10 @@ export function createMetricsRegistry(): MetricsRegistry {
 /** The values of a registry at one time, which can be sent to another process. */
 export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
-/** The text of several processes' metrics as those of one: sums, or what says more; the first process counts as the main one. */
+/**
+ * The text of several processes' metrics as those of one: sums, or what says more; the first process counts as the main
+ * one.
+ */
 export function metricsText(snapshots: readonly MetricsSnapshot[]): Promise<string> {
   // The library writes the suffix of counters itself, and has it in the names of its values as well.
   const named = (metric: MetricsSnapshot[number]) => ({

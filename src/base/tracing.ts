@@ -105,7 +105,8 @@ export interface TracedUpdate {
 
 /**
  * Returns what records an update of a book, at most one per second: a span from its arrival at the source to the write,
- * with a child until the commit, one for the way of the commit to this process, and one from there. Undefined without an SDK, so that the path of a frame has nothing to call.
+ * with a child until the commit, one for the way of the commit to this process, and one from there. Undefined without
+ * an SDK, so that the path of a frame has nothing to call.
  */
 export function updateTracer(): ((update: TracedUpdate) => void) | undefined {
   const tracer = registeredTracer()

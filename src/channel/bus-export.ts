@@ -229,7 +229,10 @@ export class BusExport {
   }
 }
 
-/** A market can be live with the book of an earlier epoch, whose followers must not take the empty book of a later one for it. */
+/**
+ * A market can be live with the book of an earlier epoch, whose followers must not take the empty book of a later one
+ * for it.
+ */
 function statusOf({ epoch, followed, live, reason }: Replica): Pick<Heartbeat, 'live' | 'reason'> {
   return live && epoch.id !== followed?.epoch ? { live: false, reason: NO_BOOK } : { live, reason }
 }

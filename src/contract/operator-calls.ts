@@ -4,8 +4,8 @@
  */
 
 /**
- * What an operator may do. `viewer` reads; `reviewer` also decides on accounts and rules, and adds notes about them; `treasurer` also moves money;
- * `admin` may do everything. Neither of reviewer and treasurer includes the other.
+ * What an operator may do. `viewer` reads; `reviewer` also decides on accounts and rules, and adds notes about them;
+ * `treasurer` also moves money; `admin` may do everything. Neither of reviewer and treasurer includes the other.
  */
 export const OPERATOR_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
 export type OperatorRole = (typeof OPERATOR_ROLES)[number]

@@ -1,6 +1,7 @@
 /**
- * The token endpoint, the revocation endpoint and the issuer's metadata as paths of the OpenAPI document, and the keys of receipts. Their parameters
- * are forms, which no route schema describes, and their errors come from the table in `auth/token-errors`.
+ * The token endpoint, the revocation endpoint and the issuer's metadata as paths of the OpenAPI document, and the keys
+ * of receipts. Their parameters are forms, which no route schema describes, and their errors come from the table in
+ * `auth/token-errors`.
  */
 import { TOKEN_ERRORS, type TokenErrorCode } from '../auth/token-errors.ts'
 import { RECEIPT_KEYS_PATH } from '../contract/receipt.ts'

@@ -5,8 +5,9 @@
  *
  * It guarantees that `onMessage` is called only between an `onOpen` and its `onDown`, that `onDown` is called once for
  * each connection or attempt that ended, and that nothing is called after `stop`. It does not queue received messages:
- * each is processed while the socket is read, so TCP slows down a venue that sends faster than it is read. An owner that
- * needs more time for a message stops the reading meanwhile (`pause`). Requests are queued in order, up to a limit, while the venue's request rate is used up. It knows no venue's messages.
+ * each is processed while the socket is read, so TCP slows down a venue that sends faster than it is read. An owner
+ * that needs more time for a message stops the reading meanwhile (`pause`). Requests are queued in order, up to a
+ * limit, while the venue's request rate is used up. It knows no venue's messages.
  */
 import { WebSocket } from 'ws'
 import { type Jitter, jitteredBackoff } from '../base/backoff.ts'

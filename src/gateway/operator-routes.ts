@@ -1,7 +1,8 @@
 /**
- * The operator API's endpoints for the stream: the connections of all nodes (`connection-routes`), and the markets of this
- * node, whose books are read within one event-loop tick. The caller has been authenticated as the operator. Prices and amounts in documents are exact text with the market's decimals, as in the stream; members
- * without a value are absent.
+ * The operator API's endpoints for the stream: the connections of all nodes (`connection-routes`), and the markets of
+ * this node, whose books are read within one event-loop tick. The caller has been authenticated as the operator. Prices
+ * and amounts in documents are exact text with the market's decimals, as in the stream; members without a value are
+ * absent.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

@@ -1,13 +1,14 @@
 /**
  * The arbitration of one market: makes one stream of messages of the two lines that may publish it (a line is one
- * connection of a publisher). Per epoch and `seq`, the first arrival is passed on and the other one is compared with it. A
- * line whose next message follows a gap waits for the other line to fill it: it must not be read meanwhile. What neither
- * line has is passed on as a gap, which the reader of the stream reports. A line of another epoch than the current one is
- * ignored while a trusted line of the current epoch is connected.
+ * connection of a publisher). Per epoch and `seq`, the first arrival is passed on and the other one is compared with
+ * it. A line whose next message follows a gap waits for the other line to fill it: it must not be read meanwhile. What
+ * neither line has is passed on as a gap, which the reader of the stream reports. A line of another epoch than the
+ * current one is ignored while a trusted line of the current epoch is connected.
  *
  * It passes on no message twice and none out of order, but for a line whose SNAPSHOT is needed and older than the last
- * message: what follows it is passed on again, so that the reader can bring that book up to date. It holds at most one message for each line, and knows neither sockets
- * nor books. Time is passed in: milliseconds of one monotonic clock. Pure.
+ * message: what follows it is passed on again, so that the reader can bring that book up to date. It holds at most one
+ * message for each line, and knows neither sockets nor books. Time is passed in: milliseconds of one monotonic clock.
+ * Pure.
  */
 import { assert } from '../base/assert.ts'
 import type { PublicationMessage, SnapshotMessage } from '../feed/publication/message.ts'

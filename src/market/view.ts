@@ -251,7 +251,8 @@ interface TouchedLevel {
 
 /**
  * Earlier versions of a view, level by level. It is built from the journal when several differences to the same current
- * version are requested, so that reading the journal, sorting and the current amounts are computed once for all of them. It is valid for the current version of the view and discarded with the next one. It holds as much of the
+ * version are requested, so that reading the journal, sorting and the current amounts are computed once for all of
+ * them. It is valid for the current version of the view and discarded with the next one. It holds as much of the
  * journal as was needed so far, and reads on for an older version.
  */
 class History {

@@ -1,10 +1,10 @@
 /**
- * Turns the messages of sequencers into entries of a recording: one entry per commit, with its version and time, and one
- * per loss of a book. A replay does not play withdrawals, because the replaying service withdraws a lost book by its own
- * settings; they are recorded as facts about the past. It keeps every book, so that it can record whole ones: when a
- * market becomes live, and for keyframes. A keyframe of large books is encoded in several ticks; what is published meanwhile
- * waits, so that the books need no copy, and is written after it. Times are the wall clock's at the start or the last `anchor`, plus the monotonic
- * time since: setting the wall clock does not stretch a recording.
+ * Turns the messages of sequencers into entries of a recording: one entry per commit, with its version and time, and
+ * one per loss of a book. A replay does not play withdrawals, because the replaying service withdraws a lost book by
+ * its own settings; they are recorded as facts about the past. It keeps every book, so that it can record whole ones:
+ * when a market becomes live, and for keyframes. A keyframe of large books is encoded in several ticks; what is
+ * published meanwhile waits, so that the books need no copy, and is written after it. Times are the wall clock's at the
+ * start or the last `anchor`, plus the monotonic time since: setting the wall clock does not stretch a recording.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'

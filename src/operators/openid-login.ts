@@ -1,8 +1,8 @@
 /**
- * Logins of operators at an outside issuer. A login is bound to the browser that began it by a cookie with a random secret, from
- * which state, nonce and code verifier are derived: nothing is stored, and any node can finish what another began. The issuer
- * decides who the person is, and the binding of an operator to the subject, which an admin made, decides who that is here: no
- * operator is created, and none is found by a name or an address.
+ * Logins of operators at an outside issuer. A login is bound to the browser that began it by a cookie with a random
+ * secret, from which state, nonce and code verifier are derived: nothing is stored, and any node can finish what
+ * another began. The issuer decides who the person is, and the binding of an operator to the subject, which an admin
+ * made, decides who that is here: no operator is created, and none is found by a name or an address.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'

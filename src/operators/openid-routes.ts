@@ -1,6 +1,7 @@
 /**
- * The two ends of a login at the outside issuer, which a browser opens as pages: it is sent to the issuer, and comes back with a
- * code. Both end with a redirection, to the issuer or to the console, and never to an address that the request names.
+ * The two ends of a login at the outside issuer, which a browser opens as pages: it is sent to the issuer, and comes
+ * back with a code. Both end with a redirection, to the issuer or to the console, and never to an address that the
+ * request names.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'

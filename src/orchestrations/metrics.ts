@@ -24,7 +24,10 @@ export function createStepMetrics(registry: MetricsRegistry): StepMetrics {
   return { steps }
 }
 
-/** Gauges of waiting orchestrations and the queue; without values while the store is unavailable (other metrics report that). */
+/**
+ * Gauges of waiting orchestrations and the queue; without values while the store is unavailable (other metrics report
+ * that).
+ */
 export function createWaitingMetrics(registry: MetricsRegistry, db: Db): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], sample: Sample): void => {
     new Gauge({

@@ -1,11 +1,12 @@
 /**
- * The contract of the store: one SQL dialect (PostgreSQL 15), and two engines (`embedded`, and PostgreSQL
- * through a pool). Both return int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values,
- * so modules do not depend on the engine; `column-types` has the full list, parameters included.
+ * The contract of the store: one SQL dialect (PostgreSQL 15), and two engines (`embedded`, and PostgreSQL through a
+ * pool). Both return int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values, so
+ * modules do not depend on the engine; `column-types` has the full list, parameters included.
  *
  * Guarantees: a transaction is atomic and sees no partial transaction; what was committed survives `kill -9` of the
- * process; a call returns or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, and a transaction that has
- * not been committed by then is rolled back; notifications sent in a transaction arrive after its commit, in order, in this process and every other.
+ * process; a call returns or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, and a transaction that
+ * has not been committed by then is rolled back; notifications sent in a transaction arrive after its commit, in order,
+ * in this process and every other.
  */
 import type { Kysely, Queries, Transaction } from './sql.ts'
 

@@ -35,7 +35,10 @@ const FIRST_SEED = process.env.TIDEGATE_LONG === '1' ? Math.floor(Math.random() 
 const STEPS = 250
 const MARKET = testMarket('AAAUSD', 3)
 const WITHDRAW_AFTER_MILLISECONDS = 10_000
-/** The longest after which a book is withdrawn: noticing the silence takes 4.5 s, that of a process in between as long again. */
+/**
+ * The longest after which a book is withdrawn: noticing the silence takes 4.5 s, that of a process in between as long
+ * again.
+ */
 const SILENCE_MILLISECONDS = WITHDRAW_AFTER_MILLISECONDS + 2 * 4_500 + 1_000
 
 /** One process with the sequencer of the market. */

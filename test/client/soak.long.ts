@@ -1,8 +1,9 @@
 /**
- * The client for as long as `TIDEGATE_SOAK_MINUTES` says, one minute by default, on a service that is disturbed all the time: the
- * program of the README exactly as it stands there, and another one with more channels. Each book and each pair of best prices
- * is compared with those of another client, written from the documentation alone, at equal times. At the same time the program
- * of the README runs under `torture`, one run after the other. `TIDEGATE_SOAK_LOG` names a file for the result.
+ * The client for as long as `TIDEGATE_SOAK_MINUTES` says, one minute by default, on a service that is disturbed all the
+ * time: the program of the README exactly as it stands there, and another one with more channels. Each book and each
+ * pair of best prices is compared with those of another client, written from the documentation alone, at equal times.
+ * At the same time the program of the README runs under `torture`, one run after the other. `TIDEGATE_SOAK_LOG` names a
+ * file for the result.
  */
 import { createHash } from 'node:crypto'
 import { appendFileSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'

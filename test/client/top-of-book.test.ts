@@ -1,4 +1,7 @@
-/** The best prices of the client: what they show and check, what loops over them get, and how overlapping reads are answered. */
+/**
+ * The best prices of the client: what they show and check, what loops over them get, and how overlapping reads are
+ * answered.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   StreamClient,

@@ -1,4 +1,7 @@
-/** Logins at an OpenID Connect issuer in a real browser: console and issuer are different sites, the console behind a TLS proxy. */
+/**
+ * Logins at an OpenID Connect issuer in a real browser: console and issuer are different sites, the console behind a
+ * TLS proxy.
+ */
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer, type Server } from 'node:https'

@@ -200,7 +200,8 @@ describe.each(STAGES)('$name', (stage) => {
       const losses = hit.reasons.length
       const otherLosses = others.map((market) => market.reasons.length)
       const variant = stage.name === 'binance' ? 1 : 0
-      // The next message may set the same levels, and so repair what was lost: then the loss cannot be noticed, and need not be.
+      // The next message may set the same levels, and so repair what was lost: then the loss cannot be noticed, and
+      // need not be.
       for (let attempt = 0; attempt < ATTEMPTS_MAX && hit.reasons.length === losses; attempt++) {
         const { matched } = hit.verifier
         const isOver = () => hit.reasons.length > losses || hit.verifier.matched > matched + 5

@@ -1,4 +1,7 @@
-/** Markets that are added and removed while clients are connected: the messages of each client, their order, and what remains. */
+/**
+ * Markets that are added and removed while clients are connected: the messages of each client, their order, and what
+ * remains.
+ */
 import { describe, expect, test } from 'vitest'
 import { BID, type LevelChange } from '../../src/market/event.ts'
 import { LiveStream, levels, rebuild } from './live-stream.ts'

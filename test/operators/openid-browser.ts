@@ -1,4 +1,7 @@
-/** A browser as a script: it keeps cookies by host, follows redirections, and reaches the operator listener through its proxy. */
+/**
+ * A browser as a script: it keeps cookies by host, follows redirections, and reaches the operator listener through its
+ * proxy.
+ */
 import type { OperatorNode } from './operator-node.ts'
 
 export const CONSOLE_ORIGIN = 'https://operator.example'

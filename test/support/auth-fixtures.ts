@@ -1,4 +1,7 @@
-/** Fixtures for tests of authentication: signing keys, a listener on a free port, and the operator API on a store of its own. */
+/**
+ * Fixtures for tests of authentication: signing keys, a listener on a free port, and the operator API on a store of its
+ * own.
+ */
 
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'

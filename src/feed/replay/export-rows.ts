@@ -1,7 +1,8 @@
 /**
- * The rows of four tables from the entries of recordings: changes of the book, trades, states of the instrument, and losses,
- * in the order in which they were published. A snapshot stands where the rows before it do not lead to the book: at the beginning, after a gap, and
- * after a loss. Prices and amounts stay integers at the scale of the market. It reads nothing itself.
+ * The rows of four tables from the entries of recordings: changes of the book, trades, states of the instrument, and
+ * losses, in the order in which they were published. A snapshot stands where the rows before it do not lead to the
+ * book: at the beginning, after a gap, and after a loss. Prices and amounts stay integers at the scale of the market.
+ * It reads nothing itself.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Scaled } from '../../base/decimal.ts'

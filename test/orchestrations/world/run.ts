@@ -1,4 +1,7 @@
-/** Runs a simulated world: random actions, some of them at once, some in processes that die; then calm, and the check of the rules. */
+/**
+ * Runs a simulated world: random actions, some of them at once, some in processes that die; then calm, and the check of
+ * the rules.
+ */
 
 import { LedgerComparison } from '../../../src/ledger/comparison.ts'
 import { sql } from '../../../src/store/sql.ts'

@@ -1,10 +1,11 @@
 /**
  * A test venue that speaks Coinbase Advanced Trade's WebSocket feed, written from the venue's pages
- * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-channels, read 2026-11-22) and from
- * what is known of its frames: `level2`, `market_trades`, `heartbeats`, one sequence of numbers over all frames of a
- * connection, and by HTTP the list of products and the trades between two seconds
- * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). What was recorded from the older Exchange feed of the same matching
- * engine is converted to this form; in later rounds the numbers of the trades continue.
+ * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-channels, read 2026-11-22) and
+ * from what is known of its frames: `level2`, `market_trades`, `heartbeats`, one sequence of numbers over all frames of
+ * a connection, and by HTTP the list of products and the trades between two seconds
+ * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). What was
+ * recorded from the older Exchange feed of the same matching engine is converted to this form; in later rounds the
+ * numbers of the trades continue.
  */
 import { readCapture } from '../captures.ts'
 import { NUMBER_MARK, type VenueClient } from './client.ts'

@@ -1,8 +1,9 @@
 /**
- * A test venue that speaks enough of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket):
- * `books` with checksums over the top 25, `trades`, `instruments`, text pings, and over HTTP trades by their numbers,
- * books and instruments (https://www.okx.com/docs-v5/en/#order-book-trading-market-data). Frames are sent as they were recorded;
- * in later rounds the numbers of the trades continue. The recording is older than the venue's sequence ids: on request the
+ * A test venue that speaks enough of OKX's public WebSocket API v5
+ * (https://www.okx.com/docs-v5/en/#overview-websocket): `books` with checksums over the top 25, `trades`,
+ * `instruments`, text pings, and over HTTP trades by their numbers, books and instruments
+ * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data). Frames are sent as they were recorded; in later
+ * rounds the numbers of the trades continue. The recording is older than the venue's sequence ids: on request the
  * server adds them, so that every lost message shows, also one that changes nothing in the top 25.
  */
 import { crc32 } from 'node:zlib'

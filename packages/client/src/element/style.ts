@@ -1,4 +1,7 @@
-/** The style of `<tidegate-book>`: one sheet for all elements of a page, made without a style element, which a policy may forbid. */
+/**
+ * The style of `<tidegate-book>`: one sheet for all elements of a page, made without a style element, which a policy
+ * may forbid.
+ */
 
 const TEXT = `
 :host {
