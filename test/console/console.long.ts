@@ -35,6 +35,9 @@ beforeAll(async () => {
     return found ?? Promise.reject(new Error('there is no delivery yet'))
   }, 30_000)
   const { id, clientId, pendingAccountId, pendingRuleId, profileId } = stage.customer
+  const longName = await stage.call('POST', '/customers', {
+    name: 'Österreichische Wertpapierverwahrungsgesellschaft mit beschränkter Haftung',
+  })
   await (await stage.customer.connect()).subscribeAll('BTCUSD')
   const [connection] = (await stage.call('GET', '/connections')).items
   paths = [
@@ -44,6 +47,7 @@ beforeAll(async () => {
       '/markets/BTCUSD',
       '/customers',
       `/customers/${id}`,
+      `/customers/${longName.id}`,
       `/clients/${clientId}`,
       `/customers/connections/${connection.id}`,
     ],
@@ -60,6 +64,8 @@ beforeAll(async () => {
       '/operators/alex',
       '/login',
       '/nothing-here',
+      '/markets/NOSUCH',
+      '/money/profiles/00000000-0000-4000-8000-000000000000',
     ],
   ]
 })

@@ -26,12 +26,18 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     const context = await browser.newContext()
     const { page, faults } = await watchedPage(context, stage.service.operator.url)
     await page.goto(stage.setupLink)
+    const focused = page.locator(':focus')
+    await expect.poll(() => focused.getAttribute('name')).toBe('name')
+    expect(await accessibilityFaults(page)).toEqual([])
     await page.locator('[name=name]').fill('alex')
     await page.locator('[name=password]').fill(PASSWORD)
     await page.locator('[name=again]').fill(PASSWORD)
     expect(page.url()).not.toContain('setup=')
     await page.getByRole('button', { name: 'Continue' }).click()
     const secret = (await page.locator('.secret').textContent()) ?? ''
+    // A screen reader continues at the heading of the next step.
+    expect(await focused.textContent()).toBe('Your authenticator')
+    expect(await accessibilityFaults(page)).toEqual([])
     await page.getByLabel(/code that it shows/).fill(codeOf(secret))
     await page.getByRole('button', { name: 'Finish' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()

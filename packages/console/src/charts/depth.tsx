@@ -26,6 +26,7 @@ export default function Depth({ symbol, book }: DepthProps) {
 function LiveDepth({ symbol }: { readonly symbol: string }) {
   const [data, setData] = useState<uPlot.AlignedData>(() => depthData([], []))
   useFeed(symbol, (feed) => setData(depthData(feed.bids(LEVELS), feed.asks(LEVELS))), DRAW_MILLISECONDS)
+  if (data[0].length === 0) return <p class="plot-none">No levels</p>
   return <DepthPlot symbol={symbol} data={data} />
 }
 

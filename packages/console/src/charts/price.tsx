@@ -4,7 +4,8 @@
  * the tape.
  */
 import { AreaSeries, createChart, type IChartApi, type ISeriesApi, type UTCTimestamp } from 'lightweight-charts'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { grouped } from '../base/format.ts'
 import { useGet } from '../base/resource.ts'
 import { colour, isDark } from '../base/theme.ts'
 import { decimalsOf } from '../live/decimal.ts'
@@ -35,6 +36,7 @@ export default function Price({ symbol }: PriceProps) {
   const place = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn | undefined>(undefined)
   const points = useRef<Point[]>([])
+  const [isEmpty, setEmpty] = useState(true)
   const dark = isDark.value
   const history = useGet(`/markets/${symbol}/prices`).document
   useEffect(() => {
@@ -48,6 +50,7 @@ export default function Price({ symbol }: PriceProps) {
       if (point.time < end) earlier.set(point.time, point)
     }
     points.current = [...earlier.values(), ...points.current].slice(-POINTS_MAX)
+    setEmpty(points.current.length === 0)
     if (drawn.current === undefined) return
     const [first] = history.items
     if (first !== undefined) setPrecision(drawn.current, first.bid)
@@ -69,6 +72,7 @@ export default function Price({ symbol }: PriceProps) {
       const [bid] = feed.bids(1)
       const [ask] = feed.asks(1)
       if (bid === undefined || ask === undefined || drawn.current === undefined) return
+      setEmpty(false)
       setPrecision(drawn.current, bid.price)
       const point = pointAt(Date.now(), bid.price, ask.price)
       const last = points.current.at(-1)
@@ -84,7 +88,12 @@ export default function Price({ symbol }: PriceProps) {
     },
     DRAW_MILLISECONDS,
   )
-  return <div class="price-plot" ref={place} role="img" aria-label={`Price of ${symbol} during the last hour`} />
+  return (
+    <div class="price-plot">
+      {isEmpty && <p class="price-none">No price yet</p>}
+      <div class="price-canvas" ref={place} role="img" aria-label={`Price of ${symbol} during the last hour`} />
+    </div>
+  )
 }
 
 function pointAt(milliseconds: number, bid: string, ask: string): Point {
@@ -102,6 +111,7 @@ function setPrecision(drawn: Drawn, price: string): void {
   if (drawn.hasPrecision) return
   drawn.hasPrecision = true
   const precision = decimalsOf(price)
+  drawn.chart.applyOptions({ localization: { priceFormatter: (value: number) => grouped(value.toFixed(precision)) } })
   drawn.series.applyOptions({ priceFormat: { type: 'price', precision, minMove: 10 ** -precision } })
 }
 

@@ -74,6 +74,7 @@ function drawLadder(
   const bids = feed.bids(rows)
   const asks = feed.asks(rows)
   element.classList.toggle('not-live', feed.status !== 'live')
+  element.classList.toggle('no-book', bids.length + asks.length === 0)
   const decimals = Math.max(0, ...[...bids, ...asks].map(({ amount }) => decimalsOf(amount)))
   const sums = [bids, asks].map((levels) => sumsOf(levels, decimals))
   const largest = sums.reduce((most, side) => ((side.at(-1) ?? 0n) > most ? (side.at(-1) ?? 0n) : most), 0n)
@@ -113,7 +114,7 @@ function drawSpread(
   const points = element.querySelector<HTMLElement>('[data-spread=points]')
   if (price === null || points === null) return
   if (bid === undefined || ask === undefined) {
-    write(price, 'one side is empty')
+    write(price, bid !== undefined ? 'no asks' : ask !== undefined ? 'no bids' : 'no book')
     write(points, '')
     return
   }

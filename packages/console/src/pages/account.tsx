@@ -7,7 +7,7 @@ import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
-import { Card, Facts, Id, idFact, Json, Loading, PageHead, ProblemNote, Status, timeFact } from '../ui/parts.tsx'
+import { Card, Facts, Id, idFact, Json, NotLoaded, PageHead, ProblemNote, Status, timeFact } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
 
@@ -21,7 +21,7 @@ export function AccountPage({ id }: { readonly id: string }) {
   const account = useGet(`/accounts/${id}`)
   const { document, problem, reload } = account
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return <NotLoaded title="Account" back={{ path: '/review', label: 'Accounts' }} problem={problem} retry={reload} />
   const { identity_id, customer_id, metadata } = document
   return (
     <>

@@ -25,12 +25,14 @@ export function AuditPage() {
     <>
       <PageHead
         title="Audit"
-        lead="Every change by an operator or a customer: who, what, when. Entries are only added."
+        lead="Every change by an operator or a customer: who, what, when. Entries are only added. The actor operator is the operator token, and worker is the service itself."
       >
         <CsvButton path="/audit" query={query} name="audit" columns={CSV} />
       </PageHead>
       <div class="filters">
-        <TextFilter name="actor" label="Actor" placeholder="operator:NAME, client:ID" />
+        <div class="actor-filter">
+          <TextFilter name="actor" label="Actor" placeholder="operator:NAME, client:ID" />
+        </div>
         <div class="grow">
           <TextFilter name="subject" label="Record" placeholder="the id of the record" />
         </div>

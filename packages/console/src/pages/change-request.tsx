@@ -5,7 +5,7 @@ import { useGet } from '../base/resource.ts'
 import { href } from '../base/router.ts'
 import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
-import { Card, Facts, Id, Json, Loading, PageHead, ProblemNote, Status, timeFact } from '../ui/parts.tsx'
+import { Card, Facts, Id, Json, NotLoaded, PageHead, Status, timeFact } from '../ui/parts.tsx'
 
 /** Pages of the records that requests are about. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -18,7 +18,14 @@ const PAGES: Readonly<Record<string, string>> = {
 export function ChangeRequestPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/change-requests/${id}`)
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return (
+      <NotLoaded
+        title="Request"
+        back={{ path: '/review/requests', label: 'Four eyes' }}
+        problem={problem}
+        retry={reload}
+      />
+    )
   const { summary, status, requested_by, call: operation, params, subject, body } = document
   const path = operation.replace(/:(\w+)/g, (name, parameter: string) => params[parameter] ?? name)
   const isOwn = requested_by.replace('operator:', '') === session.value?.operator.name
@@ -58,7 +65,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
           />
         </Card>
         <Card title="The change">
-          <p class="mono quiet">{path}</p>
+          <p class="mono quiet request-call">{path}</p>
           <Json value={body ?? {}} />
         </Card>
         <p>

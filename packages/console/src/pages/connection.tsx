@@ -2,9 +2,9 @@
 import { bytesText, count } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
-import { href, navigate } from '../base/router.ts'
+import { navigate } from '../base/router.ts'
 import { Customer } from '../ui/customer.tsx'
-import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { CloseButton } from './connections.tsx'
 
@@ -13,7 +13,14 @@ const REFRESH_MILLISECONDS = 2_000
 export function ConnectionPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/connections/${id}`, undefined, REFRESH_MILLISECONDS)
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return (
+      <NotLoaded
+        title="Connection"
+        back={{ path: '/customers', label: 'Customers' }}
+        problem={problem}
+        retry={reload}
+      />
+    )
   const { customer_id, client_id, behind, queued_bytes, conflated_messages } = document
   const customerPath = `/customers/${customer_id}`
   return (
@@ -45,12 +52,7 @@ export function ConnectionPage({ id }: { readonly id: string }) {
               ['Sent', bytesText(document.bytes_out)],
               ['Protocol', document.subprotocol ?? 'base protocol'],
               ['Heartbeat', document.heartbeat ? 'subscribed' : 'not subscribed'],
-              [
-                'Client',
-                <a key="c" href={href(`/clients/${client_id}`)}>
-                  {client_id}
-                </a>,
-              ],
+              ['Client', <Id key="c" of={client_id} to={`/clients/${client_id}`} />],
               ['Node', document.node],
               ['Id', <Id key="i" of={document.id} />],
             ]}
@@ -64,8 +66,11 @@ export function ConnectionPage({ id }: { readonly id: string }) {
 
 function MarketsCard({ connection: { markets, market_count } }: { readonly connection: Schema<'ConnectionDetails'> }) {
   const isCut = market_count > markets.length
+  const note = isCut
+    ? `the first ${count(markets.length)} of ${count(market_count)}`
+    : 'versions of each book; the digest is what the client compares its book with, at the cursor of that message'
   return (
-    <Card title="Markets" flush note={isCut ? `the first ${markets.length} of ${count(market_count)}` : ''}>
+    <Card title="Markets" flush note={note}>
       {markets.length === 0 ? (
         <Empty icon="markets" title="No market is subscribed">
           The client is connected and gets no data until it subscribes a channel.
@@ -82,14 +87,14 @@ function MarketsCard({ connection: { markets, market_count } }: { readonly conne
               name: 'State',
               show: ({ behind }) => <Badge tone={behind ? 'warn' : 'good'}>{behind ? 'Lagging' : 'Current'}</Badge>,
             },
-            { name: 'Book sent', isNumber: true, show: ({ version }) => version ?? '' },
-            { name: 'Book now', isNumber: true, show: ({ current_version }) => current_version },
+            { name: 'Book sent', isNumber: true, show: ({ version }) => (version === undefined ? '' : count(version)) },
+            { name: 'Book now', isNumber: true, show: ({ current_version }) => count(current_version) },
             {
               name: 'Last digest',
               show: ({ last_digest: digest }) => digest && <span class="mono">{digest.digest}</span>,
             },
             { name: 'Cursor', show: ({ last_digest: digest }) => digest && <span class="mono">{digest.cursor}</span> },
-            { name: 'Sent at (UTC)', show: ({ last_digest: digest }) => <Time at={digest?.sent_at} exact /> },
+            { name: 'Digest sent', show: ({ last_digest: digest }) => <Time at={digest?.sent_at} /> },
           ]}
         />
       )}

@@ -1,6 +1,6 @@
 /** Connections of a customer as the service sees them: lag, bytes that wait, and closing one. */
 import { call } from '../base/api.ts'
-import { bytesText, count } from '../base/format.ts'
+import { bytesText, count, shortId } from '../base/format.ts'
 import type { AnswerOf, Schema } from '../base/operator-api.ts'
 import type { Resource } from '../base/resource.ts'
 import { can } from '../base/session.ts'
@@ -15,7 +15,8 @@ export function ConnectionsCard({
   readonly connections: Resource<AnswerOf<'GET', '/connections'>>
   readonly clients: readonly Schema<'Client'>[]
 }) {
-  const nameOf = (clientId: string) => clients.find(({ client_id }) => client_id === clientId)?.name ?? clientId
+  const nameOf = (clientId: string) =>
+    clients.find(({ client_id }) => client_id === clientId)?.name ?? shortId(clientId)
   const items = document?.items ?? []
   const nodes = document?.nodes ?? []
   const total = nodes.reduce((sum, { connections = 0 }) => sum + connections, 0)

@@ -7,7 +7,7 @@ import { href } from '../base/router.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Badge, Card, Empty, Facts, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { askNewClient } from './client-actions.tsx'
 import { ConnectionsCard } from './connections.tsx'
@@ -19,8 +19,15 @@ export function CustomerPage({ id }: { readonly id: string }) {
   const clients = useList(`/customers/${id}/clients`, {})
   const connections = useGet('/connections', { customer_id: id, limit: 200 }, REFRESH_MILLISECONDS)
   const { document } = customer
-  if (customer.problem !== undefined) return <ProblemNote problem={customer.problem} retry={customer.reload} />
-  if (document === undefined) return <Loading />
+  if (document === undefined)
+    return (
+      <NotLoaded
+        title="Customer"
+        back={{ path: '/customers', label: 'Customers' }}
+        problem={customer.problem}
+        retry={customer.reload}
+      />
+    )
   return (
     <>
       <PageHead

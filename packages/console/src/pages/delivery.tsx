@@ -15,7 +15,7 @@ import {
   failureFact,
   Id,
   idFact,
-  Loading,
+  NotLoaded,
   PageHead,
   ProblemNote,
   Status,
@@ -29,7 +29,14 @@ import { destinationText } from './rule-text.ts'
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/deliveries/${id}`)
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return (
+      <NotLoaded
+        title="Delivery"
+        back={{ path: '/money/deliveries', label: 'Deliveries' }}
+        problem={problem}
+        retry={reload}
+      />
+    )
   const { amount, asset, destination, status } = document
   return (
     <>

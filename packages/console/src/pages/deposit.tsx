@@ -11,7 +11,7 @@ import {
   Facts,
   Id,
   idFact,
-  Loading,
+  NotLoaded,
   PageHead,
   ProblemNote,
   timeFact,
@@ -23,7 +23,14 @@ import { Timeline } from './timeline.tsx'
 export function DepositPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/deposits/${id}/trace`)
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return (
+      <NotLoaded
+        title="Deposit"
+        back={{ path: '/money/deposits', label: 'Deposits' }}
+        problem={problem}
+        retry={reload}
+      />
+    )
   const { deposit, entries } = document
   return (
     <>

@@ -5,16 +5,25 @@ import { useEffect, useRef } from 'preact/hooks'
 export function Gate({
   title,
   isOverlay = false,
+  isNextStep = false,
   children,
 }: {
   readonly title: string
   readonly isOverlay?: boolean
+  /** Replaces another step, whose focus is lost: readers of the screen continue at its heading. */
+  readonly isNextStep?: boolean
   readonly children: ComponentChildren
 }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    if (isNextStep) heading.current?.focus()
+  }, [isNextStep])
   const content = (
     <div class="gate-card">
       <p class="gate-brand">Tidegate</p>
-      <h1>{title}</h1>
+      <h1 tabIndex={-1} ref={heading}>
+        {title}
+      </h1>
       {children}
     </div>
   )

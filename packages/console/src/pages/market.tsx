@@ -1,5 +1,5 @@
 /** One market: price, depth, ladder, tape, and its sources. */
-import { plural } from '../base/format.ts'
+import { count, plural } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { DepthChart, PriceChart } from '../charts/lazy.tsx'
@@ -17,17 +17,21 @@ export function MarketPage({ symbol }: { readonly symbol: string }) {
   const market = markets.document?.items.find((each) => each.symbol === symbol)
   if (markets.document !== undefined && market === undefined) {
     return (
-      <Empty icon="markets" title={`There is no market ${symbol}`}>
-        Markets: {markets.document.items.map((each) => each.symbol).join(', ') || 'none is configured'}.
-      </Empty>
+      <>
+        <PageHead title={symbol} back={{ path: '/markets', label: 'Markets' }} />
+        <Empty icon="markets" title={`There is no market ${symbol}`}>
+          Markets: {markets.document.items.map((each) => each.symbol).join(', ') || 'none is configured'}.
+        </Empty>
+      </>
     )
   }
   return (
     <>
       <PageHead title={symbol} back={{ path: '/markets', label: 'Markets' }} lead={<MarketLead market={market} />}>
-        <FeedState symbol={symbol} />
+        <FeedState symbol={symbol} hasSource={market?.live} />
       </PageHead>
       {markets.problem !== undefined && <ProblemNote problem={markets.problem} retry={markets.reload} />}
+      {market?.live === false && <NoLiveSource market={market} />}
       <div class="market">
         <Card title="Book" className="market-book">
           <Ladder symbol={symbol} rows={16} />
@@ -55,53 +59,69 @@ export function MarketPage({ symbol }: { readonly symbol: string }) {
 function MarketLead({ market }: { readonly market: Schema<'Market'> | undefined }) {
   if (market === undefined) return null
   const { depth, subscribers, bid_levels, ask_levels } = market
-  const published = depth === 0 ? 'all levels published' : `${depth} levels per side published`
+  const published = depth === 0 ? 'all levels published' : `${count(depth)} levels per side published`
   return (
     <>
-      {published}, {bid_levels} bids and {ask_levels} asks, {plural(subscribers, 'subscriber')}
+      {published}, {plural(bid_levels, 'bid')} and {plural(ask_levels, 'ask')}, {plural(subscribers, 'subscriber')}
     </>
   )
 }
 
-function Sources({ market }: { readonly market: Schema<'Market'> }) {
-  const { source_states, live, reason, stale_since, version, committed_at } = market
+/** Above the book, which is empty then. */
+function NoLiveSource({ market: { reason, stale_since, version } }: { readonly market: Schema<'Market'> }) {
+  const hadBook = version > 0
   return (
-    <>
-      {!live && (
-        <Card title="This market has no live source">
-          <Facts
-            rows={[
-              ['Reason', reason],
-              ['Since', <Time key="since" at={stale_since} />],
-              ['What customers see', 'The last book is withdrawn; the heartbeat reports live: false.'],
-            ]}
-          />
-        </Card>
-      )}
-      <Card title="Sources" flush note={`version ${version}, last change `} actions={<Time at={committed_at} />}>
-        <Table
-          caption={`Sources of ${market.symbol}`}
-          items={source_states}
-          keyOf={({ source }) => source}
-          columns={[
-            { name: 'Source', show: ({ source }: Schema<'MarketSource'>) => <span class="mono">{source}</span> },
-            {
-              name: 'State',
-              show: (source: Schema<'MarketSource'>) => (
-                <Badge tone={source.live ? 'good' : 'bad'}>{source.live ? 'In the book' : 'Not in the book'}</Badge>
-              ),
-            },
-            ...(source_states.length < 2 ? [] : sharedColumns(source_states)),
-            { name: 'Since', show: ({ since }: Schema<'MarketSource'>) => <Time at={since} /> },
-            {
-              name: 'Notes',
-              isWide: true,
-              show: (source: Schema<'MarketSource'>) => [source.reason, ...source.notices].filter(Boolean).join('; '),
-            },
-          ]}
-        />
-      </Card>
-    </>
+    <Card title="This market has no live source" className="no-source">
+      <Facts
+        rows={[
+          ['Reason', reason],
+          ['Since', stale_since === undefined ? undefined : <Time key="since" at={stale_since} />],
+          [
+            'What customers see',
+            hadBook
+              ? 'The last book is withdrawn; the heartbeat reports live: false.'
+              : 'No book yet; the heartbeat reports live: false.',
+          ],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Sources({ market }: { readonly market: Schema<'Market'> }) {
+  const { source_states, version, committed_at } = market
+  const note =
+    committed_at === undefined ? (
+      'no book yet'
+    ) : (
+      <>
+        version {count(version)}, last change <Time at={committed_at} />
+      </>
+    )
+  return (
+    <Card title="Sources" flush note={note}>
+      <Table
+        caption={`Sources of ${market.symbol}`}
+        items={source_states}
+        keyOf={({ source }) => source}
+        columns={[
+          { name: 'Source', show: ({ source }: Schema<'MarketSource'>) => <span class="mono">{source}</span> },
+          {
+            name: 'State',
+            show: (source: Schema<'MarketSource'>) => (
+              <Badge tone={source.live ? 'good' : 'bad'}>{source.live ? 'In the book' : 'Not in the book'}</Badge>
+            ),
+          },
+          ...(source_states.length < 2 ? [] : sharedColumns(source_states)),
+          { name: 'Since', show: ({ since }: Schema<'MarketSource'>) => <Time at={since} /> },
+          {
+            name: 'Notes',
+            isWide: true,
+            show: (source: Schema<'MarketSource'>) => [source.reason, ...source.notices].filter(Boolean).join('; '),
+          },
+        ]}
+      />
+    </Card>
   )
 }
 

@@ -48,7 +48,11 @@ export function MarketsPage() {
             </div>
             <div class="ladders">
               {chosen.map((symbol) => (
-                <LadderCard key={symbol} symbol={symbol} />
+                <LadderCard
+                  key={symbol}
+                  symbol={symbol}
+                  hasSource={items.find((each) => each.symbol === symbol)?.live}
+                />
               ))}
             </div>
             <Card title="All markets" flush>
@@ -83,7 +87,7 @@ function choose(chosen: readonly string[], symbol: string): void {
   setQuery({ show: next.length === 0 ? '-' : next.join(',') })
 }
 
-function LadderCard({ symbol }: { readonly symbol: string }) {
+function LadderCard({ symbol, hasSource }: { readonly symbol: string; readonly hasSource: boolean | undefined }) {
   return (
     <Card
       title={
@@ -91,7 +95,7 @@ function LadderCard({ symbol }: { readonly symbol: string }) {
           {symbol}
         </a>
       }
-      actions={<FeedState symbol={symbol} />}
+      actions={<FeedState symbol={symbol} hasSource={hasSource} />}
     >
       <Ladder symbol={symbol} />
     </Card>
@@ -101,8 +105,16 @@ function LadderCard({ symbol }: { readonly symbol: string }) {
 const STATE_TONES = { live: 'good', stale: 'bad', resyncing: 'warn', connecting: 'info' } as const
 const STATE_TEXTS = { live: 'Live', stale: 'No live source', resyncing: 'Resyncing', connecting: 'Connecting' } as const
 
-export function FeedState({ symbol }: { readonly symbol: string }) {
-  const status = useFeedValue(symbol, (feed) => feed.status)
+/** @param hasSource as the list of markets says: of a market that never had a book the stream sends nothing */
+export function FeedState({
+  symbol,
+  hasSource,
+}: {
+  readonly symbol: string
+  readonly hasSource?: boolean | undefined
+}) {
+  const received = useFeedValue(symbol, (feed) => feed.status)
+  const status = received === 'connecting' && hasSource === false ? 'stale' : received
   const reason = useFeedValue(symbol, (feed) => feed.reason)
   return (
     <span title={reason}>

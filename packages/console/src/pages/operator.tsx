@@ -5,7 +5,7 @@ import { useGet } from '../base/resource.ts'
 import { can, session } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { Card, Empty, Facts, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Card, Empty, Facts, NotLoaded, PageHead, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { showSecret } from './client-actions.tsx'
@@ -27,7 +27,9 @@ export const SUBJECT_FIELD = {
 export function OperatorPage({ name }: { readonly name: string }) {
   const { document, problem, reload } = useGet(`/operators/${name}`)
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return (
+      <NotLoaded title="Operator" back={{ path: '/operators', label: 'Operators' }} problem={problem} retry={reload} />
+    )
   const { role, kind, openid, created_at, last_login_at } = document
   return (
     <>

@@ -17,6 +17,7 @@ import {
   idFact,
   Json,
   Loading,
+  NotLoaded,
   PageHead,
   ProblemNote,
   Status,
@@ -29,7 +30,14 @@ import { destinationText } from './rule-text.ts'
 export function OrchestrationPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/orchestrations/${id}`)
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return (
+      <NotLoaded
+        title="Orchestration"
+        back={{ path: '/money/orchestrations', label: 'Orchestrations' }}
+        problem={problem}
+        retry={reload}
+      />
+    )
   const { source_amount, source_asset, destination_amount, destination_asset, customer_id, waiting_for } = document
   return (
     <>

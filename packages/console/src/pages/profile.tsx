@@ -1,11 +1,12 @@
 /** Balances of a profile, and its statement of a period. */
 import { useState } from 'preact/hooks'
 import { get, Problem } from '../base/api.ts'
+import { grouped } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
-import { navigate } from '../base/router.ts'
+import { href, navigate } from '../base/router.ts'
 import { CsvOfRows } from '../ui/csv-button.tsx'
-import { Amount, Card, Empty, Id, Loading, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
+import { Amount, Card, Empty, Id, NotLoaded, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { MoneyFrame } from './money.tsx'
 
@@ -26,6 +27,7 @@ export function BalancesPage() {
             <span>Id of the profile</span>
             <input
               value={text}
+              title="the 36 characters of an id"
               pattern={`\\s*${ID.source.slice(1, -1)}\\s*`}
               required
               spellcheck={false}
@@ -34,7 +36,9 @@ export function BalancesPage() {
           </label>
           <button type="submit">Open</button>
         </form>
-        <p class="quiet">The page of a customer lists its profiles.</p>
+        <p class="quiet">
+          The page of a <a href={href('/customers')}>customer</a> lists its profiles.
+        </p>
       </Card>
     </MoneyFrame>
   )
@@ -43,7 +47,14 @@ export function BalancesPage() {
 export function ProfilePage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/profiles/${id}/balances`)
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return (
+      <NotLoaded
+        title="Profile"
+        back={{ path: '/money/balances', label: 'Balances' }}
+        problem={problem}
+        retry={reload}
+      />
+    )
   const { items } = document
   const hasDebt = items.some(({ receivable }) => receivable !== '0')
   return (
@@ -141,13 +152,13 @@ function StatementCard({ id }: { readonly id: string }) {
         <button type="submit">Show</button>
       </form>
       {problem !== undefined && <ProblemNote problem={problem} />}
-      {statement?.assets.length === 0 && <Empty title="Nothing happened in this period" />}
+      {statement?.assets.length === 0 && <NoPostings />}
       {statement?.assets.map(({ asset, opening, closing, lines }) => (
         <section key={asset} class="statement">
           <h3>
             {asset}{' '}
             <span class="quiet num">
-              from {opening.balance} to {closing.balance}
+              opening balance {grouped(opening.balance)}, closing balance {grouped(closing.balance)}
             </span>
           </h3>
           <Table
@@ -155,7 +166,7 @@ function StatementCard({ id }: { readonly id: string }) {
             items={lines}
             keyOf={({ posting_id }) => posting_id}
             columns={[
-              { name: 'Time', show: ({ effective_at }) => <Time at={effective_at} exact /> },
+              { name: 'Time (UTC)', show: ({ effective_at }) => <Time at={effective_at} exact /> },
               {
                 name: 'Movement',
                 show: ({ debit, credit }) => `${debit.replace('_', ' ')} → ${credit.replace('_', ' ')}`,
@@ -169,6 +180,14 @@ function StatementCard({ id }: { readonly id: string }) {
         </section>
       ))}
     </Card>
+  )
+}
+
+function NoPostings() {
+  return (
+    <Empty title="Nothing happened in this period">
+      No posting has changed a balance of this profile in it. The last day is not included.
+    </Empty>
   )
 }
 

@@ -131,8 +131,9 @@ export function RequestsPage() {
             { name: 'Decided by', show: ({ decided_by }) => decided_by?.replace('operator:', '') ?? '' },
           ]}
           empty={
-            <Empty icon="operators" title="No request waits for a second person">
-              With the setting <code>operator.four_eyes</code>, approvals, settlements or controls need two people.
+            <Empty icon="operators" title="No request matches">
+              With the setting <code>operator.four_eyes</code>, approvals, settlements or controls wait here for a
+              second person.
             </Empty>
           }
         />

@@ -5,7 +5,7 @@ import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
-import { Card, Facts, Id, Loading, PageHead, ProblemNote, Status, Time } from '../ui/parts.tsx'
+import { Card, Facts, Id, NotLoaded, PageHead, Status, Time } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
 import { routeText, type Terms } from './rule-text.ts'
@@ -14,7 +14,7 @@ export function RulePage({ id }: { readonly id: string }) {
   const rule = useGet(`/rules/${id}`)
   const { document, problem, reload } = rule
   if (document === undefined)
-    return problem === undefined ? <Loading /> : <ProblemNote problem={problem} retry={reload} />
+    return <NotLoaded title="Rule" back={{ path: '/review/rules', label: 'Rules' }} problem={problem} retry={reload} />
   const { status, nickname, ref_id, customer_id, source, destination } = document
   return (
     <>

@@ -1,4 +1,5 @@
 /** The settings in force, with the origin of each value. Secrets are masked by the service. */
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
@@ -54,7 +55,9 @@ function SettingsTable({ items }: { readonly items: readonly Schema<'Setting'>[]
   return (
     <Card flush>
       {items.length === 0 ? (
-        <Empty icon="settings" title="No setting matches" />
+        <Empty icon="settings" title="No setting matches">
+          The text is a part of a key or of its meaning. Empty the field to see all.
+        </Empty>
       ) : (
         <Table
           caption="Settings"
@@ -67,7 +70,7 @@ function SettingsTable({ items }: { readonly items: readonly Schema<'Setting'>[]
               show: ({ key, meaning }) => (
                 <>
                   <code class="setting-key">{key}</code>
-                  <small class="quiet setting-meaning">{meaning}</small>
+                  <small class="quiet setting-meaning">{withCode(meaning)}</small>
                 </>
               ),
             },
@@ -78,14 +81,19 @@ function SettingsTable({ items }: { readonly items: readonly Schema<'Setting'>[]
                 origin === 'default' ? <span class="quiet">default</span> : <Badge tone="info">{origin}</Badge>,
             },
             {
-              name: 'A reload applies it',
-              show: ({ live }) => (live ? 'yes' : <span class="quiet">restart</span>),
+              name: 'A change applies',
+              show: ({ live }) => (live ? 'at a reload' : <span class="quiet">at a restart</span>),
             },
           ]}
         />
       )}
     </Card>
   )
+}
+
+/** Names that a meaning quotes with backticks. */
+function withCode(meaning: string): ComponentChildren {
+  return meaning.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))
 }
 
 const INLINE_CHARACTERS_MAX = 60

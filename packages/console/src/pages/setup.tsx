@@ -3,7 +3,7 @@
  * fragment of the address, which browsers do not send; it is removed from the address as soon as it was read.
  */
 import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, Problem } from '../base/api.ts'
 import type { AnswerOf } from '../base/operator-api.ts'
 import { useResource } from '../base/resource.ts'
@@ -58,6 +58,8 @@ function PasswordStep({
 }) {
   const [problem, setProblem] = useState<Problem>()
   const [hint, setHint] = useState<string>()
+  const fields = useRef<HTMLFormElement>(null)
+  useEffect(() => fields.current?.querySelector('input')?.focus(), [])
   const submit = async (event: Event) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
@@ -78,7 +80,7 @@ function PasswordStep({
       <p class="lead">
         Your role is <strong>{link.role}</strong>. Choose a password; the next step adds your authenticator.
       </p>
-      <form onSubmit={submit} class="gate-form">
+      <form onSubmit={submit} class="gate-form" ref={fields}>
         {link.name === undefined && <NameField />}
         <label>
           Password
@@ -94,9 +96,19 @@ function PasswordStep({
         </label>
         <label>
           Password again
-          <input name="again" type="password" autocomplete="new-password" required />
+          <input
+            name="again"
+            type="password"
+            autocomplete="new-password"
+            required
+            aria-invalid={hint !== undefined || undefined}
+          />
         </label>
-        {hint !== undefined && <p class="problem-line">{hint}</p>}
+        {hint !== undefined && (
+          <p class="problem-line" role="alert">
+            {hint}
+          </p>
+        )}
         {problem !== undefined && <ProblemNote problem={problem} />}
         <button type="submit" class="primary">
           Continue
@@ -126,7 +138,7 @@ function NameField() {
 
 function CodeStep({ token, authenticator }: { readonly token: string; readonly authenticator: Authenticator }) {
   return (
-    <Gate title="Your authenticator">
+    <Gate title="Your authenticator" isNextStep>
       <CodeForm token={token} authenticator={authenticator} done={() => (setupToken.value = undefined)} />
     </Gate>
   )
@@ -161,9 +173,19 @@ export function CodeForm({
       <p class="lead">Scan this code with an authenticator app, or type the secret into it.</p>
       <QrCode text={uri} label="The secret of your authenticator as a QR code" />
       <p class="secret mono">{secret.match(/.{1,4}/g)?.join(' ')}</p>
+      <p class="quiet">
+        Is the app on this device? <a href={uri}>Open it with the secret</a>.
+      </p>
       <form onSubmit={submit} class="gate-form">
         <CodeField label="The code that it shows now" />
-        {problem !== undefined && <ProblemNote problem={problem} />}
+        {problem?.code === 'login_failed' ? (
+          <p class="problem-line" role="alert">
+            The code is wrong or was used before. Type the next one; if it is refused too, correct the clock of the
+            device with the app.
+          </p>
+        ) : (
+          problem !== undefined && <ProblemNote problem={problem} />
+        )}
         <button type="submit" class="primary">
           Finish
         </button>

@@ -1,6 +1,6 @@
 /** The small parts that pages are made of. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../base/api.ts'
 import { agoText, grouped, shortId, timeText, words } from '../base/format.ts'
 import { href } from '../base/router.ts'
@@ -246,6 +246,27 @@ export function Loading() {
   )
 }
 
+/** The page of a record whose document is not there: it is being loaded, or cannot be, with the way back. */
+export function NotLoaded({
+  title,
+  back,
+  problem,
+  retry,
+}: {
+  readonly title: string
+  readonly back: { readonly path: string; readonly label: string }
+  readonly problem: Problem | undefined
+  readonly retry: () => void
+}) {
+  if (problem === undefined) return <Loading />
+  return (
+    <>
+      <PageHead title={title} back={back} />
+      <ProblemNote problem={problem} retry={retry} />
+    </>
+  )
+}
+
 /** Names and values; rows without a value are left out. */
 export function Facts({ rows }: { readonly rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
@@ -271,8 +292,14 @@ export function Tabs({
   readonly items: readonly { readonly path: string; readonly label: string; readonly count?: number | undefined }[]
   readonly current: string
 }) {
+  const bar = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // On a narrow screen the present tab may be beyond the edge.
+    const tab = bar.current?.querySelector<HTMLElement>('[aria-current]')
+    if (tab) bar.current?.scrollTo({ left: tab.offsetLeft - bar.current.offsetLeft - tab.offsetWidth })
+  }, [current])
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={bar}>
       {items.map(({ path, label: text, count: items }) => (
         <a key={path} href={href(path)} aria-current={path === current ? 'page' : undefined}>
           {text}
