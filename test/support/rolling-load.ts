@@ -9,6 +9,8 @@ import { Waiters } from './waiters.ts'
 
 const ACCOUNT_SCOPES = ['identity:read_account', 'identity:write_account']
 const REQUEST_EVERY_MILLISECONDS = 25
+/** At once: the store rejects what it cannot do within 2 s, so a machine that is slower has to be asked for less. */
+const REQUESTS_MAX = 4
 const ACCOUNTS = '/v2/identity/accounts'
 
 interface RollingLoadOptions {
@@ -127,6 +129,7 @@ export class RollingLoad {
     for (let number = 0; !this.#isStopping; number++) {
       const request = this.#request(number).finally(() => running.delete(request))
       running.add(request)
+      if (running.size === REQUESTS_MAX) await Promise.race(running)
       await new Promise((resolve) => setTimeout(resolve, REQUEST_EVERY_MILLISECONDS))
     }
     await Promise.all(running)
