@@ -57,10 +57,9 @@ function createMarket() {
   return { epoch: randomUUID(), seq: 0, bids, asks, trades: 0 }
 }
 
-/** A buyer takes a hundredth at the best ask; what was traded comes back at the worst one. */
+/** A buyer takes a hundredth at the best ask; when only the worst ask is left, the others are filled again. */
 function trade(market) {
   const best = Math.min(...market.asks.keys())
-  const worst = 6000300
   const changed = new Map()
   const change = (cents, by) => {
     const amount = (market.asks.get(cents) ?? 0) + by
@@ -69,7 +68,7 @@ function trade(market) {
     changed.set(cents, amount)
   }
   change(best, -1)
-  if (best === worst) for (const cents of [6000100, 6000200]) change(cents, 100)
+  if (market.asks.size === 1) for (const cents of [6000100, 6000200]) change(cents, 100)
   market.trades++
   const execution = { id: String(market.trades), side: 'buy', price: text(best, 2), amount: text(1, 2) }
   return { asks: levels(changed), executions: [execution] }

@@ -88,10 +88,10 @@ class Deposits {
   async #statuses(): Promise<readonly unknown[]> {
     const statuses: unknown[] = []
     for (let page = '/v2/orchestration/orchestrations?limit=500'; ; ) {
-      const { items, next_page_token: next } = await this.#call('GET', page)
+      const { items, next_page_cursor: next } = await this.#call('GET', page)
       statuses.push(...(items as Json[]).map(({ status }) => status))
       if (typeof next !== 'string' || next === '') return statuses
-      page = `/v2/orchestration/orchestrations?limit=500&page_token=${encodeURIComponent(next)}`
+      page = `/v2/orchestration/orchestrations?limit=500&page_cursor=${encodeURIComponent(next)}`
     }
   }
 
