@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { checkModules } from '../../../src/app/module-check.ts'
 import { createSystemClock } from '../../../src/base/clock.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createModuleSource } from '../../../src/feed/module/module-source.ts'
+import { readPublication } from '../../../src/feed/publication/message.ts'
 import type { Source } from '../../../src/feed/source.ts'
 import { sourceText } from '../../../src/markets/configured-market.ts'
 import { captureLog } from '../../support/captured-log.ts'
@@ -202,6 +203,30 @@ describe('the example', () => {
     await example.until('some trades', () => follower.executions >= 3 || events.length > 10)
     expect(follower.isLive).toBe(true)
     expect(example.source.instrument(example.market)).toEqual({ state: 'OPEN', reason: '', simulated: true })
+  })
+})
+
+describe('the example, for a quarter of an hour', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals()
+  })
+
+  it('has a book whenever it trades, and every message is valid', async () => {
+    let trade: () => void = () => undefined
+    vi.stubGlobal('setInterval', (callback: () => void) => {
+      trade = callback
+    })
+    const { createSource } = await import(pathToFileURL(EXAMPLE).href)
+    const faults: unknown[] = []
+    let trades = 0
+    createSource({ symbols: ['BTCUSD'] }).start((message: unknown) => {
+      const read = readPublication(message)
+      if (read.type === 'UPDATE') trades += read.executions.length
+      else if (read.type !== 'SNAPSHOT') faults.push(read)
+    })
+    for (let count = 0; count < 45_000; count++) trade()
+    expect(faults).toEqual([])
+    expect(trades).toBe(45_000)
   })
 })
 
