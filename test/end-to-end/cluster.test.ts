@@ -46,6 +46,8 @@ class Deposits {
   readonly #token: string
   #address = ''
   #isStopped = false
+  /** False: the last one may have been taken although it was not acknowledged. */
+  #isLastKnown = true
   #done: Promise<void> = Promise.resolve()
 
   constructor(apis: () => readonly ClusterProcess[], token: string) {
@@ -70,7 +72,13 @@ class Deposits {
     this.#done = this.#run()
   }
 
-  /** Reports no more; resolves with the status of the orchestration of each deposit when all are final. */
+  /** Reports no more. */
+  end(): void {
+    this.#isStopped = true
+    this.#isLastKnown = true
+  }
+
+  /** Reports no more when the last one is acknowledged; resolves with the status of the orchestration of each deposit when all are final. */
   async stop(): Promise<readonly unknown[]> {
     this.#isStopped = true
     await this.#done
@@ -96,12 +104,11 @@ class Deposits {
   }
 
   async #run(): Promise<void> {
-    for (let isLastKnown = true; !this.#isStopped || !isLastKnown; ) {
+    while (!this.#isStopped || !this.#isLastKnown) {
       const apis = this.#apis()
       const isAcknowledged = await this.#report(apis[this.#attempts++ % apis.length]).catch(() => false)
       if (isAcknowledged) this.acknowledged++
-      // It may have been taken although it was not acknowledged.
-      isLastKnown = isAcknowledged
+      this.#isLastKnown = isAcknowledged
       await new Promise((resolve) => setTimeout(resolve, DEPOSIT_MILLISECONDS))
     }
   }
@@ -321,6 +328,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
     })
 
     afterAll(async () => {
+      deposits?.end()
       for (const reader of readers ?? []) await reader.stop()
       await cluster?.remove()
       executor?.closeAllConnections()
