@@ -1,7 +1,7 @@
 /**
  * The command palette: pages, markets, customers by name, and records by id. What a person may not open is not offered.
  */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { get } from '../base/api.ts'
 import { useResource } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'
@@ -39,8 +39,9 @@ const RECORDS: readonly (readonly [path: string, noun: string, needs: string])[]
 export function Palette({ close }: { readonly close: () => void }) {
   const element = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
-  const [index, setIndex] = useState(0)
-  useEffect(() => element.current?.showModal(), [])
+  const [selected, setSelected] = useState(0)
+  // Before the next key, which is typed into it.
+  useLayoutEffect(() => element.current?.showModal(), [])
   const known = useResource('palette', async (signal) => {
     const { items } = await get('/markets', {}, signal)
     return items.map(({ symbol }) => symbol)
@@ -48,14 +49,16 @@ export function Palette({ close }: { readonly close: () => void }) {
   const wanted = text.trim()
   const customers = useCustomers(ID.test(wanted) ? '' : wanted)
   const choices = useMemo(() => choicesFor(wanted, known.document, customers), [wanted, known.document, customers])
+  // The list may have become shorter since.
+  const index = Math.max(0, Math.min(selected, choices.length - 1))
   const open = (choice: Choice | undefined) => {
     if (choice === undefined) return
     element.current?.close()
     navigate(choice.path)
   }
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === 'ArrowDown') setIndex(Math.min(index + 1, choices.length - 1))
-    else if (event.key === 'ArrowUp') setIndex(Math.max(index - 1, 0))
+    if (event.key === 'ArrowDown') setSelected(Math.min(index + 1, choices.length - 1))
+    else if (event.key === 'ArrowUp') setSelected(Math.max(index - 1, 0))
     else if (event.key === 'Enter') open(choices[index])
     else return
     event.preventDefault()
@@ -75,7 +78,7 @@ export function Palette({ close }: { readonly close: () => void }) {
           spellcheck={false}
           onInput={(event) => {
             setText(event.currentTarget.value)
-            setIndex(0)
+            setSelected(0)
           }}
           onKeyDown={onKey}
         />
@@ -89,7 +92,7 @@ export function Palette({ close }: { readonly close: () => void }) {
             role="option"
             aria-selected={position === index}
             onClick={() => open(choice)}
-            onMouseMove={() => setIndex(position)}
+            onMouseMove={(event) => hasMoved(event) && setSelected(position)}
           >
             <Icon name={choice.icon} />
             <span>{choice.label}</span>
@@ -100,6 +103,11 @@ export function Palette({ close }: { readonly close: () => void }) {
       {choices.length === 0 && <p class="quiet palette-none">Nothing has this name. An id has to be complete.</p>}
     </dialog>
   )
+}
+
+/** A list that appears below a mouse at rest is reported as a move of it. */
+function hasMoved({ movementX, movementY }: MouseEvent): boolean {
+  return movementX !== 0 || movementY !== 0
 }
 
 function choicesFor(
