@@ -17,17 +17,18 @@ const CONSEQUENCES: Readonly<Record<string, string>> = {
   ERROR: 'Its profile gets no addresses and rules until it is approved.',
 }
 
+const BACK = { path: '/review', label: 'Accounts' }
+
 export function AccountPage({ id }: { readonly id: string }) {
   const account = useGet(`/accounts/${id}`)
   const { document, problem, reload } = account
-  if (document === undefined)
-    return <NotLoaded title="Account" back={{ path: '/review', label: 'Accounts' }} problem={problem} retry={reload} />
+  if (document === undefined) return <NotLoaded title="Account" back={BACK} problem={problem} retry={reload} />
   const { identity_id, customer_id, metadata } = document
   return (
     <>
       <PageHead
         title={identity_id}
-        back={{ path: '/review', label: 'Accounts' }}
+        back={BACK}
         lead={
           <>
             Account of <Customer id={customer_id} />

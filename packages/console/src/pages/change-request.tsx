@@ -15,17 +15,11 @@ const PAGES: Readonly<Record<string, string>> = {
   deposits: '/money/deposits',
 }
 
+const BACK = { path: '/review/requests', label: 'Four eyes' }
+
 export function ChangeRequestPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/change-requests/${id}`)
-  if (document === undefined)
-    return (
-      <NotLoaded
-        title="Request"
-        back={{ path: '/review/requests', label: 'Four eyes' }}
-        problem={problem}
-        retry={reload}
-      />
-    )
+  if (document === undefined) return <NotLoaded title="Request" back={BACK} problem={problem} retry={reload} />
   const { summary, status, requested_by, call: operation, params, subject, body } = document
   const path = operation.replace(/:(\w+)/g, (name, parameter: string) => params[parameter] ?? name)
   const isOwn = requested_by.replace('operator:', '') === session.value?.operator.name
@@ -33,11 +27,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
   const decide = (verb: 'confirm' | 'decline') => askDecision(document, verb, isOwn, reload)
   return (
     <>
-      <PageHead
-        title={summary}
-        back={{ path: '/review/requests', label: 'Four eyes' }}
-        lead={`Requested by ${requested_by.replace('operator:', '')}`}
-      >
+      <PageHead title={summary} back={BACK} lead={`Requested by ${requested_by.replace('operator:', '')}`}>
         {status === 'PENDING' && can('POST /change-requests/:id/decline') && (
           <button type="button" onClick={() => decide('decline')}>
             {isOwn ? 'Withdraw' : 'Decline'}

@@ -14,25 +14,20 @@ import { ConnectionsCard } from './connections.tsx'
 
 const REFRESH_MILLISECONDS = 4_000
 
+const BACK = { path: '/customers', label: 'Customers' }
+
 export function CustomerPage({ id }: { readonly id: string }) {
   const customer = useGet(`/customers/${id}`)
   const clients = useList(`/customers/${id}/clients`, {})
   const connections = useGet('/connections', { customer_id: id, limit: 200 }, REFRESH_MILLISECONDS)
   const { document } = customer
   if (document === undefined)
-    return (
-      <NotLoaded
-        title="Customer"
-        back={{ path: '/customers', label: 'Customers' }}
-        problem={customer.problem}
-        retry={customer.reload}
-      />
-    )
+    return <NotLoaded title="Customer" back={BACK} problem={customer.problem} retry={customer.reload} />
   return (
     <>
       <PageHead
         title={document.name}
-        back={{ path: '/customers', label: 'Customers' }}
+        back={BACK}
         lead={
           <>
             Customer since <Time at={document.created_at} exact />

@@ -26,23 +26,17 @@ import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { destinationText } from './rule-text.ts'
 
+const BACK = { path: '/money/deliveries', label: 'Deliveries' }
+
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/deliveries/${id}`)
-  if (document === undefined)
-    return (
-      <NotLoaded
-        title="Delivery"
-        back={{ path: '/money/deliveries', label: 'Deliveries' }}
-        problem={problem}
-        retry={reload}
-      />
-    )
+  if (document === undefined) return <NotLoaded title="Delivery" back={BACK} problem={problem} retry={reload} />
   const { amount, asset, destination, status } = document
   return (
     <>
       <PageHead
         title={<Amount of={amount} asset={asset} />}
-        back={{ path: '/money/deliveries', label: 'Deliveries' }}
+        back={BACK}
         lead={
           <>
             Delivery of <Customer id={document.customer_id} /> to {destinationText(destination)}

@@ -20,23 +20,17 @@ import { DepositActions } from './deposit-actions.tsx'
 import { DepositState } from './money.tsx'
 import { Timeline } from './timeline.tsx'
 
+const BACK = { path: '/money/deposits', label: 'Deposits' }
+
 export function DepositPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/deposits/${id}/trace`)
-  if (document === undefined)
-    return (
-      <NotLoaded
-        title="Deposit"
-        back={{ path: '/money/deposits', label: 'Deposits' }}
-        problem={problem}
-        retry={reload}
-      />
-    )
+  if (document === undefined) return <NotLoaded title="Deposit" back={BACK} problem={problem} retry={reload} />
   const { deposit, entries } = document
   return (
     <>
       <PageHead
         title={<Amount of={deposit.amount} asset={deposit.asset} />}
-        back={{ path: '/money/deposits', label: 'Deposits' }}
+        back={BACK}
         lead={
           deposit.customer_id === undefined ? (
             'This deposit belongs to no profile yet'

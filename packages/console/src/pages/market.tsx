@@ -12,13 +12,15 @@ import { PastBookCard } from './past-book.tsx'
 
 const REFRESH_MILLISECONDS = 2_000
 
+const BACK = { path: '/markets', label: 'Markets' }
+
 export function MarketPage({ symbol }: { readonly symbol: string }) {
   const markets = useGet('/markets', undefined, REFRESH_MILLISECONDS)
   const market = markets.document?.items.find((each) => each.symbol === symbol)
   if (markets.document !== undefined && market === undefined) {
     return (
       <>
-        <PageHead title={symbol} back={{ path: '/markets', label: 'Markets' }} />
+        <PageHead title={symbol} back={BACK} />
         <Empty icon="markets" title={`There is no market ${symbol}`}>
           Markets: {markets.document.items.map((each) => each.symbol).join(', ') || 'none is configured'}.
         </Empty>
@@ -27,7 +29,7 @@ export function MarketPage({ symbol }: { readonly symbol: string }) {
   }
   return (
     <>
-      <PageHead title={symbol} back={{ path: '/markets', label: 'Markets' }} lead={<MarketLead market={market} />}>
+      <PageHead title={symbol} back={BACK} lead={<MarketLead market={market} />}>
         <FeedState symbol={symbol} hasSource={market?.live} />
       </PageHead>
       {markets.problem !== undefined && <ProblemNote problem={markets.problem} retry={markets.reload} />}

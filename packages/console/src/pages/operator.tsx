@@ -24,16 +24,15 @@ export const SUBJECT_FIELD = {
   hint: 'the id that the login page shows to the person; not a name or an address',
 } as const
 
+const BACK = { path: '/operators', label: 'Operators' }
+
 export function OperatorPage({ name }: { readonly name: string }) {
   const { document, problem, reload } = useGet(`/operators/${name}`)
-  if (document === undefined)
-    return (
-      <NotLoaded title="Operator" back={{ path: '/operators', label: 'Operators' }} problem={problem} retry={reload} />
-    )
+  if (document === undefined) return <NotLoaded title="Operator" back={BACK} problem={problem} retry={reload} />
   const { role, kind, openid, created_at, last_login_at } = document
   return (
     <>
-      <PageHead title={name} back={{ path: '/operators', label: 'Operators' }} lead={role}>
+      <PageHead title={name} back={BACK} lead={role}>
         {kind === 'person' && <OperatorActions operator={document} reload={reload} />}
       </PageHead>
       <div class="stack">

@@ -27,17 +27,11 @@ import {
 import { AuditCard } from './audit.tsx'
 import { destinationText } from './rule-text.ts'
 
+const BACK = { path: '/money/orchestrations', label: 'Orchestrations' }
+
 export function OrchestrationPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/orchestrations/${id}`)
-  if (document === undefined)
-    return (
-      <NotLoaded
-        title="Orchestration"
-        back={{ path: '/money/orchestrations', label: 'Orchestrations' }}
-        problem={problem}
-        retry={reload}
-      />
-    )
+  if (document === undefined) return <NotLoaded title="Orchestration" back={BACK} problem={problem} retry={reload} />
   const { source_amount, source_asset, destination_amount, destination_asset, customer_id, waiting_for } = document
   return (
     <>
@@ -52,7 +46,7 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
             )}
           </>
         }
-        back={{ path: '/money/orchestrations', label: 'Orchestrations' }}
+        back={BACK}
         lead={
           <>
             Orchestration of <Customer id={customer_id} />

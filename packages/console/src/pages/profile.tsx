@@ -12,6 +12,8 @@ import { MoneyFrame } from './money.tsx'
 
 const ID = /^[0-9a-f-]{36}$/i
 
+const BACK = { path: '/money/balances', label: 'Balances' }
+
 /** Opens a profile by its id. */
 export function BalancesPage() {
   const [text, setText] = useState('')
@@ -46,20 +48,12 @@ export function BalancesPage() {
 
 export function ProfilePage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/profiles/${id}/balances`)
-  if (document === undefined)
-    return (
-      <NotLoaded
-        title="Profile"
-        back={{ path: '/money/balances', label: 'Balances' }}
-        problem={problem}
-        retry={reload}
-      />
-    )
+  if (document === undefined) return <NotLoaded title="Profile" back={BACK} problem={problem} retry={reload} />
   const { items } = document
   const hasDebt = items.some(({ receivable }) => receivable !== '0')
   return (
     <>
-      <PageHead title="Profile" back={{ path: '/money/balances', label: 'Balances' }} lead={<Id of={id} />} />
+      <PageHead title="Profile" back={BACK} lead={<Id of={id} />} />
       <div class="stack">
         <Card
           title="Balances"

@@ -10,17 +10,18 @@ import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
 import { routeText, type Terms } from './rule-text.ts'
 
+const BACK = { path: '/review/rules', label: 'Rules' }
+
 export function RulePage({ id }: { readonly id: string }) {
   const rule = useGet(`/rules/${id}`)
   const { document, problem, reload } = rule
-  if (document === undefined)
-    return <NotLoaded title="Rule" back={{ path: '/review/rules', label: 'Rules' }} problem={problem} retry={reload} />
+  if (document === undefined) return <NotLoaded title="Rule" back={BACK} problem={problem} retry={reload} />
   const { status, nickname, ref_id, customer_id, source, destination } = document
   return (
     <>
       <PageHead
         title={nickname ?? ref_id}
-        back={{ path: '/review/rules', label: 'Rules' }}
+        back={BACK}
         lead={
           <>
             Rule of <Customer id={customer_id} />: {routeText(document)}
