@@ -23,6 +23,8 @@ const CLIENT_OUTPUT = join(ROOT, 'packages/client/dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
 const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'store/migrations')
+/** What determines the template's content, besides PGlite and the migrations. */
+const TEMPLATE_SOURCES = [join(ROOT, 'scripts/store-template.ts'), join(SOURCE_FOLDER, 'store/store-template.ts')]
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
 /** Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source. */
 const THREADS = {
@@ -158,14 +160,14 @@ async function build(stamp) {
 }
 
 /**
- * Creates the template of a new embedded store (src/store/store-template.ts) if the version of PGlite, a migration or the
- * script changed since the last one was created. Returns whether it did.
+ * Creates the template of a new embedded store (src/store/store-template.ts) if the version of PGlite, a migration, the
+ * script or the format changed since the last one was created. Returns whether it did.
  */
 export function ensureStoreTemplate() {
   const packages = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
   const { version } = packages['node_modules/@electric-sql/pglite']
   const migrations = sourceFiles().filter((file) => file.startsWith(MIGRATIONS_FOLDER))
-  const stamp = `${version} ${hashOf([...migrations, join(ROOT, 'scripts/store-template.ts')])}`
+  const stamp = `${version} ${hashOf([...migrations, ...TEMPLATE_SOURCES])}`
   if (existsSync(TEMPLATE_STAMP) && readFileSync(TEMPLATE_STAMP, 'utf8') === stamp) return false
   rmSync(TEMPLATE_STAMP, { force: true })
   // The store would create it for its own user alone.
@@ -243,8 +245,7 @@ async function bundle() {
 function removeAllBut(outputs) {
   for (const entry of readdirSync(OUTPUT_FOLDER, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name)
-    const isOutput =
-      /\.(js|js\.map|LEGAL\.txt)$/.test(entry.name) && !file.startsWith(join(OUTPUT_FOLDER, 'store-template'))
+    const isOutput = /\.(js|js\.map|LEGAL\.txt)$/.test(entry.name)
     if (entry.isFile() && isOutput && !outputs.has(file)) rmSync(file)
   }
 }

@@ -1,7 +1,7 @@
-/** Syncs files and folders to the disk (`fsync`), and copies folders. */
-import { closeSync, constants, type Dirent, fsyncSync, mkdirSync, openSync, readdirSync } from 'node:fs'
-import { copyFile, open } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+/** Syncs files and folders to the disk (`fsync`). */
+import { closeSync, constants, type Dirent, fsyncSync, openSync, readdirSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { hasCode } from '../base/error-code.ts'
 
 /** Syncs one file, or the names in one folder; a missing one is ignored. */
@@ -36,19 +36,7 @@ export async function syncTree(folder: string): Promise<void> {
   })
 }
 
-/**
- * Copies the files and folders below `source` to a folder that does not exist yet; only the owner can read the new folders.
- * It does not sync. It takes an eighth of the processor time of `cp` of `node:fs/promises`.
- */
-export async function copyTree(source: string, target: string): Promise<void> {
-  const { files, folders } = listTree(source)
-  const inTarget = (path: string): string => join(target, relative(source, path))
-  // The list contains a folder before its content.
-  for (const folder of folders) mkdirSync(inTarget(folder), { mode: 0o700 })
-  await severalAtOnce(files, (path) => copyFile(path, inTarget(path)))
-}
-
-/** All files, and all folders, each folder before those inside it. */
+/** All files and all folders. */
 function listTree(folder: string): { readonly files: readonly string[]; readonly folders: readonly string[] } {
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true })
   const pathsOf = (kept: readonly Dirent[]): string[] => kept.map(({ parentPath, name }) => join(parentPath, name))
@@ -58,10 +46,11 @@ function listTree(folder: string): { readonly files: readonly string[]; readonly
   }
 }
 
-async function severalAtOnce(paths: readonly string[], run: (path: string) => Promise<void>): Promise<void> {
+/** Runs `run` for each item, up to 16 at once. */
+export async function severalAtOnce<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   let next = 0
   async function runRest(): Promise<void> {
-    while (next < paths.length) await run(paths[next++] as string)
+    while (next < items.length) await run(items[next++] as T)
   }
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, runRest))
 }

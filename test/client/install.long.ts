@@ -2,7 +2,8 @@
  * Both packages as npm installs them in an empty project: the client alone, without a network, and the service, which needs
  * the network or npm's cache and must get nothing of `@tidegate` from a registry.
  */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,7 +58,7 @@ it('the client installs without a network, and its program of five lines works',
   expect(results.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual(['close-1012 right', 'close-4003 right'])
 })
 
-it('the service installs, with the client inside it and nothing of @tidegate from a registry', () => {
+it('the service installs from its package, with the client and nothing of @tidegate from a registry, and starts', async () => {
   const project = emptyProject('service')
   npm(project, 'install', '--engine-strict', '--ignore-scripts', packed())
   expect(locked(project).filter(([path]) => path.includes('@tidegate'))).toEqual([])
@@ -67,4 +68,33 @@ it('the service installs, with the client inside it and nothing of @tidegate fro
   npm(project, 'install', '--offline', './node_modules/tidegate/packages/client')
   const program = `import('@tidegate/client').then(({ StreamClient }) => console.log(typeof StreamClient))`
   expect(execFileSync(process.execPath, ['-e', program], { cwd: project, encoding: 'utf8' })).toBe('function\n')
+  await expectDemoStarts(join(project, 'node_modules/tidegate'))
 })
+
+it('the packed service starts its embedded store, without a network', async () => {
+  const project = emptyProject('unpacked')
+  execFileSync('tar', ['-xzf', packed(), '-C', project])
+  symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
+  await expectDemoStarts(join(project, 'package'))
+})
+
+/** Starts `tidegate demo` from an installed folder; its store is new and made from the template of the package. */
+async function expectDemoStarts(installed: string): Promise<void> {
+  const data = mkdtempSync(join(folder, 'data-'))
+  const options = ['--data_dir', data, '--http.port', '0', '--operator.port', '0']
+  const program = spawn(process.execPath, [join(installed, 'dist/main.js'), 'demo', ...options], { cwd: data })
+  let output = ''
+  const ended = once(program, 'exit')
+  const ready = new Promise<void>((resolve) => {
+    for (const stream of [program.stdout, program.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk
+        if (output.includes('ready')) resolve()
+      })
+  })
+  await Promise.race([ready, ended])
+  const isRunning = program.exitCode === null
+  program.kill('SIGTERM')
+  await ended
+  expect(isRunning, output).toBe(true)
+}

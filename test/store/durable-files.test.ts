@@ -1,12 +1,12 @@
 /** The files of the embedded store: every sync of the host is recorded, and one fails. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DurableFiles, openDurably, requireDurability } from '../../src/store/durable-files.ts'
-import { TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
+import { copyTemplate } from '../../src/store/store-template.ts'
 import { FAST_STORE_STARTS } from '../support/command-line.ts'
 import { scriptArguments } from '../support/test-scripts.ts'
 
@@ -29,11 +29,11 @@ let failures: unknown[]
 let files: DurableFiles
 let opened: PGlite | undefined
 
-beforeEach(() => {
+beforeEach(async () => {
   failures = []
   root = mkdtempSync(join(tmpdir(), 'tidegate-durable-'))
   folder = join(root, 'store')
-  cpSync(TEMPLATE_FOLDER, folder, { recursive: true })
+  await copyTemplate(folder)
   files = new DurableFiles(folder, (error) => failures.push(error))
 })
 afterEach(async () => {

@@ -1,5 +1,6 @@
 /** The template of new stores: it has the current schema and nothing that each installation creates for itself. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -11,7 +12,7 @@ import { servedScopes } from '../../src/contract/scopes.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { readSchemaState } from '../../src/store/migrate.ts'
 import { sql } from '../../src/store/sql.ts'
-import { copyTemplate, TEMPLATE_FOLDER } from '../../src/store/store-template.ts'
+import { copyTemplate, packTemplate, type TemplateEntry } from '../../src/store/store-template.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 
 const log = createLog('silent')
@@ -34,17 +35,27 @@ it('the template has the schema of this version, and only the rows that its migr
   rmSync(root, { recursive: true })
 })
 
-it('the template is copied in full, into folders accessible to their owner only', async () => {
+it('a packed template is unpacked in full, with its empty folders, for its owner only', async () => {
   const root = mkdtempSync(join(tmpdir(), 'tidegate-template-'))
-  const copy = join(root, 'store')
-  expect(await copyTemplate(copy)).toBe(true)
-  const paths = readdirSync(TEMPLATE_FOLDER, { recursive: true, encoding: 'utf8' }).sort()
-  expect(readdirSync(copy, { recursive: true, encoding: 'utf8' }).sort()).toEqual(paths)
-  for (const path of ['', ...paths]) {
-    const { mode } = statSync(join(copy, path))
-    if (statSync(join(TEMPLATE_FOLDER, path)).isDirectory()) expect(mode & 0o777, path).toBe(0o700)
-    else expect(readFileSync(join(copy, path)).equals(readFileSync(join(TEMPLATE_FOLDER, path))), path).toBe(true)
-  }
+  const [file, copy] = [join(root, 'template'), join(root, 'store')]
+  const bytes = new Uint8Array(randomBytes(70_000))
+  const entries = [
+    ['empty', 'folder'],
+    ['deep', 'folder'],
+    ['deep/file', 70_000],
+    ['none', 0],
+    ['deep/er', 'folder'],
+  ]
+  const packed = packTemplate(entries as unknown as TemplateEntry[], [bytes, new Uint8Array()])
+  writeFileSync(file, packed)
+  expect(await copyTemplate(copy, file)).toBe(true)
+  expect(readdirSync(copy, { recursive: true, encoding: 'utf8' }).sort()).toEqual(entries.map(([path]) => path).sort())
+  for (const path of ['', 'empty', 'deep', 'deep/er']) expect(statSync(join(copy, path)).mode & 0o777).toBe(0o700)
+  expect(new Uint8Array(readFileSync(join(copy, 'deep/file')))).toEqual(bytes)
+  expect(statSync(join(copy, 'none')).size).toBe(0)
+  writeFileSync(file, packed.subarray(0, -1))
+  await expect(copyTemplate(join(root, 'other'), file)).rejects.toThrow(`${file} is damaged: install the program again`)
+  expect(await copyTemplate(join(root, 'other'), join(root, 'missing'))).toBe(false)
   rmSync(root, { recursive: true })
 })
 
