@@ -6,9 +6,15 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import { all, compile } from '@fastify/proxy-addr'
+import { NO_HOLDER } from '../base/shared-pool.ts'
+import { isLoopbackAddress } from './host-check.ts'
 
-/** Returns the client's address without a port; IPv4 in dotted form, also when it was mapped into IPv6. */
-export type ClientAddress = (request: IncomingMessage) => string
+export interface ClientAddress {
+  /** The client's address without a port; IPv4 in dotted form, also when it was mapped into IPv6. */
+  (request: IncomingMessage): string
+  /** As what an address holds a shared pool: a trusted proxy and loopback are many clients, so they are no holder. */
+  holderOf(address: string): string
+}
 
 /** The address of a request whose socket is closed already. */
 const UNKNOWN = 'unknown'
@@ -29,7 +35,11 @@ export function createClientAddress(
   onUntrusted: (peer: string) => void = () => undefined,
 ): ClientAddress {
   const isProxy = createProxyTrust(trusted)
-  return ({ socket, headers }) => {
+  const holderOf = (address: string): string => {
+    const bare = bareAddress(address)
+    return bare === UNKNOWN || isLoopbackAddress(bare) || isProxy(bare) ? NO_HOLDER : addressBlock(bare)
+  }
+  const addressOf = ({ socket, headers }: IncomingMessage): string => {
     const peer = socket.remoteAddress
     if (peer === undefined) return UNKNOWN
     const forwarded = headers['x-forwarded-for']
@@ -44,6 +54,7 @@ export function createClientAddress(
     const firstFault = named.findIndex((address) => isIP(address) === 0)
     return (firstFault < 0 ? named.at(-1) : named[firstFault - 1]) ?? peer
   }
+  return Object.assign(addressOf, { holderOf })
 }
 
 /** Whether an address is one of the trusted proxies. */

@@ -32,6 +32,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The client's address: the peer's, or the one that a trusted proxy names. */
     clientAddress: string
+    /** As what that address holds shared pools; empty when it is the address of many clients. */
+    holder: string
     /** The text of a JSON body: its numbers have digits that the parsed value may have lost. */
     bodyText: string
   }
@@ -300,9 +302,11 @@ export function methodNotAllowed(allowed: readonly string[]): Problem {
 /** The header fields of every answer, and the checks that precede those of the path. */
 function startAnswers(app: FastifyInstance, clientAddress: ClientAddress): void {
   app.decorateRequest('clientAddress', '')
+  app.decorateRequest('holder', '')
   app.addHook('onRequest', async (request, reply) => {
     const { raw } = request
     request.clientAddress = clientAddress(raw)
+    request.holder = clientAddress.holderOf(request.clientAddress)
     reply.headers({ ...securityHeaders(raw.socket), 'x-request-id': request.id })
     // A client that waits for `100 Continue` may send the body or not, so the next bytes could be either.
     if (endsConnection(raw) || awaitsContinue(request)) reply.header('connection', 'close')

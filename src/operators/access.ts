@@ -49,7 +49,7 @@ export class Access {
     this.#requireSafeChannel(request)
     const origin = { clientAddress: request.clientAddress, way: 'password' } as const
     return await this.#limited(request, entered.name, async () => {
-      const checked = await checkPassword(this.#options, entered)
+      const checked = await checkPassword(this.#options, entered, request.holder)
       if (checked === undefined) return undefined
       const now = clock.wallInstant().milliseconds
       return await db.transaction<OperatorTables, NewSession | undefined>(async (transaction) => {
@@ -66,7 +66,7 @@ export class Access {
   async changePassword(request: FastifyRequest, own: OwnLogin, newPassword: string): Promise<number> {
     const { db, passwords } = this.#options
     return await this.#asOwn(request, own, async (checked) => {
-      const password = await passwords.hash(newPassword)
+      const password = await passwords.hash(newPassword, request.holder)
       return await db.transaction<OperatorTables, number | undefined>(async (transaction) => {
         const operator = await useCode(transaction, checked, { password })
         if (operator === undefined) return undefined
@@ -107,7 +107,7 @@ export class Access {
   ): Promise<Result> {
     this.#requireSafeChannel(request)
     const attempt = this.#options.attempts.begin(request, own.name)
-    const checked = await checkPassword(this.#options, own)
+    const checked = await checkPassword(this.#options, own, request.holder)
     const result = checked === undefined ? undefined : await work(checked)
     if (result !== undefined) {
       attempt.succeeded(false)
@@ -133,7 +133,7 @@ export class Access {
   ): Promise<Awaited<ReturnType<typeof enterPassword>>> {
     const { db, clock, encryptionKey } = this.#options
     await this.readLink(request, token)
-    const hashed = await this.#options.passwords.hash(password)
+    const hashed = await this.#options.passwords.hash(password, request.holder)
     const now = clock.wallInstant().milliseconds
     return await db.transaction<OperatorTables, Awaited<ReturnType<typeof enterPassword>>>((transaction) =>
       enterPassword(transaction, token, { name, password: hashed }, encryptionKey, now),

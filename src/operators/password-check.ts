@@ -30,14 +30,18 @@ export interface CheckedOperator {
   readonly step: number
 }
 
-/** Undefined when anything is wrong, which takes as long for a name that does not exist. */
+/**
+ * Undefined when anything is wrong, which takes as long for a name that does not exist.
+ * @param holder the address that asks, as the holder of a shared pool
+ */
 export async function checkPassword(
   { db, clock, encryptionKey, passwords }: PasswordCheckOptions,
   { name, password, totp }: Entered,
+  holder: string,
 ): Promise<CheckedOperator | undefined> {
   const operators = db.tables<OperatorTables>().selectFrom('operators')
   const row = await operators.selectAll().where('name', '=', name).executeTakeFirst()
-  const isRight = await passwords.verify(password, row?.password ?? undefined)
+  const isRight = await passwords.verify(password, row?.password ?? undefined, holder)
   if (!isRight || row === undefined || !row.enabled || row.password === null || row.totp_secret === null) {
     return undefined
   }
