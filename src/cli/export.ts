@@ -1,6 +1,6 @@
 /**
  * `tidegate export FILE|DIR`: writes books and trades of recordings as CSV or Parquet, one file per table, market and UTC
- * day, in the columns that users of tick data know. It reads files only, and replaces an exported file as a whole.
+ * day, in columns of its own or exactly those of tardis.dev. It reads files only, and replaces an exported file as a whole.
  */
 import { mkdir, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
@@ -8,10 +8,13 @@ import { listRecordings } from '../feed/replay/recording-folder.ts'
 import { readInstant } from '../http/list-times.ts'
 import { type CommandEnvironment, processEnvironment } from './environment.ts'
 import type { ExportProgress, ExportResult } from './export/exporter.ts'
+import type { Layout } from './export/tables.ts'
 
 interface ExportFlags {
   readonly format: 'csv' | 'parquet'
   readonly out: string
+  readonly layout: Layout
+  readonly exchange?: string
   readonly market?: string
   readonly from?: string
   readonly to?: string
@@ -20,16 +23,23 @@ interface ExportFlags {
 }
 
 const PROGRESS_MILLISECONDS = 500
+/** The column `exchange`, unless the user names one. */
+const EXCHANGE = 'tidegate'
+/** It is part of file names. */
+const EXCHANGE_NAME = /^[a-z0-9-]{1,64}$/
 
 const HELP = `
 Tables: incremental_book_L2 (changes of the book; amount 0 removes a level), trades, instrument_state (OPEN,
 HALTED, AUCTION or CLOSED), and losses (when a book was lost, and which times were not recorded). docs/recordings.md describes the columns.
+The layout tardis has the first two alone, with exactly the columns of the CSV files of tardis.dev, for programs that
+read those files.
 
 Exit code 0: everything that is recorded was exported. 1: a recording could not be read, or a file not be written.
 
 Examples:
   $ tidegate export /var/lib/tidegate/recordings --format parquet --out ./export
   $ tidegate export btc.recording --format csv --gzip --out ./export --market BTCUSD
+  $ tidegate export btc.recording --format csv --gzip --out ./export --layout tardis --exchange kraken
   $ tidegate export recordings --format csv --out . --from 2026-11-23T14:00:00Z --to 2026-11-23T15:00:00Z --json`
 
 export function registerExport(program: Command, environment: CommandEnvironment = processEnvironment()): void {
@@ -40,6 +50,13 @@ export function registerExport(program: Command, environment: CommandEnvironment
     .argument('<path>', 'a recording, or the folder of a service that records')
     .addOption(new Option('--format <format>', 'format of the files').choices(['csv', 'parquet']).makeOptionMandatory())
     .requiredOption('--out <folder>', 'folder for the files; it is created when it is missing')
+    .addOption(
+      new Option('--layout <layout>', 'columns of the files').choices(['tidegate', 'tardis']).default('tidegate'),
+    )
+    .option(
+      '--exchange <name>',
+      `with --layout tardis: the exchange in the files and their names (default: ${EXCHANGE})`,
+    )
     .option('--market <symbol>', 'only this market')
     .option('--from <time>', 'first time, like 2026-01-31T12:00:00Z')
     .option('--to <time>', 'time to end at; it is not included')
@@ -50,8 +67,14 @@ export function registerExport(program: Command, environment: CommandEnvironment
 }
 
 async function runExport(path: string, flags: ExportFlags, environment: CommandEnvironment): Promise<void> {
-  const { format, out, market, gzip, json } = flags
+  const { format, out, layout, exchange = EXCHANGE, market, gzip, json } = flags
   if (gzip === true && format !== 'csv') throw new Error('--gzip is for csv: Parquet files are compressed anyway')
+  if (layout === 'tardis' && format !== 'csv')
+    throw new Error('--layout tardis is for csv: tardis.dev has no Parquet files')
+  if (flags.exchange !== undefined && layout !== 'tardis') throw new Error('--exchange is for --layout tardis')
+  if (!EXCHANGE_NAME.test(exchange)) {
+    throw new Error(`--exchange is ${exchange}, not 1 to 64 lower-case letters, digits and hyphens`)
+  }
   const [fromMilliseconds, toMilliseconds] = [timeOf(flags.from, '--from'), timeOf(flags.to, '--to')]
   const paths = await pathsOf(path)
   const aborter = new AbortController()
@@ -65,6 +88,8 @@ async function runExport(path: string, flags: ExportFlags, environment: CommandE
     const result = await exportRecordings({
       paths,
       format,
+      layout,
+      exchange,
       isZipped: gzip === true,
       folder: out,
       symbol: market,

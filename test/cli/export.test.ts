@@ -2,7 +2,6 @@
  * Exported tables of a service that recorded over midnight, read by other programs: the books that their rows lead to are
  * those that a replica had, and the trades are those that were published.
  */
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +10,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'h
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { registerExport } from '../../src/cli/export.ts'
 import { runCommand } from '../support/command-run.ts'
+import { pythonWith, runPython } from '../support/python.ts'
 import { Random } from '../support/random.ts'
 import { type Moment, RECORDED_DEPTH, recordService } from '../support/recorded-service.ts'
 
@@ -170,7 +170,7 @@ describe('export', () => {
             type: 'FIXED_LEN_BYTE_ARRAY',
             converted_type: 'DECIMAL',
             precision: 38,
-            scale: 2,
+            scale: 18,
           })
         }
         for (const row of await parquetReadObjects({ file })) {
@@ -211,23 +211,13 @@ describe('export', () => {
   })
 })
 
-/** A Python that has the package. */
-function pythonWith(name: string): string | undefined {
-  return ['python3', '/usr/bin/python3'].find((file) => spawnSync(file, ['-c', `import ${name}`]).status === 0)
-}
-
-const [PANDAS, DUCKDB, POLARS] = ['pandas', 'duckdb', 'polars'].map(pythonWith)
+const [PANDAS, DUCKDB, POLARS] = ['pandas', 'duckdb', 'polars'].map((name) => pythonWith(name))
 
 /** The code of docs/recordings.md in this language that contains a word. */
 function documented(language: string, word: string): string {
   const page = readFileSync(join(import.meta.dirname, '../../docs/recordings.md'), 'utf8')
   const blocks = [...page.matchAll(new RegExp(`\`\`\`${language}\n([^\`]+)\`\`\``, 'g'))].map(([, code = '']) => code)
   return blocks.find((code) => code.includes(word)) ?? ''
-}
-
-function runPython(file: string | undefined, code: string): string {
-  const { stdout, stderr } = spawnSync(file as string, ['-c', code], { cwd: root, encoding: 'utf8' })
-  return stdout === '' ? stderr : stdout
 }
 
 /** `side count amount` of the trades, by side. */
@@ -237,7 +227,7 @@ function tradesBySide(): string {
   const lines = sides.map((side) => {
     const amounts = trades.filter((trade) => trade.side === side).map(({ amount }) => BigInt(amount.replace('.', '')))
     const sum = String(amounts.reduce((left, right) => left + right)).padStart(9, '0')
-    return `${side} ${amounts.length} ${sum.slice(0, -8)}.${sum.slice(-8)}\n`
+    return `${side} ${amounts.length} ${sum.slice(0, -8)}.${sum.slice(-8)}${'0'.repeat(10)}\n`
   })
   return lines.join('')
 }
@@ -249,7 +239,7 @@ describe.skipIf(PANDAS === undefined)('the lines of the documentation (needs Pyt
     const prices = book.map(({ price }) => price).sort()
     const snapshots = book.filter((row) => row.is_snapshot === 'true').length
     const due = `${book.length} ${snapshots} ${prices.at(-1)}\n`
-    expect(runPython(PANDAS, documented('python', 'pandas'))).toBe(due)
+    expect(runPython(PANDAS, documented('python', 'pandas'), root)).toBe(due)
   })
 })
 
@@ -257,13 +247,13 @@ describe.skipIf(DUCKDB === undefined)('the lines of the documentation (needs Pyt
   it('sum the exported trades exactly', async () => {
     await exported('export', '--format', 'parquet')
     const code = `import duckdb\nfor row in duckdb.sql("""${documented('sql', 'trades')}""").fetchall(): print(*row)`
-    expect(runPython(DUCKDB, code)).toBe(tradesBySide())
+    expect(runPython(DUCKDB, code, root)).toBe(tradesBySide())
   })
 })
 
 describe.skipIf(POLARS === undefined)('the lines of the documentation (needs Python with polars)', () => {
   it('sum the exported trades exactly', async () => {
     await exported('export', '--format', 'parquet')
-    expect(runPython(POLARS, documented('python', 'polars'))).toBe(tradesBySide())
+    expect(runPython(POLARS, documented('python', 'polars'), root)).toBe(tradesBySide())
   })
 })

@@ -13,12 +13,15 @@ import { RecordingSteps } from '../../feed/replay/steps.ts'
 import type { MarketDefinition } from '../../market/event.ts'
 import { createCsvFile, type TableFile } from './csv-file.ts'
 import { createParquetFile } from './parquet-file.ts'
-import { COLUMNS, cellsOf, EXCHANGE, TABLE_TITLES, type TableName } from './tables.ts'
+import { type Column, cellsOf, LAYOUTS, type Layout, TABLE_TITLES, type TableName } from './tables.ts'
 
 export interface ExportOptions {
   /** Recordings, the earliest first. */
   readonly paths: readonly string[]
   readonly format: 'csv' | 'parquet'
+  readonly layout: Layout
+  /** The column `exchange`, and the beginning of the files' names. */
+  readonly exchange: string
   readonly isZipped: boolean
   readonly folder: string
   /** Undefined: all markets. */
@@ -213,43 +216,50 @@ class Exporter {
   readonly #days = new Map<MarketRows, string>()
 
   async #write(): Promise<void> {
+    const { layout, exchange } = this.#options
     const emitted = this.#emitted
     this.#emitted = []
     for (const { row, market } of emitted) {
-      const table = await this.#tableOf(row, market)
-      table.file.add(cellsOf(row, market))
+      const columns = LAYOUTS[layout][row.table]
+      if (columns === undefined) continue
+      const table = await this.#tableOf(row, market, columns)
+      table.file.add(cellsOf(row, market, exchange).slice(0, columns.length))
       table.rows += 1
       this.#rows += 1
       if (table.file.isFull) await table.file.flush()
     }
   }
 
-  async #tableOf(row: ExportRow, market: MarketDefinition): Promise<OpenTable> {
+  async #tableOf(row: ExportRow, market: MarketDefinition, columns: readonly Column[]): Promise<OpenTable> {
     const key = `${row.table} ${market.symbol}`
     const day = dayOf(row.table === 'trades' ? row.localTimestamp : row.timestamp)
     const open = this.#tables.get(key)
     // A row that is late, by a clock that was set back, stays in the later file.
     if (open !== undefined && open.day >= day) return open
     if (open !== undefined) await this.#complete(key)
-    const table = await this.#create(row.table, market, day)
+    const table = await this.#create(row.table, market, day, columns)
     this.#tables.set(key, table)
     return table
   }
 
-  async #create(name: TableName, market: MarketDefinition, day: string): Promise<OpenTable> {
-    const { folder, format, isZipped } = this.#options
+  async #create(
+    name: TableName,
+    { symbol }: MarketDefinition,
+    day: string,
+    columns: readonly Column[],
+  ): Promise<OpenTable> {
+    const { folder, format, layout, exchange, isZipped } = this.#options
     const suffix = format === 'csv' ? `csv${isZipped ? '.gz' : ''}` : 'parquet'
-    const path = join(folder, `${EXCHANGE}_${TABLE_TITLES[name]}_${day}_${market.symbol}.${suffix}`)
+    const path = join(folder, `${exchange}_${TABLE_TITLES[name]}_${day}_${symbol}.${suffix}`)
     const partialPath = `${path}.partial`
     // What an export that was killed left.
     await unlink(partialPath).catch(() => undefined)
-    const columns = COLUMNS[name]
-    const share = Math.floor(WAITING_ROWS_MAX / (this.#markets.size * Object.keys(COLUMNS).length))
+    const share = Math.floor(WAITING_ROWS_MAX / (this.#markets.size * Object.keys(LAYOUTS[layout]).length))
     const rowsMax = Math.min(ROW_GROUP_MAX, Math.max(ROW_GROUP_MIN, share))
     const file =
       format === 'csv'
         ? await createCsvFile(partialPath, columns, isZipped)
-        : await createParquetFile(partialPath, columns, market, rowsMax)
+        : await createParquetFile(partialPath, columns, rowsMax)
     return { day, path, partialPath, file, rows: 0 }
   }
 

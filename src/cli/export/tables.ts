@@ -1,6 +1,6 @@
 /**
- * The columns of the exported tables, in the layout that users of tick data know, and the values of a row in each of them.
- * Prices and amounts are exact: text with the market's decimals, or unscaled integers with their scale.
+ * The columns of the exported tables in each layout, and the values of a row in each of them. Prices and amounts are
+ * exact: text with the market's decimals, or unscaled integers with their scale.
  */
 import { formatDecimal, type Scaled } from '../../base/decimal.ts'
 import { type ExportRow, sideText } from '../../feed/replay/export-rows.ts'
@@ -16,8 +16,8 @@ export const TABLE_TITLES: Readonly<Record<TableName, string>> = {
   losses: 'losses',
 }
 
-/** The column `exchange`. */
-export const EXCHANGE = 'tidegate'
+/** `tardis`: the CSV files of tardis.dev, whose readers reject any other column. */
+export type Layout = 'tidegate' | 'tardis'
 
 export interface DecimalValue {
   readonly unscaled: Scaled
@@ -27,7 +27,7 @@ export interface DecimalValue {
 /** Times are integers: microseconds since the epoch. */
 export type CellValue = string | boolean | number | DecimalValue | undefined
 
-export type ColumnKind = 'text' | 'boolean' | 'microseconds' | 'price' | 'amount'
+export type ColumnKind = 'text' | 'boolean' | 'microseconds' | 'decimal'
 
 export interface Column {
   readonly name: string
@@ -43,14 +43,17 @@ const COMMON: readonly Column[] = [
 ]
 const PRICED: readonly Column[] = [
   { name: 'side', kind: 'text' },
-  { name: 'price', kind: 'price' },
-  { name: 'amount', kind: 'amount' },
+  { name: 'price', kind: 'decimal' },
+  { name: 'amount', kind: 'decimal' },
 ]
 const LOCAL: Column = { name: 'local_timestamp', kind: 'microseconds' }
 
-export const COLUMNS: Readonly<Record<TableName, readonly Column[]>> = {
-  book: [...COMMON, LOCAL, { name: 'is_snapshot', kind: 'boolean' }, ...PRICED],
-  trades: [...COMMON, LOCAL, { name: 'id', kind: 'text' }, ...PRICED, { name: 'venue', kind: 'text' }],
+const BOOK: readonly Column[] = [...COMMON, LOCAL, { name: 'is_snapshot', kind: 'boolean' }, ...PRICED]
+const TRADES: readonly Column[] = [...COMMON, LOCAL, { name: 'id', kind: 'text' }, ...PRICED]
+
+const COLUMNS: Readonly<Record<TableName, readonly Column[]>> = {
+  book: BOOK,
+  trades: [...TRADES, { name: 'venue', kind: 'text' }],
   instrument: [
     ...COMMON,
     { name: 'state', kind: 'text' },
@@ -65,10 +68,16 @@ export const COLUMNS: Readonly<Record<TableName, readonly Column[]>> = {
   ],
 }
 
-/** The values of a row, in the order of the columns of its table. */
-export function cellsOf(row: ExportRow, market: MarketDefinition): CellValue[] {
+/** The tables of each layout. */
+export const LAYOUTS: Readonly<Record<Layout, Readonly<Partial<Record<TableName, readonly Column[]>>>>> = {
+  tidegate: COLUMNS,
+  tardis: { book: BOOK, trades: TRADES },
+}
+
+/** The values of a row, in the order of the columns of its table in the layout `tidegate`, which begins with those of `tardis`. */
+export function cellsOf(row: ExportRow, market: MarketDefinition, exchange: string): CellValue[] {
   const { symbol, priceDecimals, amountDecimals } = market
-  const common = [EXCHANGE, symbol, row.timestamp]
+  const common = [exchange, symbol, row.timestamp]
   if (row.table === 'losses') return [...common, row.until, row.kind, row.reason]
   if (row.table === 'instrument') {
     const { state = 'unknown', reason = '', simulated = false } = row.instrument ?? {}
