@@ -32,6 +32,7 @@ import type { FeedLeadership } from '../markets/feed-leadership.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
+import { patiently } from '../store/sql.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
 import { applyConfig } from './apply-config.ts'
@@ -61,7 +62,7 @@ import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { type Operators, startOperators } from './start-operators.ts'
 import { startWorkers } from './start-workers.ts'
-import { readFromStore, type SchemaState, untilAborted, waitForSchema } from './store-wait.ts'
+import { readFromStore, type SchemaState, waitFor, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
 
@@ -225,8 +226,13 @@ async function startParts(parts: Parts): Promise<Service> {
   if (leadership !== undefined && linked !== undefined) startLeadership(parts, leadership, markets.writers, linked)
   else parts.ingest?.open()
   if (linked !== undefined) await waitForFeeds(parts, linked)
-  if (config.roles.includes('worker')) await startWorkers({ ...parts, db, converter })
-  if (local !== undefined) await untilAborted(signal, local.processes.whenReady())
+  if (config.roles.includes('worker'))
+    await waitFor(
+      parts,
+      'workers',
+      patiently(() => startWorkers({ ...parts, db, converter })),
+    )
+  if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), ...opened, publicUrl }

@@ -14,6 +14,7 @@ import { openPostgres } from '../store/postgres.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { closeStoreFolder, prepareDataFolder, storeFolder } from './data-folder.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { type Waiting, waitFor } from './store-wait.ts'
 
 export interface StoreOptions {
   readonly config: Config
@@ -23,18 +24,20 @@ export interface StoreOptions {
   readonly random: () => number
   /** Gets a stop for everything that is opened or locked here. */
   readonly lifecycle: Lifecycle
+  /** Aborts the opening of an embedded store. */
+  readonly signal?: AbortSignal
   /** `--take-over`: takes the data folder from a holder on another machine that cannot be asked whether it runs. */
   readonly takeOver?: boolean
 }
 
-/** Opens the store of a node, and holds its data folder. */
-export async function openStore(options: StoreOptions): Promise<{ readonly db: Db }> {
+/** Opens the store of a node, and holds its data folder. The wait for an embedded store is logged, and can be aborted. */
+export async function openStore(options: StoreOptions & Waiting): Promise<{ readonly db: Db }> {
   const { config, log } = options
   await holdDataFolder(options)
   if (config['store.url'] !== '') return { db: openServer(options) }
   closeStoreFolder(config.data_dir, log)
-  const db = await openFolder(options)
-  await migrate(db, log)
+  const db = await waitFor(options, 'embedded store', openFolder(options))
+  await waitFor(options, 'migrations', migrate(db, log))
   return { db }
 }
 
@@ -82,8 +85,10 @@ function openServer({ config, log, clock, random, lifecycle }: StoreOptions): Db
   return db
 }
 
-async function openFolder({ config, log, clock, lifecycle }: StoreOptions): Promise<Db> {
-  const db = await openEmbedded({ folder: storeFolder(config.data_dir), log, clock })
-  lifecycle.started('store', () => db.close())
-  return db
+async function openFolder({ config, log, clock, lifecycle, signal }: StoreOptions): Promise<Db> {
+  const opening = openEmbedded({ folder: storeFolder(config.data_dir), log, clock, signal })
+  // Also of a start that is aborted meanwhile: the folder is released after the store's thread has ended.
+  const opened = opening.catch(() => undefined)
+  lifecycle.started('store', async () => (await opened)?.close())
+  return opening
 }

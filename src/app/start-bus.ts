@@ -8,7 +8,7 @@ import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
-import { wait } from '../base/time-limit.ts'
+import { untilAborted, wait } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
 import { BusExport } from '../channel/bus-export.ts'
 import { BusImport, createImportMetrics } from '../channel/bus-import.ts'
@@ -22,7 +22,6 @@ import type { LedMarkets } from '../markets/feed-leadership.ts'
 import type { MarketReplicas } from '../markets/market-replicas.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withdrawAfterMilliseconds } from './start-markets.ts'
-import { untilAborted } from './store-wait.ts'
 
 interface BusParts {
   readonly config: Config

@@ -6,21 +6,17 @@ import type { Directory } from '../auth/directory.ts'
 import { DirectoryLoader } from '../auth/directory-loader.ts'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { Upkeep } from '../auth/upkeep.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
 import type { Config } from '../config/settings.ts'
 import type { Db } from '../store/db.ts'
+import { patiently } from '../store/sql.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import { untilAborted } from './store-wait.ts'
+import { type Waiting, waitFor } from './store-wait.ts'
 import { issuerOfNewStore } from './token-issuer.ts'
 
-interface DirectoryParts {
+interface DirectoryParts extends Waiting {
   readonly config: Config
   readonly directory: Directory
-  readonly log: Log
-  readonly clock: Clock
   readonly lifecycle: Lifecycle
-  readonly signal: AbortSignal
 }
 
 export function createDirectoryLoader(
@@ -35,15 +31,15 @@ export function createDirectoryLoader(
 }
 
 /** Resolves when the directory is loaded. The loader itself retries, and logs failures. */
-export async function loadDirectory({ directory, signal }: DirectoryParts, loader: DirectoryLoader): Promise<void> {
+export async function loadDirectory(parts: DirectoryParts, loader: DirectoryLoader): Promise<void> {
   const loaded = new Promise<void>((resolve) => {
-    const end = directory.onChange(() => {
+    const end = parts.directory.onChange(() => {
       end()
       resolve()
     })
   })
-  await untilAborted(signal, loader.refresh())
-  await untilAborted(signal, loaded)
+  const refreshed = patiently(() => loader.refresh()).then(() => loaded)
+  await waitFor(parts, 'directory', refreshed)
 }
 
 /** Rotates signing keys, and deletes expired keys and revocations. */

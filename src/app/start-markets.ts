@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
-import { withTimeLimit } from '../base/time-limit.ts'
+import { untilAborted, withTimeLimit } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createSequencerMetrics } from '../channel/sequencer-metrics.ts'
 import { feedTransportProblems } from '../config/feeds.ts'
@@ -25,7 +25,6 @@ import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { checkModules } from './module-check.ts'
 import { startRecording } from './start-recording.ts'
-import { untilAborted } from './store-wait.ts'
 
 export interface MarketParts {
   readonly config: Config

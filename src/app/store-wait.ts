@@ -1,13 +1,15 @@
 /**
- * Lets a start wait for the store: for the current schema, and for everything that is read from the store before the
- * service is ready. It retries with backoff and without a limit, logs each new reason once and the end of the wait, and
- * stops when the start is aborted. A store that this version cannot work with ends the wait with an error.
+ * Lets a start wait: for the store's schema, for everything that it reads from the store before the service is ready, and
+ * for other parts. It logs every 10 s what the start waits for, and ends when the start is aborted. Reads are retried with
+ * backoff and without a limit, each new reason is logged once, and so is the end of the wait. A store that this version
+ * cannot work with ends the wait with an error.
  */
 import { backoff } from '../base/backoff.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { wait } from '../base/time-limit.ts'
+import { untilAborted, wait } from '../base/time-limit.ts'
 import { StoreUnavailable } from '../store/db.ts'
+import { patiently } from '../store/sql.ts'
 
 export interface Waiting {
   readonly clock: Clock
@@ -20,6 +22,11 @@ export interface Waiting {
 export type SchemaState = 'current' | { readonly missing: readonly string[] }
 
 const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
+/** Its value, or why it has to be repeated. */
+type Attempt<Value> = () => Promise<{ readonly value: Value } | { readonly obstacle: string }>
+
+/** Time between two log lines about one wait. */
+const REPORT_SECONDS = 10
 
 /** Resolves when the schema is current; `note` is called with every state that was read. */
 export function waitForSchema(
@@ -40,24 +47,38 @@ export function readFromStore<Value>(waiting: Waiting, what: string, read: () =>
   return retry(waiting, what, async () => ({ value: await read() }))
 }
 
-/** Settles as `promise` does, and rejects at once when the signal aborts. */
-export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
-}
-
-async function retry<Value>(
+/** Settles as `work` does, and rejects at once when the start is aborted; logs every 10 s that the start waits for `what`. */
+export async function waitFor<Value>(
   { clock, log, signal }: Waiting,
   what: string,
-  attempt: () => Promise<{ readonly value: Value } | { readonly obstacle: string }>,
+  work: Promise<Value>,
+): Promise<Value> {
+  let seconds = 0
+  const report = (): void => {
+    seconds += REPORT_SECONDS
+    log.warn({ what, seconds }, 'the start is waiting')
+    timer = clock.schedule(REPORT_SECONDS * 1000, report)
+  }
+  let timer = clock.schedule(REPORT_SECONDS * 1000, report)
+  try {
+    return await untilAborted(signal, work)
+  } finally {
+    timer.cancel()
+  }
+}
+
+function retry<Value>(waiting: Waiting, what: string, attempt: Attempt<Value>): Promise<Value> {
+  return waitFor(waiting, what, attemptUntilDone(waiting, what, attempt))
+}
+
+async function attemptUntilDone<Value>(
+  { clock, log, signal }: Waiting,
+  what: string,
+  attempt: Attempt<Value>,
 ): Promise<Value> {
   let logged: string | undefined
   for (let failures = 1; ; failures++) {
-    const outcome = await untilAborted(signal, attempt()).catch((error: unknown) => {
+    const outcome = await untilAborted(signal, patiently(attempt)).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) throw error
       return { obstacle: error.message }
     })

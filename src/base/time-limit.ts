@@ -1,4 +1,7 @@
-/** Waiting on the clock that is passed in: for a time, or for a promise with a time limit. No timer outlives the wait. */
+/**
+ * Waiting on the clock that is passed in: for a time, for a promise with a time limit, or until a signal aborts. No timer
+ * outlives the wait.
+ */
 import type { Clock, Timer } from './clock.ts'
 
 /** Resolves after `milliseconds`; at once for 0. */
@@ -34,4 +37,14 @@ export async function withTimeLimit<Value, Late>(
   } finally {
     timer?.cancel()
   }
+}
+
+/** Settles as `promise` does, and rejects at once with the reason of the signal when that aborts. */
+export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }

@@ -14,7 +14,7 @@ import { backoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
-import { wait, withTimeLimit } from '../base/time-limit.ts'
+import { untilAborted, wait, withTimeLimit } from '../base/time-limit.ts'
 import type { StatementOutcome } from './caller-connection.ts'
 import { StatementFailed, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
@@ -84,11 +84,14 @@ export class EmbeddedEngine {
     return this.#life === undefined ? this.#problem : undefined
   }
 
-  /** The first start; fails when the folder cannot be opened. */
-  async start(): Promise<void> {
+  /**
+   * The first start; fails when the folder cannot be opened, and with the reason of the signal when that aborts. No thread
+   * is left then.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
     const { folder } = this.#options
-    if (!existsSync(join(folder, 'PG_VERSION'))) await this.#makeFolder(folder)
-    this.#life = await this.#startWorker(folder)
+    if (!existsSync(join(folder, 'PG_VERSION'))) await this.#makeFolder(folder, signal)
+    this.#life = await this.#startWorker(folder, signal)
   }
 
   /** Waits until a thread is ready or a start has failed, up to the given time. */
@@ -154,16 +157,17 @@ export class EmbeddedEngine {
    * complete and durable: a kill or a loss of power leaves no partial database, and the 400 MB of memory that creating one
    * needs are freed with that thread.
    */
-  async #makeFolder(folder: string): Promise<void> {
+  async #makeFolder(folder: string, signal?: AbortSignal): Promise<void> {
     const draft = `${folder}.new`
     try {
       await rm(draft, { recursive: true, force: true })
       const firstMade = await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
-      if (!(await copyTemplate(draft))) await this.#end(await this.#startWorker(draft))
+      if (!(await copyTemplate(draft))) await this.#end(await this.#startWorker(draft, signal))
       await syncTree(draft)
       await rename(draft, folder)
       syncFoldersAbove(folder, firstMade)
     } catch (error) {
+      signal?.throwIfAborted()
       throw new StoreUnavailable(`the embedded store cannot create ${folder}`, { cause: error })
     }
   }
@@ -260,7 +264,7 @@ export class EmbeddedEngine {
   }
 
   /** A thread that has opened the folder. */
-  async #startWorker(folder: string): Promise<Worker> {
+  async #startWorker(folder: string, signal?: AbortSignal): Promise<Worker> {
     const { listener, log } = this.#options
     const worker = startThread('./embedded-worker', import.meta.url, {
       name: 'store',
@@ -285,10 +289,12 @@ export class EmbeddedEngine {
       })
     })
     try {
-      const ready = await this.#before(START_MILLISECONDS_MAX, started)
+      const opened = signal === undefined ? started : untilAborted(signal, started)
+      const ready = await this.#before(START_MILLISECONDS_MAX, opened)
       if (ready !== true) throw new Error(`the folder was not open after ${START_MILLISECONDS_MAX} ms`)
     } catch (error) {
       await worker.terminate()
+      signal?.throwIfAborted()
       throw new StoreUnavailable(`the embedded store cannot open ${folder}`, { cause: error })
     }
     return worker

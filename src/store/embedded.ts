@@ -11,19 +11,21 @@ import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX, StoreUn
 import { EmbeddedEngine, type EngineLife } from './embedded-engine.ts'
 import { EmbeddedUpkeep } from './embedded-upkeep.ts'
 import { FLUSH_TEXT, GroupCommit } from './group-commit.ts'
-import { UPKEEP_STATEMENT_MILLISECONDS_MAX } from './limits.ts'
+import { START_MILLISECONDS_MAX, UPKEEP_STATEMENT_MILLISECONDS_MAX } from './limits.ts'
 import { NotificationListeners } from './notification-listeners.ts'
 import { Semaphore } from './semaphore.ts'
-import { createQueries, type StoreConnection, sql, type TransactionOptions } from './sql.ts'
+import { createQueries, isPatient, type StoreConnection, sql, type TransactionOptions } from './sql.ts'
 
 export interface EmbeddedOptions {
   /** The data folder; created when it does not exist. */
   readonly folder: string
   readonly log: Log
   readonly clock: Clock
+  /** Ends the opening: it then rejects with the reason of the signal, after its thread has ended. */
+  readonly signal?: AbortSignal | undefined
 }
 
-export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Promise<Db> {
+export async function openEmbedded({ folder, log, clock, signal }: EmbeddedOptions): Promise<Db> {
   const listeners = new NotificationListeners(log)
   const semaphore = new Semaphore(clock)
   const group = new GroupCommit(clock)
@@ -55,7 +57,7 @@ export async function openEmbedded({ folder, log, clock }: EmbeddedOptions): Pro
     newLogSegments: () => engine.newLogSegments,
     execute: (text) => executeAlone(acquire, text),
   })
-  await engine.start()
+  await engine.start(signal)
   upkeep.start()
   return {
     engine: 'embedded',
@@ -91,14 +93,16 @@ type Acquire = (options: TransactionOptions) => Promise<StoreConnection>
 
 /** Waits for the database connection, and wraps it for the caller. */
 function createAcquire({ engine, semaphore, group, clock }: Omit<Use, 'life'> & { readonly clock: Clock }): Acquire {
-  return async ({ statementMillisecondsMax }) => {
+  return async (options) => {
+    const statementMillisecondsMax =
+      options.statementMillisecondsMax ?? (isPatient() ? START_MILLISECONDS_MAX : undefined)
     const patienceMilliseconds = statementMillisecondsMax ?? STATEMENT_MILLISECONDS_MAX
     const deadlineMilliseconds = clock.monotonicMilliseconds() + patienceMilliseconds
     await semaphore.acquire(patienceMilliseconds)
     try {
       const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
       return new CallerConnection({
-        connection: engineConnection({ engine, life, semaphore, group }),
+        connection: engineConnection({ engine, life, semaphore, group }, patienceMilliseconds),
         clock,
         deadlineMilliseconds,
         statementMillisecondsMax: patienceMilliseconds,
@@ -143,8 +147,12 @@ interface Use {
 /** Commands that write nothing: the schema has no function that writes. */
 const READING = /^\s*(?:select|begin|commit|rollback)\b/i
 
-/** The only database connection, while this instance of the thread lives. */
-function engineConnection({ engine, life, semaphore, group }: Use): EngineConnection {
+/**
+ * The only database connection, while this instance of the thread lives.
+ *
+ * @param patienceMilliseconds longest that the flush of its commits may take, as any statement of the caller
+ */
+function engineConnection({ engine, life, semaphore, group }: Use, patienceMilliseconds: number): EngineConnection {
   const isFlushDeferred = semaphore.waiting > 0
   const mayHaveSeenUnflushed = isFlushDeferred || group.isOpen
   let hasWritten = false
@@ -153,7 +161,7 @@ function engineConnection({ engine, life, semaphore, group }: Use): EngineConnec
   async function flushAndRelease(): Promise<void> {
     try {
       const flush = { text: FLUSH_TEXT, parameters: [], isFlushDeferred }
-      await engine.run(life, flush, STATEMENT_MILLISECONDS_MAX)
+      await engine.run(life, flush, patienceMilliseconds)
       group.flushed()
     } finally {
       semaphore.release()

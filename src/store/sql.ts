@@ -67,6 +67,27 @@ interface TransactionContext {
   stage: 'starting' | 'working' | 'over'
 }
 
+/** Whether the asynchronous call belongs to work that is done patiently, and whether that work has ended. */
+const patience = new AsyncLocalStorage<{ isOver: boolean }>()
+
+/**
+ * Runs `work`, in which a statement of the embedded store may take START_MILLISECONDS_MAX: the work of a start,
+ * for which no request waits. A timer that `work` leaves behind is impatient again.
+ */
+export async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+  const context = { isOver: false }
+  try {
+    return await patience.run(context, work)
+  } finally {
+    context.isOver = true
+  }
+}
+
+/** Whether the caller runs within `patiently`. */
+export function isPatient(): boolean {
+  return patience.getStore()?.isOver === false
+}
+
 export function createQueries(acquire: (options: TransactionOptions) => Promise<StoreConnection>): Queries {
   const contexts = new AsyncLocalStorage<TransactionContext>()
   const observers: StatementObserver[] = []

@@ -52,7 +52,8 @@ function optionsFor(flags: Record<string, string> = {}) {
   if (!result.ok) throw new Error('the configuration is wrong')
   const { log, lines } = captureLog()
   const lifecycle = new Lifecycle(log)
-  const options = { config: result.config, log, clock: createSystemClock(), random: Math.random, lifecycle }
+  const { signal } = new AbortController()
+  const options = { config: result.config, log, clock: createSystemClock(), random: Math.random, lifecycle, signal }
   return {
     options,
     lifecycle,

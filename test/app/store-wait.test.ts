@@ -1,6 +1,6 @@
 /** What a start does while the store is unavailable, misses migrations, or is incompatible with this version. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import { readFromStore, type SchemaState, untilAborted, waitForSchema } from '../../src/app/store-wait.ts'
+import { readFromStore, type SchemaState, waitFor, waitForSchema } from '../../src/app/store-wait.ts'
 import type { Log } from '../../src/base/log.ts'
 import { StoreUnavailable } from '../../src/store/db.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -16,8 +16,8 @@ beforeEach(() => {
 })
 
 function waiting() {
-  const write = (fields: { what: string; reason?: string }, event: string) =>
-    lines.push([event, fields.what, fields.reason].filter((part) => part !== undefined).join(': '))
+  const write = (fields: { what: string; reason?: string; seconds?: number }, event: string) =>
+    lines.push([event, fields.what, fields.reason, fields.seconds].filter((part) => part !== undefined).join(': '))
   return { clock, signal: giveUp.signal, log: { info: write, warn: write } as unknown as Log }
 }
 
@@ -66,7 +66,9 @@ describe('waiting for the schema', () => {
     expect(noted).toEqual([missing, missing, 'current'])
     expect(lines).toEqual([
       'the start waits for the store: migrations: connection refused',
+      'the start is waiting: migrations: 10',
       'the start waits for the store: migrations: migrations are missing: 1-first, 2-second; run tidegate migrate',
+      'the start is waiting: migrations: 20',
       'the start continues: migrations',
     ])
   })
@@ -114,5 +116,15 @@ it('a read from the store is retried until it succeeds', async () => {
 it('a start that was cancelled before it began does not wait', async () => {
   const reason = new Error('a signal')
   giveUp.abort(reason)
-  await expect(untilAborted(giveUp.signal, new Promise(() => undefined))).rejects.toBe(reason)
+  await expect(waitFor(waiting(), 'workers', new Promise(() => undefined))).rejects.toBe(reason)
+})
+
+it('a start logs every ten seconds what it waits for, until it has it', async () => {
+  let finish = (_value: number): void => undefined
+  const found = waitFor(waiting(), 'migrations', new Promise<number>((resolve) => (finish = resolve)))
+  for (let second = 0; second < 25; second++) clock.advance(1_000)
+  finish(7)
+  expect(await found).toBe(7)
+  clock.advance(60_000)
+  expect(lines).toEqual(['the start is waiting: migrations: 10', 'the start is waiting: migrations: 20'])
 })
