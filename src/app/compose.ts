@@ -32,7 +32,6 @@ import type { FeedLeadership } from '../markets/feed-leadership.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
-import { patiently } from '../store/sql.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
 import { applyConfig } from './apply-config.ts'
@@ -226,12 +225,7 @@ async function startParts(parts: Parts): Promise<Service> {
   if (leadership !== undefined && linked !== undefined) startLeadership(parts, leadership, markets.writers, linked)
   else parts.ingest?.open()
   if (linked !== undefined) await waitForFeeds(parts, linked)
-  if (config.roles.includes('worker'))
-    await waitFor(
-      parts,
-      'workers',
-      patiently(() => startWorkers({ ...parts, db, converter })),
-    )
+  if (config.roles.includes('worker')) await startWorkers({ ...parts, db, converter })
   if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())
   state.started = true
   const publicUrl = config['http.public_url'] || listener.url

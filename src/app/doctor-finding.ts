@@ -27,6 +27,17 @@ export function bad(name: string, detail: string, next: string): Finding {
   return { verdict: 'bad', name, detail, next }
 }
 
+/**
+ * The next step for something that cannot be connected to.
+ *
+ * @param otherwise for any other reason than a host name without an address
+ */
+export function nextOfConnection(reason: string, otherwise: string): string {
+  if (/\bENOTFOUND\b/.test(reason)) return 'no such host: correct its name, or the name server of this machine'
+  if (/\bEAI_AGAIN\b/.test(reason)) return 'the name server of this machine does not answer: see /etc/resolv.conf'
+  return otherwise
+}
+
 /** The reason of a failure in a few words: the system's code if there is one. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

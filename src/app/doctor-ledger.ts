@@ -3,7 +3,6 @@
  * that the configuration would change. They change nothing.
  */
 
-import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/settings.ts'
 import { decimalsFaults } from '../ledger/assets.ts'
 import { LedgerComparison } from '../ledger/comparison.ts'
@@ -12,22 +11,25 @@ import type { Db } from '../store/db.ts'
 import { bad, type Finding, ok } from './doctor-finding.ts'
 
 const NAME = 'ledger'
-/** Longest duration of the comparison. */
-const COMPARISON_MILLISECONDS_MAX = 30_000
 const NEXT = 'docs/ledger.md; pause deliveries until it is understood'
 
-/** Compares the ledger of a store that this command has opened. */
-export async function examineLedger(db: Db, { assets }: Config, clock: Clock): Promise<Finding[]> {
+/**
+ * Compares the whole ledger of a store that this command has opened.
+ *
+ * @param onProgress called after each step with the number of balances compared so far
+ */
+export async function examineLedger(
+  db: Db,
+  { assets }: Config,
+  onProgress: (balances: number) => void = () => undefined,
+): Promise<Finding[]> {
   const faults = await decimalsFaults(db.tables(), assets)
   const comparison = new LedgerComparison(db)
-  const end = clock.monotonicMilliseconds() + COMPARISON_MILLISECONDS_MAX
-  let isComplete = false
-  while (!isComplete && clock.monotonicMilliseconds() < end) isComplete = !(await comparison.step())
+  while (await comparison.step()) onProgress(comparison.balances)
   const { differences, balances } = comparison
-  const compared = isComplete ? `${balances} balances compared` : `${balances} balances compared in 30 s, not all`
   const ledger =
     differences.length === 0
-      ? ok(NAME, `${compared}, each is the sum of its postings`)
+      ? ok(NAME, `${balances} balances compared, each is the sum of its postings`)
       : bad(NAME, differenceText(differences.length, differences[0]), NEXT)
   return [ledger, ...faults.map((fault) => bad(NAME, `assets: ${fault}`, 'restore the decimals'))]
 }

@@ -1,5 +1,6 @@
 /** The findings of `tidegate doctor` from `/readyz`: whether the node is ready, and the markets that are not live. Pure. */
 
+import { SIMULATED_NOTICE } from '../feed/source.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 import type { Readiness, ReadinessCheck } from './readiness.ts'
 
@@ -21,8 +22,10 @@ export function readinessFindings({ ready, checks }: Readiness): Finding[] {
   ]
 }
 
-/** No finding for a row without a problem. */
+/** No finding for a row without a problem. A simulated market runs only where the configuration permits it. */
 function findingsOfRow({ name, ok: isLive, detail }: ReadinessCheck, whenLost: string): Finding[] {
   if (!isLive) return [warn(name, `${whenLost}: ${detail}`, NEXT_STEP)]
-  return detail === 'ok' ? [] : [warn(name, `live; ${detail}`, NEXT_STEP)]
+  if (detail === 'ok') return []
+  const isPermitted = detail === SIMULATED_NOTICE
+  return [isPermitted ? ok(name, `live; ${detail}`) : warn(name, `live; ${detail}`, NEXT_STEP)]
 }

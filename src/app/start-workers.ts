@@ -2,8 +2,6 @@
  * Starts the workers of this process: the runner of orchestrations, which prices them from the live books, and the sender of
  * deliveries, or in a sandbox the executor that settles deliveries without paying them.
  */
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import type { Config } from '../config/settings.ts'
 import { createRequestCounter } from '../deliveries/metrics.ts'
@@ -13,13 +11,13 @@ import { secretsOf } from '../deliveries/webhook-signature.ts'
 import type { Converter } from '../orchestrations/convert.ts'
 import { OrchestrationRunner } from '../orchestrations/runner.ts'
 import type { Db } from '../store/db.ts'
+import { patiently } from '../store/sql.ts'
 import { DELIVERY_OWNERS } from './delivery-owners.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { type Waiting, waitFor } from './store-wait.ts'
 
-export interface WorkerParts {
+export interface WorkerParts extends Waiting {
   readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
   readonly metrics: MetricsRegistry
   readonly lifecycle: Lifecycle
   readonly current: { readonly config: Config }
@@ -39,7 +37,11 @@ export async function startWorkers(parts: WorkerParts): Promise<void> {
 
 async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
   const executor = new SandboxExecutor({ ...parts, owners: DELIVERY_OWNERS })
-  await executor.start()
+  await waitFor(
+    parts,
+    'deliveries',
+    patiently(() => executor.start()),
+  )
   parts.lifecycle.started('deliveries', () => executor.stop())
 }
 
@@ -55,6 +57,10 @@ async function startSender(parts: WorkerParts): Promise<void> {
       allowPrivate: current.config['deliveries.allow_private'],
     }),
   })
-  await sender.start()
+  await waitFor(
+    parts,
+    'deliveries',
+    patiently(() => sender.start()),
+  )
   lifecycle.started('deliveries', () => sender.stop())
 }

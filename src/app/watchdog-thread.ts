@@ -1,20 +1,21 @@
 /**
- * The thread of the watchdog. It counts its wake-ups in a row without an increment by the main thread. A process that
- * is stopped (SIGSTOP) or suspended does not wake up this thread either, so that time does not count. After `missesMax`
- * of them it writes one log line with the stack of the main thread, and ends the process with exit code 70. A worker
+ * The thread of the watchdog. At each wake-up it looks for an increment by the main thread, and measures the time without
+ * one (`hang-meter`), in which neither a process that is stopped (SIGSTOP) or suspended counts, because this thread does
+ * not wake up then either, nor one that gets no processor. After `hangMilliseconds` it writes one log line with the stack of the main thread, and ends the process with exit code 70. A worker
  * thread cannot set the exit code of the process, so it makes the main thread exit through the inspector, which
  * interrupts running JavaScript. A main thread that is blocked in a system call cannot be interrupted and is killed.
  */
-import { writeSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { workerData } from 'node:worker_threads'
+import { HangMeter, readThreadStat, type ThreadReading } from './hang-meter.ts'
 
 export interface WatchdogStart {
   /** One 32-bit number, which the main thread increments. */
   readonly answers: SharedArrayBuffer
   readonly periodMilliseconds: number
-  /** Wake-ups in a row without an answer that count as a hang. */
-  readonly missesMax: number
+  /** The setting `process.hang_seconds`. */
+  readonly hangMilliseconds: number
   /** File descriptor that the log line is written to. */
   readonly descriptor: number
 }
@@ -26,19 +27,34 @@ const EXIT_CODE = 70
 /** Node would print a line about the inspector, which is not JSON, at the exit: stderr is closed before that. */
 const EXIT = `process.on('exit', () => process.getBuiltinModule?.('node:fs').closeSync(2)); process.exit(${EXIT_CODE})`
 
-const { answers, periodMilliseconds, missesMax, descriptor } = workerData as WatchdogStart
+/** The main thread has the id of the process (Linux). */
+const STAT_FILE = `/proc/self/task/${process.pid}/stat`
+
+const { answers, periodMilliseconds, hangMilliseconds, descriptor } = workerData as WatchdogStart
 const counter = new Int32Array(answers)
+const meter = new HangMeter(readMainThread())
 let seen = Atomics.load(counter, 0)
-let misses = 0
 
 const timer = setInterval(() => {
   const now = Atomics.load(counter, 0)
-  misses = now === seen ? misses + 1 : 0
+  const isAlive = now !== seen
   seen = now
-  if (misses < missesMax) return
+  if (meter.observe(periodMilliseconds, readMainThread(), isAlive) < hangMilliseconds) return
   clearInterval(timer)
   endProcess()
 }, periodMilliseconds)
+
+function readMainThread(): ThreadReading {
+  try {
+    const reading = readThreadStat(readFileSync(STAT_FILE, 'latin1'))
+    if (reading !== undefined) return reading
+  } catch (error) {
+    // Not Linux, or no descriptor is free.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+  }
+  const { user, system } = process.cpuUsage()
+  return { processorMilliseconds: (user + system) / 1000, isBlocked: false }
+}
 
 function endProcess(): void {
   const session = new Session()
@@ -61,7 +77,7 @@ function writeLine(stack: string): void {
   const line = {
     level: 'error',
     time: new Date().toISOString(),
-    seconds: (misses * periodMilliseconds) / 1000,
+    seconds: hangMilliseconds / 1000,
     stack,
     event: 'the event loop hangs: ending the process',
   }

@@ -1,6 +1,6 @@
 /**
  * Ends a process whose event loop hangs for `process.hang_seconds`, so that a supervisor can restart it: a hanging process
- * accepts connections and answers none of them. The event loop increments a counter; `watchdog-thread` counts its wake-ups
+ * accepts connections and answers none of them. The event loop increments a counter; `watchdog-thread` measures the time
  * without an increment. The watchdog never keeps a process from exiting.
  */
 import { type Log, logDescriptor } from '../base/log.ts'
@@ -21,7 +21,7 @@ export function startWatchdog(log: Log, hangSeconds: number): void {
   const start: WatchdogStart = {
     answers,
     periodMilliseconds,
-    missesMax: Math.ceil((hangSeconds * 1000) / periodMilliseconds),
+    hangMilliseconds: hangSeconds * 1000,
     descriptor: logDescriptor(),
   }
   const thread = startThread('./watchdog-thread', import.meta.url, {

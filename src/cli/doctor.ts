@@ -15,7 +15,7 @@ import {
   examineOperatorToken,
   examineRecordingFolder,
 } from '../app/doctor-files.ts'
-import { bad, type Finding, ok, reasonOf, warn } from '../app/doctor-finding.ts'
+import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../app/doctor-finding.ts'
 import { examineLedger } from '../app/doctor-ledger.ts'
 import { readinessFindings } from '../app/doctor-readiness.ts'
 import {
@@ -37,8 +37,7 @@ import { createLog } from '../base/log.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
-import type { Db } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { patiently } from '../store/sql.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, askLedger, askNodes } from './doctor-asked.ts'
@@ -61,7 +60,8 @@ interface Examination {
   readonly operatorUrl: string | undefined
 }
 
-const FIRST_STATEMENT_MILLISECONDS_MAX = 30_000
+/** Returns to the start of the line and clears it, so that the findings replace it. */
+const CLEAR_LINE = '\r\u001b[2K'
 
 /** A clock that is slewed, not stepped, moves by less than this against the monotonic clock during the checks. */
 const STEP_MILLISECONDS_MAX = 100
@@ -89,6 +89,7 @@ Examples:
     const findings = await examine(command, operatorUrl)
     const failures = findings.filter(({ verdict }) => verdict === 'bad')
     const document = { ok: failures.length === 0, findings }
+    if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE)
     process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : asText(findings))
     if (failures.length > 0) throw new Error(`checks failed: ${failures.map(({ name }) => name).join(', ')}`)
   })
@@ -131,7 +132,9 @@ async function examineBus(config: Config): Promise<Finding> {
   try {
     return ok('bus', await tryBus(config))
   } catch (error) {
-    return bad('bus', `no connection to NATS: ${reasonOf(error)}`, 'start NATS, or correct bus.url and bus.*')
+    const reason = reasonOf(error)
+    const next = nextOfConnection(reason, 'start NATS, or correct bus.url and bus.*')
+    return bad('bus', `no connection to NATS: ${reason}`, next)
   }
 }
 
@@ -158,7 +161,7 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
     const store =
       config['store.url'] === '' && !existsSync(join(folder, 'PG_VERSION'))
         ? [ok('store', `embedded, ${folder} does not exist yet: the first start makes it`)]
-        : await examineStore(examination)
+        : await patiently(() => examineStore(examination, true))
     return [ok('service', 'not running'), ...store, ...ports]
   } catch (error) {
     // It was started in the meantime.
@@ -167,21 +170,24 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
   }
 }
 
-/** Opens the store, which must be free when it is embedded. */
-async function examineStore({ config, clock }: Examination): Promise<Finding[]> {
+/**
+ * Opens the store, which must be free when it is embedded.
+ *
+ * @param comparesLedger false while a service runs, which compares it continuously
+ */
+async function examineStore({ config, clock }: Examination, comparesLedger: boolean): Promise<Finding[]> {
   const { openStoreAsItIs } = await import('../app/open-store.ts')
   const log = createLog('silent')
   const lifecycle = new Lifecycle(log)
   const place = storePlace(config)
   try {
     const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
-    if (db.engine === 'embedded') await warmUp(db)
     const schema = await examineSchema(db, place)
     // Without its tables there is nothing more to check.
     if (schema.verdict !== 'ok') return [schema]
     const clockFinding = await examineStoreClock(db, clock)
     const encryption = await examineEncryption(db, existingEncryptionKey(config))
-    const ledger = await examineLedger(db, config, clock)
+    const ledger = comparesLedger ? await examineLedger(db, config, showCompared) : []
     if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...ledger]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
@@ -189,17 +195,17 @@ async function examineStore({ config, clock }: Examination): Promise<Finding[]> 
     return [schema, clockFinding, ...encryption, signing, ...ledger]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
-    return [bad('store', `${place} cannot be used (${reasonOf(error)})`, 'start the store, or correct store.url')]
+    const reason = reasonOf(error)
+    const next = nextOfConnection(reason, 'start the store, or correct store.url')
+    return [bad('store', `${place} cannot be used (${reason})`, next)]
   } finally {
     await lifecycle.stop()
   }
 }
 
-/** The first statement of a store that was just opened compiles and reads catalogues: seconds on a busy machine. */
-async function warmUp(db: Db): Promise<void> {
-  await db.transaction((transaction) => sql`select count(*) from pg_class`.execute(transaction), {
-    statementMillisecondsMax: FIRST_STATEMENT_MILLISECONDS_MAX,
-  })
+/** A large ledger takes minutes: on a terminal, a line shows how far its comparison is. */
+function showCompared(balances: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`${CLEAR_LINE}tidegate: ${balances} balances compared\r`)
 }
 
 function examineTransport(config: Config): Finding[] {
@@ -221,7 +227,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
   const { config, operatorUrl } = examination
   const place = holder.host === '' || holder.host === hostname() ? '' : ` on host ${holder.host}`
   const text = `process ${holder.pid}${place} has ${config.data_dir} open`
-  const store = config['store.url'] === '' ? undefined : await examineStore(examination)
+  const store = config['store.url'] === '' ? undefined : await examineStore(examination, false)
   let api: OperatorApi
   let readiness: Readiness
   try {
@@ -243,7 +249,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     ...readinessFindings(readiness),
     ...(config['bus.url'] === '' ? [] : await askNodes(api)),
     ...(await askAddressPools(api)),
-    ...(store === undefined ? await askLedger(api) : []),
+    ...(await askLedger(api)),
     ok('operator port', `${api.url}, answered by the service`),
     await examinePublicPort(config),
     ...(await examineIngestPort(config)),
@@ -303,8 +309,9 @@ async function examineSources(
         'use a pair that the venue lists, or correct the decimals of the market',
       ),
     ),
-    ...warnings.map((warning) =>
-      warn('sources', warning, "see the venue's status page and the network connection of this machine"),
-    ),
+    ...warnings.map((warning) => {
+      const otherwise = "see the venue's status page and the network connection of this machine"
+      return warn('sources', warning, nextOfConnection(warning, otherwise))
+    }),
   ]
 }

@@ -6,6 +6,9 @@
  */
 import type { Execution, Instrument, MarketDefinition, MarketEvent } from '../market/event.ts'
 
+/** What a simulator says about each of its markets; `simulator.allowed` permits such a market. */
+export const SIMULATED_NOTICE = 'simulated: its prices are invented'
+
 /** One market of a source. The object identifies the market in every later call. */
 export interface SourceMarket {
   readonly market: MarketDefinition

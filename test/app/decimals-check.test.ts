@@ -54,7 +54,7 @@ beforeAll(async () => {
   await addAssets(db, { BTC: 8 })
   const { profileId } = await addOwner(db)
   await credit(db, profileId, 'BTC', 5n)
-  expect(await examineLedger(db, configOf(6, url).config, clock)).toEqual([
+  expect(await examineLedger(db, configOf(6, url).config)).toEqual([
     { verdict: 'ok', name: 'ledger', detail: '1 balances compared, each is the sum of its postings' },
     { verdict: 'bad', name: 'ledger', detail: `assets: ${FAULT}`, next: 'restore the decimals' },
   ])

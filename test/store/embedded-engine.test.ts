@@ -1,63 +1,161 @@
-/** The statement timeout while the process itself was suspended, tested with a thread that the test simulates. */
+/**
+ * How long statements of the embedded store may take: while a service starts, afterwards, and while the process itself was
+ * suspended. The test simulates the store's thread, and advances the clock.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { StoreUnavailable } from '../../src/store/db.ts'
+import { openEmbedded } from '../../src/store/embedded.ts'
 import { EmbeddedEngine } from '../../src/store/embedded-engine.ts'
+import { patiently, sql } from '../../src/store/sql.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
+
+/** What the store was sent and has not answered, and whether its thread opens the folder. */
+const thread = vi.hoisted(() => ({
+  requests: [] as { text: string; answer: () => void }[],
+  opens: true,
+  terminated: 0,
+}))
 
 vi.mock('node:worker_threads', async () => {
   const { EventEmitter } = await import('node:events')
   class Thread extends EventEmitter {
-    readonly postMessage = () => undefined
-    readonly terminate = () => Promise.resolve(0)
     constructor() {
       super()
-      setImmediate(() => this.emit('message', { type: 'ready' }))
+      if (thread.opens) setImmediate(() => this.emit('message', { type: 'ready' }))
+    }
+    postMessage({ text }: { text: string | null }): void {
+      if (text === null) setImmediate(() => this.emit('exit', 0))
+      else thread.requests.push({ text, answer: () => this.emit('message', resultOf(text)) })
+    }
+    async terminate(): Promise<number> {
+      thread.terminated++
+      return 0
     }
   }
+  const resultOf = (text: string) => ({
+    type: 'result',
+    command: text.split(' ')[0]?.toUpperCase(),
+    rows: [],
+    newLogSegments: 0,
+  })
   return { Worker: Thread }
 })
 
-/** A folder that looks like an existing store. */
-const folder = mkdtempSync(join(tmpdir(), 'tidegate-engine-'))
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-patience-'))
 writeFileSync(join(folder, 'PG_VERSION'), '18')
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const LIMIT_MILLISECONDS = 2_000
-const STATEMENT = { text: 'select', parameters: [], isFlushDeferred: false }
-const RESULT = { type: 'result', command: 'SELECT', rows: [], newLogSegments: 0 }
+/** Longer than any request may take, shorter than the start may. */
+const SECONDS = 500
 
-async function started() {
-  const clock = new NodeClock()
-  const listener = {
-    onNotification: () => undefined,
-    onLost: () => undefined,
-    onRestart: () => undefined,
-    channels: () => [],
-  }
-  const engine = new EmbeddedEngine({ folder, log: createLog('silent'), clock, listener })
-  await engine.start()
-  const life = engine.life!
-  const answer = engine.run(life, STATEMENT, LIMIT_MILLISECONDS).catch((error: unknown) => error)
-  return { clock, engine, life, answer }
-}
-
-it('an answer that arrived while the process was suspended is accepted, although its time is over', async () => {
-  const { clock, engine, life, answer } = await started()
-  // After a suspension, timers fire before messages are delivered.
-  clock.advance(LIMIT_MILLISECONDS)
-  life.emit('message', RESULT)
-  expect(await answer).toEqual(RESULT)
-  await new Promise((resolve) => setImmediate(resolve))
-  expect(engine.life).toBe(life)
+let clock: NodeClock
+beforeEach(() => {
+  clock = new NodeClock()
+  Object.assign(thread, { requests: [], opens: true, terminated: 0 })
 })
 
-it('a thread that has not answered by then is considered lost', async () => {
-  const { clock, engine, answer } = await started()
-  clock.advance(LIMIT_MILLISECONDS)
-  expect(await answer).toBeInstanceOf(StoreUnavailable)
-  expect(engine.life).toBeUndefined()
+const open = (signal?: AbortSignal) => openEmbedded({ folder, log: createLog('silent'), clock, signal })
+
+/** Lets the promises settle; real I/O has none in these tests. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+/** The next request; its text must begin like this. It is answered after `seconds`. */
+async function answerAfter(seconds: number, text: string): Promise<void> {
+  await settle()
+  const request = thread.requests.shift()
+  expect(request?.text).toMatch(new RegExp(`^${text}`, 'i'))
+  for (let second = 0; second < seconds; second++) clock.advance(1_000)
+  await settle()
+  request?.answer()
+  await settle()
+}
+
+it('each statement of a start may take minutes, also in a transaction', async () => {
+  const db = await open()
+  const work = patiently(() => db.transaction((transaction) => sql`select 1`.execute(transaction)))
+  await answerAfter(SECONDS, 'begin')
+  await answerAfter(SECONDS, 'select 1')
+  await answerAfter(SECONDS, 'commit')
+  await work
+  const read = patiently(() => sql`select 2`.execute(db.tables()))
+  await answerAfter(SECONDS, 'select 2')
+  await read
+  expect(db.available).toBe(true)
+})
+
+it('the flush of a commit may take as long as the statements of its transaction', async () => {
+  const db = await open()
+  const insert = (table: string) =>
+    patiently(() => db.transaction((transaction) => sql`insert into ${sql.id(table)}`.execute(transaction)))
+  const both = Promise.all([insert('a'), insert('b')])
+  for (const text of ['begin', 'insert', 'commit', 'begin', 'insert', 'commit']) await answerAfter(0, text)
+  await answerAfter(SECONDS, 'select pg_logical_emit_message')
+  await both
+  expect(db.available).toBe(true)
+})
+
+it('a statement after the start still ends the thread after two seconds', async () => {
+  const db = await open()
+  let late: Promise<unknown> | undefined
+  await patiently(async () => {
+    // A timer that the start leaves behind is not part of it.
+    setTimeout(() => {
+      late = sql`select 1`.execute(db.tables()).catch((error: unknown) => error)
+    }, 5)
+  })
+  await vi.waitFor(() => expect(thread.requests).toHaveLength(1))
+  clock.advance(2_001)
+  expect(await late).toBeInstanceOf(StoreUnavailable)
+  await db.close()
+})
+
+it('a start that is aborted while the folder opens ends the thread before it rejects', async () => {
+  thread.opens = false
+  const abort = new AbortController()
+  const opening = open(abort.signal).catch((error: unknown) => error)
+  await settle()
+  const reason = new Error('a signal')
+  abort.abort(reason)
+  expect(await opening).toBe(reason)
+  expect(thread.terminated).toBe(1)
+})
+
+describe('a statement that is not answered within its limit', () => {
+  const LIMIT_MILLISECONDS = 2_000
+
+  async function started() {
+    const listener = {
+      onNotification: () => undefined,
+      onLost: () => undefined,
+      onRestart: () => undefined,
+      channels: () => [],
+    }
+    const engine = new EmbeddedEngine({ folder, log: createLog('silent'), clock, listener })
+    await engine.start()
+    const life = engine.life!
+    const statement = { text: 'select', parameters: [], isFlushDeferred: false }
+    const answer = engine.run(life, statement, LIMIT_MILLISECONDS).catch((error: unknown) => error)
+    return { engine, life, answer }
+  }
+
+  it('ends the thread', async () => {
+    const { engine, answer } = await started()
+    clock.advance(LIMIT_MILLISECONDS)
+    expect(await answer).toBeInstanceOf(StoreUnavailable)
+    expect(engine.life).toBeUndefined()
+  })
+
+  it('is accepted when its answer arrived while the process was suspended', async () => {
+    const { engine, life, answer } = await started()
+    // After a suspension, timers fire before messages are delivered.
+    clock.advance(LIMIT_MILLISECONDS)
+    thread.requests[0]?.answer()
+    expect(await answer).toMatchObject({ type: 'result', command: 'SELECT' })
+    await settle()
+    expect(engine.life).toBe(life)
+  })
 })

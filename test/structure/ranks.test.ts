@@ -71,6 +71,7 @@ const PURE = [
   'src/cli/client-book.ts',
   'src/app/doctor-finding.ts',
   'src/app/doctor-readiness.ts',
+  'src/app/hang-meter.ts',
   'src/cli/ladder.ts',
   'src/cli/listener-address.ts',
   'src/cli/market-view.ts',

@@ -8,7 +8,7 @@
 import { assert } from '../../base/assert.ts'
 import type { Clock, Timer } from '../../base/clock.ts'
 import { BID, type Execution, type Instrument, type MarketEvent, type Side } from '../../market/event.ts'
-import type { Source, SourceMarket } from '../source.ts'
+import { SIMULATED_NOTICE, type Source, type SourceMarket } from '../source.ts'
 import { type Arrival, createArrivals } from './arrivals.ts'
 import { CrossingVenues } from './crossing.ts'
 import { DeepLevels } from './deep-levels.ts'
@@ -55,7 +55,6 @@ interface SimulatorOptions {
 }
 
 /** The notice of every simulated market in `/readyz` and the operator API. */
-const NOTICE = 'simulated: its prices are invented'
 
 /** A tick emits at most the events of a mean second, but up to this many when they are due. */
 const TICK_EVENTS_MIN = 64
@@ -96,7 +95,7 @@ export function createSimulator(options: SimulatorOptions): Source {
     },
     notices() {
       const { scenario = 'none' } = options
-      return scenario === 'none' ? [NOTICE] : [NOTICE, `scenario ${scenario}`]
+      return scenario === 'none' ? [SIMULATED_NOTICE] : [SIMULATED_NOTICE, `scenario ${scenario}`]
     },
     rebuild(market) {
       markets.get(market)?.rebuild()
