@@ -165,8 +165,8 @@ export async function waitForFeeds(
 }
 
 /** Connects to NATS once; resolves with the server and its version. Rejects with an error that contains no secret. */
-export function tryBus(config: Config): Promise<string> {
-  return tryNats(natsAccessOf(config))
+export function tryBus(config: Config, clock: Clock): Promise<string> {
+  return tryNats(natsAccessOf(config), clock)
 }
 
 function natsAccessOf(config: Config): NatsAccess {

@@ -1,6 +1,6 @@
 /**
- * Waiting on the clock that is passed in: for a time, for a promise with a time limit, or until a signal aborts. No timer
- * outlives the wait.
+ * Waiting on the clock that is passed in: for a time, for a promise or work with a time limit, or until a signal aborts. No
+ * timer outlives the wait. `AbortSignal.any` is not used: Node.js 20 collects a timeout inside it as garbage, and it never fires.
  */
 import type { Clock, Timer } from './clock.ts'
 
@@ -47,4 +47,35 @@ export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>
     signal.addEventListener('abort', onAbort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
+}
+
+interface Deadline {
+  readonly clock: Clock
+  readonly milliseconds: number
+  /** Ends the work earlier. */
+  readonly stop: AbortSignal | undefined
+  /** The error after the time. */
+  readonly late: () => Error
+}
+
+/** Settles like `work`, or rejects with `late`. The signal of `work` is aborted by `stop`, and at the latest when this settles. */
+export async function withDeadline<Value>(
+  { clock, milliseconds, stop, late }: Deadline,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const ending = new AbortController()
+  const end = (): void => ending.abort()
+  if (stop?.aborted) end()
+  else stop?.addEventListener('abort', end)
+  const working = work(ending.signal)
+  // The time limit may win the race; its loser must not reject without a handler.
+  working.catch(() => undefined)
+  try {
+    return await withTimeLimit(clock, milliseconds, working, () => {
+      throw late()
+    })
+  } finally {
+    stop?.removeEventListener('abort', end)
+    end()
+  }
 }

@@ -1,10 +1,10 @@
 /**
- * A connection to NATS that is opened again whenever it is lost, with everything that is subscribed. Publishing never
- * waits and nothing is kept for later: what is published while there is no connection, or while the server does not
- * take it, is dropped and counted. The client library would keep it without a limit, so bytes that the server has not
- * confirmed are counted here. Passwords and tokens are in no log and no error.
+ * A connection to NATS that is opened again whenever it is lost, with everything that is subscribed. Each wait ends by the
+ * clock: an attempt, the pause after it, and a connection on which the server is silent. Publishing never waits and nothing
+ * is kept for later: what is published while there is no connection, or while the server does not take it, is dropped and
+ * counted. The client library would keep it without a limit, so bytes that the server has not confirmed are counted here.
+ * Passwords and tokens are in no log and no error.
  */
-import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import {
   type Authenticator,
@@ -19,7 +19,8 @@ import {
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
-import { wait } from '../base/time-limit.ts'
+import { wait, withDeadline, withTimeLimit } from '../base/time-limit.ts'
+import { watchForSilence } from './nats-silence.ts'
 
 /** Unconfirmed bytes above which the server is asked to confirm them, and above which messages are dropped. */
 const CONFIRM_BYTES = 1_048_576
@@ -31,14 +32,18 @@ const UNCONFIRMED_BYTES_MAX = 32 * 1_048_576
  */
 const SEQUENCE_BYTES_MAX = 4 * 1_048_576
 
-/** A connection that carries nothing is closed after three of these. */
-const PING_MILLISECONDS = 2_000
-const PINGS_UNANSWERED_MAX = 2
+/** The client library's pings are off, by the longest time of a timer: `nats-silence` has better ones. */
+const LIBRARY_PING_MILLISECONDS = 2 ** 31 - 1
 
 /** Wait before the next attempt: doubled after each failure up to the maximum, with a random part of the same length. */
 const RECONNECT_MILLISECONDS_MIN = 250
 const RECONNECT_MILLISECONDS_MAX = 2_000
+/** Until the server greets, and then until an address of it has accepted the credentials. */
 const CONNECT_MILLISECONDS_MAX = 5_000
+/** The same for all addresses of it. */
+const OPEN_MILLISECONDS_MAX = 10_000
+
+const NO_ANSWER = 'the server does not answer'
 
 /** What a server accepts in one message unless it is configured otherwise. */
 const PAYLOAD_BYTES_DEFAULT = 1_048_576
@@ -193,7 +198,7 @@ export class NatsConnection {
         const connection = await open(server, { ...this.#options, signal })
         milliseconds = RECONNECT_MILLISECONDS_MIN
         this.#begin(connection, server)
-        this.#fail(server, await untilClosed(connection))
+        this.#fail(server, await untilLost(connection, clock))
       } catch (error) {
         this.#fail(server, textOf(error))
       }
@@ -260,12 +265,12 @@ export class NatsConnection {
 }
 
 /** Connects once; resolves with the version of the server, for people. Rejects with an error that contains no secret. */
-export async function tryNats(access: NatsAccess): Promise<string> {
+export async function tryNats(access: NatsAccess, clock: Clock): Promise<string> {
   let last: unknown
   const { signal } = new AbortController()
   for (const server of serversOf(access)) {
     try {
-      const connection = await open(server, { ...access, name: 'tidegate doctor', signal })
+      const connection = await open(server, { ...access, clock, name: 'tidegate doctor', signal })
       const version = connection.info?.version ?? 'unknown'
       await connection.close()
       return `${server.place}, NATS ${version}`
@@ -276,15 +281,26 @@ export async function tryNats(access: NatsAccess): Promise<string> {
   throw last
 }
 
-interface Opening extends Pick<NatsConnectionOptions, 'tls' | 'name'> {
+interface Opening extends Pick<NatsConnectionOptions, 'tls' | 'name' | 'clock'> {
   readonly signal: AbortSignal
 }
 
-async function open(server: Server, { tls, name, signal }: Opening): Promise<Opened> {
-  const { host, port, place, authenticator, isEncrypted } = server
+async function open(server: Server, { tls, name, clock, signal }: Opening): Promise<Opened> {
+  await greeted(server, clock, signal)
+  const opening = openWithLibrary(server, tls, name)
+  return withTimeLimit(clock, OPEN_MILLISECONDS_MAX, opening, () => {
+    opening.then(
+      (connection) => connection.close(),
+      () => undefined,
+    )
+    throw new Error(NO_ANSWER)
+  })
+}
+
+function openWithLibrary(server: Server, tls: NatsAccess['tls'], name: string): Promise<Opened> {
+  const { host, place, authenticator, isEncrypted } = server
   // Without `host`, the library would compare the certificate of an IP address with `localhost`.
   const encryption = { ...tls, host }
-  await greeted(host, port, AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MILLISECONDS_MAX)]))
   return connect({
     servers: place,
     name,
@@ -294,8 +310,7 @@ async function open(server: Server, { tls, name, signal }: Opening): Promise<Ope
     reconnect: false,
     ignoreClusterUpdates: true,
     timeout: CONNECT_MILLISECONDS_MAX,
-    pingInterval: PING_MILLISECONDS,
-    maxPingOut: PINGS_UNANSWERED_MAX,
+    pingInterval: LIBRARY_PING_MILLISECONDS,
     noEcho: true,
   })
 }
@@ -304,25 +319,40 @@ async function open(server: Server, { tls, name, signal }: Opening): Promise<Ope
  * Waits until a server sends its first bytes, as NATS does at once. The client library leaves the socket open when that
  * does not happen in time, as with a server that is suspended.
  */
-async function greeted(host: string, port: number, signal: AbortSignal): Promise<void> {
-  const socket = createConnection({ host, port })
+function greeted({ host, port }: Server, clock: Clock, stop: AbortSignal): Promise<void> {
+  const deadline = { clock, milliseconds: CONNECT_MILLISECONDS_MAX, stop, late: () => new Error(NO_ANSWER) }
+  return withDeadline(deadline, (signal) => {
+    const socket = createConnection({ host, port })
+    signal.addEventListener('abort', () => socket.destroy())
+    return new Promise<void>((resolve, reject) => {
+      const end = (): void => reject(new Error('the server closed the connection without a greeting'))
+      socket
+        .once('data', () => resolve())
+        .on('error', reject)
+        .on('end', end)
+        .on('close', end)
+    })
+  })
+}
+
+/** Resolves with the reason when the connection is closed, as it is when the server is silent. */
+async function untilLost(connection: Opened, clock: Clock): Promise<string> {
+  let endWatch: (() => void) | undefined
+  const silence = new Promise<string>((resolve) => {
+    endWatch = watchForSilence(connection, clock, () => resolve(NO_ANSWER))
+  })
   try {
-    await once(socket, 'data', { signal })
+    return await Promise.race([untilClosed(connection), silence])
   } finally {
-    socket.destroy()
+    endWatch?.()
+    void connection.close()
   }
 }
 
 /** Resolves with the reason when the connection is closed. */
 async function untilClosed(connection: Opened): Promise<string> {
   let reason = 'the connection was closed'
-  for await (const status of connection.status()) {
-    if (status.type === 'error') reason = textOf(status.error)
-    if (status.type !== 'staleConnection') continue
-    reason = 'the server does not answer'
-    // The client library alone would wait until the server takes what is unsent.
-    void connection.close()
-  }
+  for await (const status of connection.status()) if (status.type === 'error') reason = textOf(status.error)
   const error = await connection.closed()
   return error instanceof Error ? textOf(error) : reason
 }
@@ -330,7 +360,6 @@ async function untilClosed(connection: Opened): Promise<string> {
 /** The errors of the client library and of the system name hosts and reasons, and no secret. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error.name === 'AbortError') return 'the server does not answer'
   return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message
 }
 

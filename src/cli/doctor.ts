@@ -118,19 +118,19 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     ...(await examineSources(config, origins, clock)),
     ...examineTransport(config),
     ...(await examineService(examination)),
-    await examineBus(config),
+    await examineBus(config, clock),
   ]
   const clockFinding = steps()
   const isReported = clockFinding.verdict === 'ok' && findings.some((finding) => finding.name === 'clock')
   return isReported ? findings : [...findings, clockFinding]
 }
 
-async function examineBus(config: Config): Promise<Finding> {
+async function examineBus(config: Config, clock: Clock): Promise<Finding> {
   if (config['bus.url'] === '') return ok('bus', 'in process')
   const [problem] = checkBusFiles(config).problems
   if (problem !== undefined) return bad('bus', `${problem.key} ${problem.message}`, 'correct the path, or its mode')
   try {
-    return ok('bus', await tryBus(config))
+    return ok('bus', await tryBus(config, clock))
   } catch (error) {
     const reason = reasonOf(error)
     const next = nextOfConnection(reason, 'start NATS, or correct bus.url and bus.*')

@@ -8,6 +8,7 @@ import { WebSocket } from 'ws'
 import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { membersOf } from '../base/json-value.ts'
+import { withDeadline } from '../base/time-limit.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { CLOSE_CODES } from '../contract/stream-codes.ts'
 import { pause } from './environment.ts'
@@ -106,21 +107,25 @@ export class VerifyConnection {
     const { auth_url, client_id, client_secret } = this.#options.credentials
     const url = `${auth_url}/oauth2/token`
     const form = { grant_type: 'client_credentials', client_id, client_secret, scope: STREAM_SCOPE }
+    const deadline = {
+      clock: this.#options.clock,
+      milliseconds: ANSWER_MILLISECONDS_MAX,
+      stop: this.#stopping.signal,
+      late: () => new Error(`no answer within ${ANSWER_MILLISECONDS_MAX / 1_000} s`),
+    }
     let response: Response
+    let answer: Readonly<Record<string, unknown>>
     try {
-      response = await fetch(url, {
-        method: 'POST',
-        body: new URLSearchParams(form),
-        redirect: 'error',
-        signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(ANSWER_MILLISECONDS_MAX)]),
+      ;[response, answer] = await withDeadline(deadline, async (signal) => {
+        const reply = await fetch(url, { method: 'POST', body: new URLSearchParams(form), redirect: 'error', signal })
+        // An answer that is not a JSON object is read as an empty one: the status is sufficient.
+        return [reply, membersOf(await reply.json().catch(() => undefined))]
       })
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
       const { code, message } = cause as NodeJS.ErrnoException
       return this.#unreachable(`cannot reach ${url}: ${typeof code === 'string' ? code : message}`)
     }
-    // An answer that is not a JSON object is read as an empty one: the status is sufficient.
-    const answer = membersOf(await response.json().catch(() => undefined))
     if (response.ok && typeof answer.access_token === 'string') return answer.access_token
     const { error = 'no token', error_description: description } = answer
     return {

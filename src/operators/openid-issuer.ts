@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { RefreshedValue } from '../base/refreshed-value.ts'
 import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
-import { withTimeLimit } from '../base/time-limit.ts'
+import { withDeadline } from '../base/time-limit.ts'
 
 export interface OpenidIssuerOptions {
   /** The setting `operator.oidc.issuer`. */
@@ -197,15 +197,10 @@ export function readClientSecret(path: string): string {
 
 /** The whole answer, within the limits. */
 async function fetchLimited(url: string, options: RequestInit, clock: Clock): Promise<Response> {
-  const limit = new AbortController()
-  const signal = AbortSignal.any([limit.signal, ...(options.signal ? [options.signal] : [])])
-  const answer = readAnswer(url, { ...options, redirect: 'manual', signal })
-  // The time limit may win the race; its loser must not reject without a handler.
-  answer.catch(() => undefined)
-  return await withTimeLimit(clock, REQUEST_MILLISECONDS_MAX, answer, () => {
-    limit.abort()
-    throw new IssuerProblem('unavailable', `${pathOf(url)} did not answer within ${REQUEST_MILLISECONDS_MAX / 1000} s`)
-  })
+  const late = () =>
+    new IssuerProblem('unavailable', `${pathOf(url)} did not answer within ${REQUEST_MILLISECONDS_MAX / 1000} s`)
+  const deadline = { clock, milliseconds: REQUEST_MILLISECONDS_MAX, stop: options.signal ?? undefined, late }
+  return await withDeadline(deadline, (signal) => readAnswer(url, { ...options, redirect: 'manual', signal }))
 }
 
 async function readAnswer(url: string, options: RequestInit): Promise<Response> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { wait, withTimeLimit } from '../../src/base/time-limit.ts'
+import { wait, withDeadline, withTimeLimit } from '../../src/base/time-limit.ts'
+import { collectGarbage } from '../support/garbage.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const never = new Promise<string>(() => undefined)
@@ -24,6 +25,44 @@ describe('a time limit', () => {
     clock.advance(100)
     await expect(late).resolves.toBe('late')
     await expect(failed).rejects.toThrow('too late')
+  })
+})
+
+describe('a deadline', () => {
+  const late = () => new Error('too late')
+  const aborts = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('aborted')))
+    })
+
+  it('ends the work, also after a garbage collection, whether the work heeds its signal or not', async () => {
+    const clock = new VirtualClock()
+    const stop = new AbortController().signal
+    const signals: AbortSignal[] = []
+    for (const work of [aborts, () => never]) {
+      const deadline = { clock, milliseconds: 100, stop, late }
+      const working = withDeadline(deadline, (signal) => {
+        signals.push(signal)
+        return work(signal)
+      })
+      collectGarbage()
+      clock.advance(100)
+      await expect(working).rejects.toThrow('too late')
+    }
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
+  })
+
+  it('does not outlive work that settles or is stopped', async () => {
+    const clock = new VirtualClock()
+    const stop = new AbortController()
+    const deadline = { clock, milliseconds: 100, stop: stop.signal, late }
+    await expect(withDeadline(deadline, () => Promise.resolve('answer'))).resolves.toBe('answer')
+    await expect(withDeadline(deadline, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(clock.isDueIn(100)).toBe(false)
+    const working = withDeadline(deadline, aborts)
+    stop.abort()
+    await expect(working).rejects.toThrow('aborted')
+    await expect(withDeadline(deadline, ({ aborted }) => Promise.resolve(aborted))).resolves.toBe(true)
   })
 })
 

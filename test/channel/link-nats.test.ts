@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from '@nats-io/transport-node'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createSystemClock } from '../../src/base/clock.ts'
 import { type NatsAccess, tryNats } from '../../src/channel/nats-connection.ts'
 import { BID, type LevelChange } from '../../src/market/event.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -35,6 +36,7 @@ const REQUEST = {
   milliseconds: 0,
 }
 
+const clock = createSystemClock()
 const bid = (price: number, amount: number): LevelChange => ({ side: BID, price, amount })
 
 let server: NatsServer
@@ -237,12 +239,12 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     const access: NatsAccess = { url: server.url, credentials: undefined, tls }
     const { link } = openNatsLink(access)
     await expect.poll(() => link.problem).toBeUndefined()
-    await expect(tryNats(access)).resolves.toMatch(/^127[.]0[.]0[.]1:[0-9]+, NATS 2[.]/)
-    await expect(tryNats({ ...access, tls: { caFile: files.certFile } })).rejects.toThrow(
+    await expect(tryNats(access, clock)).resolves.toMatch(/^127[.]0[.]0[.]1:[0-9]+, NATS 2[.]/)
+    await expect(tryNats({ ...access, tls: { caFile: files.certFile } }, clock)).rejects.toThrow(
       /certificate|closed|ECONNRESET/,
     )
-    await expect(tryNats({ ...access, tls: { ...tls, caFile: others.certFile } })).rejects.toThrow(/certificate/)
+    await expect(tryNats({ ...access, tls: { ...tls, caFile: others.certFile } }, clock)).rejects.toThrow(/certificate/)
     const otherName = access.url.replace('127.0.0.1', 'localhost')
-    await expect(tryNats({ ...access, url: otherName })).rejects.toThrow(/localhost/)
+    await expect(tryNats({ ...access, url: otherName }, clock)).rejects.toThrow(/localhost/)
   })
 })

@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { membersOf, parseJson } from '../../base/json-value.ts'
 import { fileErrorText, readRegularFile } from '../../base/regular-file.ts'
-import { withTimeLimit } from '../../base/time-limit.ts'
+import { withDeadline } from '../../base/time-limit.ts'
 import { STREAM_SCOPE } from '../../contract/scopes.ts'
 import type { Handshake } from '../venue-connection.ts'
 
@@ -68,16 +68,10 @@ async function requestToken(credentials: ClientCredentials, clock: Clock, stop: 
     client_secret: readSecret(clientSecret, 'the client secret'),
     scope: STREAM_SCOPE,
   })
-  const limit = new AbortController()
-  const signal = AbortSignal.any([stop, limit.signal])
   const url = `${authUrl}/oauth2/token`
-  const answered = fetchAnswer(url, body, signal)
-  // The time limit may win the race; its loser must not reject without a handler.
-  answered.catch(() => undefined)
-  const { status, text } = await withTimeLimit(clock, TOKEN_MILLISECONDS_MAX, answered, () => {
-    limit.abort()
-    throw new Error(`no token: ${url} did not answer within ${TOKEN_MILLISECONDS_MAX / 1000} s`)
-  })
+  const late = () => new Error(`no token: ${url} did not answer within ${TOKEN_MILLISECONDS_MAX / 1000} s`)
+  const deadline = { clock, milliseconds: TOKEN_MILLISECONDS_MAX, stop, late }
+  const { status, text } = await withDeadline(deadline, (signal) => fetchAnswer(url, body, signal))
   const { access_token: token, error } = membersOf(parseJson(text))
   if (status === 200 && typeof token === 'string') return token
   // Only the code, which is from a short list: a description could repeat what was sent.

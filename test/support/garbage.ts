@@ -1,0 +1,7 @@
+/** Collects garbage at once, without an option of Node on the command line. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+
+export const collectGarbage = runInNewContext('gc') as () => void
