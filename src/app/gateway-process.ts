@@ -107,7 +107,11 @@ class GatewayProcess {
   receive(message: ToGatewayProcess, handle: unknown): void {
     switch (message.type) {
       case 'connection':
+        send({ type: 'taken', id: message.connection.id })
         this.#open(message.connection, handle)
+        break
+      case 'ping':
+        send({ type: 'pong' })
         break
       case 'close': {
         const ids = new Set(message.ids)

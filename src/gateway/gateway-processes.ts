@@ -2,23 +2,17 @@
  * The gateway processes of this machine, as the main process sees them: it accepts every connection itself, verifies its
  * token and its limits, and hands the socket to the process with the fewest connections, which serves the stream on it.
  * So limits are counted once for all of them, and REST needs no second process. A process that ends takes its
- * connections with it and nothing else, and is started again. What a process is asked has a time limit.
+ * connections with it and nothing else. Sockets wait here until a process takes them, for seconds, then they are refused.
+ * What a process is asked has a time limit.
  */
-import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import type { AffectedTokens } from '../auth/affected-tokens.ts'
 import type { AccessToken } from '../auth/token-verifier.ts'
-import { assert } from '../base/assert.ts'
-import { PIPE_DESCRIPTOR } from '../base/child-process.ts'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Timer } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
-import type { Log } from '../base/log.ts'
 import { Counter, Gauge, type MetricsRegistry, type MetricsSnapshot } from '../base/metrics.ts'
-import type { BusExport } from '../channel/bus-export.ts'
-import { type CommitRequest, decodeCommitRequest, decodeStateRequest } from '../channel/bus-requests.ts'
-import { PipeLink } from '../channel/link-pipe.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
+import { answerRefusal, handshakeUnavailable } from '../http/websocket-handshake.ts'
 import type { SessionDetails, SessionDocument } from './connection-document.ts'
 import { handshakeHeaders } from './handshake.ts'
 import type {
@@ -31,18 +25,21 @@ import type {
 } from './process-messages.ts'
 import { SessionIndex } from './session-index.ts'
 import type { AcceptedConnection } from './session-server.ts'
+import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-process.ts'
 
-/** Wait before a process that ended is started again; doubled each time until one has been ready for a while. */
-const RESTART_MILLISECONDS_MIN = 500
-const RESTART_MILLISECONDS_MAX = 30_000
-/** After so long as ready, the next restart is quick again. */
-const STABLE_MILLISECONDS = 60_000
 /** How long a process may take to answer a question of the operator or of a scrape. */
 const ANSWER_MILLISECONDS_MAX = 1_000
-/** How long a process may take to end when its pipe closes. */
-const END_MILLISECONDS_MAX = 5_000
+/**
+ * How long a connection waits for a process to take its socket. With the ten seconds after which a process that does not
+ * answer is killed, no handshake lasts longer than 15 s.
+ */
+const WAIT_MILLISECONDS_MAX = 3_000
+const TOO_LATE = 'no gateway process could take the connection in time'
+/** Time between two pings, and how much later than that a second may end to count. */
+const CHECK_MILLISECONDS = 1_000
+const LATE_MILLISECONDS_MAX = 250
 
-/** A connection that a process serves. */
+/** A connection that a process serves, or that waits for one. */
 export interface RemoteConnection {
   readonly id: string
   readonly token: AccessToken
@@ -52,75 +49,55 @@ export interface RemoteConnection {
   isOpen: boolean
 }
 
-export interface GatewayProcessesOptions {
+export interface GatewayProcessesOptions extends SupervisedProcessOptions {
   readonly count: number
-  readonly clock: Clock
-  readonly log: Log
   readonly metrics: MetricsRegistry
-  /** Starts one; it has a channel for messages and a pipe. */
-  readonly startProcess: () => ChildProcess
-  readonly settings: () => GatewayProcessSettings
-  readonly markets: () => MarketsControl['added']
-  readonly receiptKey: () => ReceiptKey | undefined
-  readonly exporter: Pick<BusExport, 'onStateRequest'>
-  readonly onCommitRequest: (request: CommitRequest) => void
 }
 
-interface Place {
-  readonly number: number
-  process: ChildProcess | undefined
-  link: PipeLink | undefined
-  isReady: boolean
-  readySinceMilliseconds: number
-  restartMilliseconds: number
-  restart: Timer | undefined
-  readonly connections: Map<string, RemoteConnection>
+interface Waiting {
+  readonly connection: RemoteConnection
+  readonly accepted: AcceptedConnection
+  readonly untilMilliseconds: number
 }
 
 export class GatewayProcesses {
   readonly #options: GatewayProcessesOptions
   readonly #connections = new SessionIndex<RemoteConnection>()
-  readonly #places: readonly Place[]
-  readonly #placeOf = new Map<string, Place>()
+  readonly #byId = new Map<string, RemoteConnection>()
+  readonly #processes: readonly SupervisedProcess[]
+  /** Of connections that were handed over. */
+  readonly #processOf = new Map<string, SupervisedProcess>()
+  /** Connections that no process has been handed, the oldest first. */
+  readonly #waiting = new Map<string, Waiting>()
   readonly #questions = new Map<number, (answer: FromGatewayProcess) => void>()
-  readonly #restarts: Counter
   #question = 0
-  #isStopping = false
+  #checkTimer: Timer
+  #checkedMilliseconds: number
   #onEmpty: (() => void) | undefined
   #onReady: (() => void) | undefined
 
   constructor(options: GatewayProcessesOptions) {
     this.#options = options
-    const registers = [options.metrics]
-    this.#restarts = new Counter({
-      name: 'tidegate_gateway_process_ends_total',
-      help: 'Gateway processes that ended without being stopped, and took their connections with them',
-      registers,
-    })
-    const processes = this
-    new Gauge({
-      name: 'tidegate_gateway_processes_ready',
-      help: 'Gateway processes that take connections',
-      registers,
-      collect() {
-        this.set(processes.readyCount)
-      },
-    })
-    this.#places = Array.from({ length: options.count }, (_, number) => ({
-      number,
-      process: undefined,
-      link: undefined,
-      isReady: false,
-      readySinceMilliseconds: 0,
-      restartMilliseconds: RESTART_MILLISECONDS_MIN,
-      restart: undefined,
-      connections: new Map(),
-    }))
-    for (const place of this.#places) this.#start(place)
+    const ends = this.#createMetrics()
+    this.#processes = Array.from(
+      { length: options.count },
+      (_, number) =>
+        new SupervisedProcess(number, options, {
+          free: () => this.#handOver(),
+          closed: (id) => this.#ended(id),
+          answered: (message) => this.#questions.get(message.question)?.(message),
+          ended: () => {
+            ends.inc()
+            this.#handOver()
+          },
+        }),
+    )
+    this.#checkedMilliseconds = options.clock.monotonicMilliseconds()
+    this.#checkTimer = this.#scheduleCheck()
   }
 
   get readyCount(): number {
-    return this.#places.filter(({ isReady }) => isReady).length
+    return this.#processes.filter(({ isAvailable }) => isAvailable).length
   }
 
   /** Resolves when a process takes connections. */
@@ -140,38 +117,17 @@ export class GatewayProcesses {
     return this.#connections.countOfClient(clientId)
   }
 
-  /** Hands a connection to a process; to be called only while one is ready. */
-  open({ token, clientAddress, request, socket, head }: AcceptedConnection): void {
-    const place = this.#places
-      .filter(({ isReady }) => isReady)
-      .reduce<Place | undefined>(
-        (least, each) => (least === undefined || each.connections.size < least.connections.size ? each : least),
-        undefined,
-      )
-    assert(place?.process !== undefined, 'no gateway process is ready')
-    const createdMilliseconds = this.#options.clock.wallInstant().milliseconds
+  /** Takes a connection, which a process serves as soon as one can take its socket. */
+  open(accepted: AcceptedConnection): void {
+    const { token, clientAddress } = accepted
+    const { clock } = this.#options
+    const createdMilliseconds = clock.wallInstant().milliseconds
     const connection = { id: newId(), token, clientAddress, createdMilliseconds, isOpen: true }
-    place.connections.set(connection.id, connection)
-    this.#placeOf.set(connection.id, place)
+    this.#byId.set(connection.id, connection)
     this.#connections.add(connection)
-    // This process must read no more: what arrives until it has closed its descriptor would be lost.
-    stopReading(socket)
-    const early = socket.read() as Buffer | null
-    const handed: HandedConnection = {
-      id: connection.id,
-      token,
-      clientAddress,
-      request: { method: request.method ?? '', url: request.url ?? '', headers: handshakeHeaders(request.headers) },
-      head: early === null ? head : Buffer.concat([head, early]),
-    }
-    const message: ToGatewayProcess = { type: 'connection', connection: handed }
-    // Otherwise Node lets the two processes count the sockets of the server together, which takes messages for each.
-    Object.assign(socket, { server: undefined })
-    place.process.send(message, socket, {}, (error) => {
-      if (error !== null) this.#ended(place, connection.id)
-      // The descriptor is the other process's by now: this forgets the object, for those who count connections.
-      socket.destroy()
-    })
+    const untilMilliseconds = clock.monotonicMilliseconds() + WAIT_MILLISECONDS_MAX
+    this.#waiting.set(connection.id, { connection, accepted, untilMilliseconds })
+    this.#handOver()
   }
 
   /** Closes the affected connections for which `cause` returns a cause. */
@@ -189,16 +145,15 @@ export class GatewayProcesses {
 
   /** Closes one connection, if it is still open. */
   close(id: string, cause: CloseCause): void {
-    const connection = this.#placeOf.get(id)?.connections.get(id)
+    const connection = this.#byId.get(id)
     if (connection !== undefined) this.#close([connection], cause)
   }
 
   /** The documents of connections; absent for those that have ended or whose process does not answer in time. */
   async describe(ids: readonly string[]): Promise<ReadonlyMap<string, SessionDocument>> {
-    const byPlace = this.#byPlace(ids)
     const answers = await Promise.all(
-      [...byPlace].map(([place, asked]) =>
-        this.#ask(place, (question) => ({ type: 'describe', question, ids: asked })),
+      [...this.#byProcess(ids)].map(([process, asked]) =>
+        this.#ask(process, (question) => ({ type: 'describe', question, ids: asked })),
       ),
     )
     const documents = answers.flatMap((answer) => (answer?.type === 'described' ? answer.connections : []))
@@ -207,9 +162,9 @@ export class GatewayProcesses {
 
   /** One connection with its markets; undefined when it has ended or its process does not answer in time. */
   async inspect(id: string): Promise<SessionDetails | undefined> {
-    const place = this.#placeOf.get(id)
-    if (place === undefined) return undefined
-    const answer = await this.#ask(place, (question) => ({ type: 'inspect', question, id }))
+    const process = this.#processOf.get(id)
+    if (process === undefined) return undefined
+    const answer = await this.#ask(process, (question) => ({ type: 'inspect', question, id }))
     return answer?.type === 'inspected' ? answer.connection : undefined
   }
 
@@ -219,7 +174,7 @@ export class GatewayProcesses {
     readonly subscribers: ReadonlyMap<string, number>
   }> {
     const answers = await Promise.all(
-      this.#places.map((place) => this.#ask(place, (question) => ({ type: 'measure', question }))),
+      this.#processes.map((process) => this.#ask(process, (question) => ({ type: 'measure', question }))),
     )
     const measured = answers.flatMap((answer) => (answer?.type === 'measured' ? [answer] : []))
     const subscribers = new Map<string, number>()
@@ -232,35 +187,36 @@ export class GatewayProcesses {
   }
 
   sendMessages(bytes: Buffer): void {
-    for (const { link } of this.#places) link?.send('messages', bytes)
+    for (const process of this.#processes) process.sendFrame('messages', bytes)
   }
 
   sendHeartbeats(bytes: Buffer): void {
-    for (const { link } of this.#places) link?.send('heartbeats', bytes)
+    for (const process of this.#processes) process.sendFrame('heartbeats', bytes)
   }
 
   sendDigest(bytes: Buffer): void {
-    for (const { link } of this.#places) link?.send('digest', bytes)
+    for (const process of this.#processes) process.sendFrame('digest', bytes)
   }
 
   /** Applies another list of markets, in the order of the bus. */
   changeMarkets(control: MarketsControl): void {
     const bytes = Buffer.from(JSON.stringify(control))
-    for (const { link } of this.#places) link?.send('control', bytes)
+    for (const process of this.#processes) process.sendFrame('control', bytes)
   }
 
   changeSettings({ hub: { subscriptionsMax }, logLevel }: GatewayProcessSettings): void {
-    for (const place of this.#places) this.#send(place, { type: 'settings', subscriptionsMax, logLevel })
+    for (const process of this.#processes) process.send({ type: 'settings', subscriptionsMax, logLevel })
   }
 
   changeReceiptKey(receiptKey: ReceiptKey | undefined): void {
-    for (const place of this.#places) this.#send(place, { type: 'receipt-key', receiptKey })
+    for (const process of this.#processes) process.send({ type: 'receipt-key', receiptKey })
   }
 
   /** Closes all connections, spread over `seconds`; resolves when none is left. */
   drain(seconds: number): Promise<void> {
+    for (const waiting of [...this.#waiting.values()]) this.#refuse(waiting, 'the node is shutting down')
     if (this.sessions.size === 0) return Promise.resolve()
-    for (const place of this.#places) this.#send(place, { type: 'drain', seconds })
+    for (const process of this.#processes) process.send({ type: 'drain', seconds })
     return new Promise((resolve) => {
       this.#onEmpty = resolve
     })
@@ -268,98 +224,120 @@ export class GatewayProcesses {
 
   /** Ends the processes; resolves when none is left. */
   async stop(): Promise<void> {
-    this.#isStopping = true
-    await Promise.all(this.#places.map((place) => this.#end(place)))
+    this.#checkTimer.cancel()
+    for (const waiting of [...this.#waiting.values()]) this.#refuse(waiting, 'the node is shutting down')
+    await Promise.all(this.#processes.map((process) => process.stop()))
   }
 
-  #start(place: Place): void {
-    const { startProcess, settings, markets, receiptKey, log } = this.#options
-    const process = startProcess()
-    place.process = process
-    const pipe = process.stdio[PIPE_DESCRIPTOR] as Duplex
-    // The end of the process is noticed by 'exit'.
-    pipe.on('error', (error) => log.debug({ err: error }, 'the pipe of a gateway process broke'))
-    const link = new PipeLink(pipe, (name, bytes) => {
-      if (name === 'stateRequest') {
-        this.#options.exporter.onStateRequest(decodeStateRequest(bytes), (answer) => link.send('state', answer))
-      } else if (name === 'commitRequest') {
-        this.#options.onCommitRequest(decodeCommitRequest(bytes))
-      }
+  #createMetrics(): Counter {
+    const registers = [this.#options.metrics]
+    const processes = this
+    new Gauge({
+      name: 'tidegate_gateway_processes_ready',
+      help: 'Gateway processes that take connections',
+      registers,
+      collect() {
+        this.set(processes.readyCount)
+      },
     })
-    place.link = link
-    process.on('message', (message) => this.#onMessage(place, process, message as FromGatewayProcess))
-    process.on('error', (error) => log.error({ process: place.number, err: error }, 'a gateway process failed'))
-    process.on('exit', (code, signal) => this.#onExit(place, process, code, signal))
-    this.#send(place, { type: 'start', settings: settings(), markets: markets(), receiptKey: receiptKey() })
+    return new Counter({
+      name: 'tidegate_gateway_process_ends_total',
+      help: 'Gateway processes that ended without being stopped, and took their connections with them',
+      registers,
+    })
   }
 
-  #onMessage(place: Place, process: ChildProcess, message: FromGatewayProcess): void {
-    if (place.process !== process) return
-    if (message.type === 'ready') {
-      place.isReady = true
-      place.readySinceMilliseconds = this.#options.clock.monotonicMilliseconds()
-      this.#options.log.info({ process: place.number, pid: process.pid }, 'gateway process ready')
-      this.#onReady?.()
-    } else if (message.type === 'closed') {
-      this.#ended(place, message.id)
-    } else {
-      this.#questions.get(message.question)?.(message)
+  #scheduleCheck(): Timer {
+    const { clock } = this.#options
+    return clock.schedule(CHECK_MILLISECONDS, () => {
+      const now = clock.monotonicMilliseconds()
+      const isOnTime = now - this.#checkedMilliseconds <= CHECK_MILLISECONDS + LATE_MILLISECONDS_MAX
+      this.#checkedMilliseconds = now
+      this.#checkTimer = this.#scheduleCheck()
+      // After the answers that have arrived.
+      clock.endOfTick(() => {
+        for (const process of this.#processes) process.check(isOnTime)
+        this.#handOver()
+        for (const waiting of this.#waiting.values()) {
+          if (waiting.untilMilliseconds > now) break
+          this.#refuse(waiting, TOO_LATE)
+        }
+      })
+    })
+  }
+
+  /** Hands over the connections that wait, while the process that is to get the next one is free. */
+  #handOver(): void {
+    if (this.#onReady !== undefined && this.readyCount > 0) this.#onReady()
+    const now = this.#options.clock.monotonicMilliseconds()
+    for (const [id, waiting] of this.#waiting) {
+      const process = this.#nextProcess()
+      if (process === undefined) return
+      const { connection, accepted, untilMilliseconds } = waiting
+      if (accepted.socket.destroyed || untilMilliseconds <= now) {
+        this.#refuse(waiting, TOO_LATE)
+      } else {
+        this.#waiting.delete(id)
+        this.#processOf.set(id, process)
+        process.hand(handedConnection(connection, accepted), accepted.socket)
+      }
     }
   }
 
-  #onExit(place: Place, process: ChildProcess, code: number | null, signal: string | null): void {
-    if (place.process !== process) return
-    const { log, clock } = this.#options
-    const connections = place.connections.size
-    const wasReady = place.isReady
-    place.process = undefined
-    place.link = undefined
-    place.isReady = false
-    for (const id of [...place.connections.keys()]) this.#ended(place, id)
-    if (this.#isStopping) return
-    this.#restarts.inc()
-    const isStable = wasReady && clock.monotonicMilliseconds() - place.readySinceMilliseconds > STABLE_MILLISECONDS
-    const wait = isStable ? RESTART_MILLISECONDS_MIN : place.restartMilliseconds
-    place.restartMilliseconds = Math.min(2 * wait, RESTART_MILLISECONDS_MAX)
-    const fields = { process: place.number, code, signal, connections, restart_milliseconds: wait }
-    log.error(fields, 'a gateway process ended; its connections are closed, and it is started again')
-    place.restart = clock.schedule(wait, () => this.#start(place))
+  /** The process with the fewest connections, if it is free: another one would not keep them spread. */
+  #nextProcess(): SupervisedProcess | undefined {
+    const least = this.#processes
+      .filter(({ isWaitedFor }) => isWaitedFor)
+      .reduce<SupervisedProcess | undefined>(
+        (found, each) => (found === undefined || each.connectionCount < found.connectionCount ? each : found),
+        undefined,
+      )
+    return least?.isFree === true ? least : undefined
   }
 
-  #ended(place: Place, id: string): void {
-    const connection = place.connections.get(id)
+  #refuse({ connection: { id }, accepted }: Waiting, detail: string): void {
+    this.#waiting.delete(id)
+    this.#ended(id)
+    answerRefusal(accepted.socket, handshakeUnavailable(detail), this.#options.clock)
+  }
+
+  #ended(id: string): void {
+    const connection = this.#byId.get(id)
     if (connection === undefined) return
-    place.connections.delete(id)
-    this.#placeOf.delete(id)
+    this.#byId.delete(id)
+    this.#processOf.delete(id)
     connection.isOpen = false
     this.#connections.remove(connection)
     if (this.sessions.size === 0) this.#onEmpty?.()
   }
 
   #close(connections: readonly RemoteConnection[], cause: CloseCause): void {
-    for (const [place, ids] of this.#byPlace(connections.map(({ id }) => id))) {
-      this.#send(place, { type: 'close', ids, cause })
+    for (const { id } of connections) {
+      const waiting = this.#waiting.get(id)
+      if (waiting !== undefined) this.#refuse(waiting, 'the access of the client has changed')
+    }
+    for (const [process, ids] of this.#byProcess(connections.map(({ id }) => id))) {
+      process.send({ type: 'close', ids, cause })
     }
   }
 
-  #byPlace(ids: readonly string[]): ReadonlyMap<Place, readonly string[]> {
-    const byPlace = new Map<Place, string[]>()
+  #byProcess(ids: readonly string[]): ReadonlyMap<SupervisedProcess, readonly string[]> {
+    const byProcess = new Map<SupervisedProcess, string[]>()
     for (const id of ids) {
-      const place = this.#placeOf.get(id)
-      if (place === undefined) continue
-      const known = byPlace.get(place)
-      if (known === undefined) byPlace.set(place, [id])
+      const process = this.#processOf.get(id)
+      if (process === undefined) continue
+      const known = byProcess.get(process)
+      if (known === undefined) byProcess.set(process, [id])
       else known.push(id)
     }
-    return byPlace
+    return byProcess
   }
 
-  #send({ process }: Place, message: ToGatewayProcess): void {
-    // A process that is gone is noticed by 'exit'.
-    if (process?.connected === true) process.send(message, () => undefined)
-  }
-
-  #ask(place: Place, question: (number: number) => ToGatewayProcess): Promise<FromGatewayProcess | undefined> {
+  #ask(
+    process: SupervisedProcess,
+    question: (number: number) => ToGatewayProcess,
+  ): Promise<FromGatewayProcess | undefined> {
+    if (!process.isAvailable) return Promise.resolve(undefined)
     const number = ++this.#question
     return new Promise((resolve) => {
       const finish = (answer: FromGatewayProcess | undefined) => {
@@ -368,24 +346,25 @@ export class GatewayProcesses {
         resolve(answer)
       }
       const timer = this.#options.clock.schedule(ANSWER_MILLISECONDS_MAX, () => finish(undefined))
-      if (!place.isReady) finish(undefined)
       this.#questions.set(number, finish)
-      this.#send(place, question(number))
+      process.send(question(number))
     })
   }
+}
 
-  #end(place: Place): Promise<void> {
-    place.restart?.cancel()
-    const { process } = place
-    if (process === undefined || process.exitCode !== null || process.signalCode !== null) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = this.#options.clock.schedule(END_MILLISECONDS_MAX, () => process.kill('SIGKILL'))
-      process.once('exit', () => {
-        timer.cancel()
-        resolve()
-      })
-      if (process.connected) process.disconnect()
-    })
+function handedConnection(
+  { id, token, clientAddress }: RemoteConnection,
+  { request, socket, head }: AcceptedConnection,
+): HandedConnection {
+  const early = socket.read() as Buffer | null
+  // This process must read no more: what arrives until it has closed its descriptor would be lost.
+  stopReading(socket)
+  return {
+    id,
+    token,
+    clientAddress,
+    request: { method: request.method ?? '', url: request.url ?? '', headers: handshakeHeaders(request.headers) },
+    head: early === null ? head : Buffer.concat([head, early]),
   }
 }
 

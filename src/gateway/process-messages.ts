@@ -46,6 +46,7 @@ export type ToGatewayProcess =
       readonly receiptKey: ReceiptKey | undefined
     }
   | { readonly type: 'connection'; readonly connection: HandedConnection }
+  | { readonly type: 'ping' }
   | { readonly type: 'close'; readonly ids: readonly string[]; readonly cause: CloseCause }
   | { readonly type: 'drain'; readonly seconds: number }
   /** Settings that a reload changed. */
@@ -58,6 +59,9 @@ export type ToGatewayProcess =
 export type FromGatewayProcess =
   /** Every market that has a book is followed. */
   | { readonly type: 'ready' }
+  | { readonly type: 'pong' }
+  /** The socket of the connection has arrived. */
+  | { readonly type: 'taken'; readonly id: string }
   | { readonly type: 'closed'; readonly id: string }
   | { readonly type: 'described'; readonly question: number; readonly connections: readonly SessionDocument[] }
   /** Without a connection that has ended. */

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -24,6 +24,8 @@ import { storeFlags } from '../support/test-store.ts'
 
 const CONNECTIONS_PER_CLIENT_MAX = 4
 const BOOK = { type: 'market_data', params: { market: 'BTCUSD' } } as const
+
+const isLinux = process.platform === 'linux'
 
 const folder = temporaryFolder()
 const file = join(folder.path, 'tidegate.yaml')
@@ -184,6 +186,27 @@ describe('a service with gateway processes', () => {
     expect(left.problems).toEqual([])
     left.terminate()
     expect(await service.operator.metric('tidegate_gateway_process_ends_total')).toBe(1)
+  })
+
+  test('leaves no client waiting and no socket open when a process stops answering and is killed', async () => {
+    const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
+    const descriptors = () => readdirSync(`/proc/${command.child.pid}/fd`).length
+    const before = isLinux ? descriptors() : 0
+    const [frozen] = pids().slice(-2) as [number]
+    process.kill(frozen, 'SIGSTOP')
+    const attempts = tokens.flatMap((token) => [connect(token), connect(token), connect(token)])
+    // The other process serves all but the one socket that the stopped one was handed.
+    let served = 0
+    for (const attempt of attempts) attempt.then(() => served++).catch(() => undefined)
+    await expect.poll(() => served).toBeGreaterThanOrEqual(attempts.length - 1)
+    const { length } = pids()
+    process.kill(frozen, 'SIGKILL')
+    for (const attempt of await Promise.allSettled(attempts)) {
+      if (attempt.status === 'fulfilled') attempt.value.terminate()
+      else expect(String(attempt.reason)).toContain('socket hang up')
+    }
+    await expect.poll(() => pids().length).toBe(length + 1)
+    if (isLinux) await expect.poll(descriptors).toBeLessThanOrEqual(before)
   })
 
   test('loses nothing that a client sends while its connection is handed over', async () => {
