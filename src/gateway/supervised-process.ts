@@ -121,10 +121,10 @@ export class SupervisedProcess {
     this.#handing = { id, socket, sinceMilliseconds: this.#options.clock.monotonicMilliseconds() }
     // Otherwise Node lets the two processes count the sockets of the server together, which takes messages for each.
     Object.assign(socket, { server: undefined })
-    this.#process?.send({ type: 'connection', connection } satisfies ToGatewayProcess, socket, {}, (error) => {
+    const message: ToGatewayProcess = { type: 'connection', connection }
+    // Kept open until it is acknowledged: what Node would close then stays open for ever when the process ends before.
+    this.#process?.send(message, socket, { keepOpen: true }, (error) => {
       if (error !== null) this.#lost(id)
-      // The descriptor is the other process's by now: this forgets the object, for those who count connections.
-      socket.destroy()
     })
   }
 
@@ -222,7 +222,7 @@ export class SupervisedProcess {
     } else if (message.type === 'pong') {
       this.#onPong()
     } else if (message.type === 'taken') {
-      if (this.#handing?.id === message.id) this.#handing = undefined
+      this.#handed(message.id)
       this.#events.free()
     } else if (message.type === 'closed') {
       this.#close(message.id)
@@ -234,7 +234,7 @@ export class SupervisedProcess {
   #onPong(): void {
     this.#isPinged = false
     this.#misses = 0
-    // Messages arrive in order, so the socket that was sent before the ping did not arrive: Node gives up after some attempts.
+    // Messages arrive in order, so the socket that was sent before the ping did not arrive.
     if (this.#handing !== undefined && this.#handing === this.#handingAtPing) this.#lost(this.#handing.id)
     this.#events.free()
   }
@@ -247,9 +247,7 @@ export class SupervisedProcess {
     this.#process = undefined
     this.#link = undefined
     this.#isReady = false
-    // Node keeps a socket whose process has ended before it took it.
-    this.#handing?.socket.destroy()
-    this.#handing = undefined
+    if (this.#handing !== undefined) this.#handed(this.#handing.id)
     for (const id of [...this.#connections]) this.#close(id)
     if (this.#isStopping) return
     const isStable = wasReady && clock.monotonicMilliseconds() - this.#readySinceMilliseconds > STABLE_MILLISECONDS
@@ -262,8 +260,15 @@ export class SupervisedProcess {
   }
 
   #lost(id: string): void {
-    if (this.#handing?.id === id) this.#handing = undefined
+    this.#handed(id)
     this.#close(id)
+  }
+
+  /** Closes the descriptor of this process; the connection stays open if the other process has taken it. */
+  #handed(id: string): void {
+    if (this.#handing?.id !== id) return
+    this.#handing.socket.destroy()
+    this.#handing = undefined
   }
 
   #close(id: string): void {

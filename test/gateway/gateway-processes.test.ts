@@ -18,22 +18,18 @@ class FakeProcess extends EventEmitter {
   readonly stdio = [null, null, null, null, new PassThrough()]
   readonly received: ToGatewayProcess[] = []
   isFrozen = false
-  /** Called when the socket has left the main process. */
-  #onWritten: ((error: Error | null) => void) | undefined
 
   constructor(pid: number | undefined) {
     super()
     this.pid = pid
   }
 
-  send(message: ToGatewayProcess, ...rest: readonly unknown[]): void {
+  send(message: ToGatewayProcess): void {
     this.received.push(message)
-    if (message.type === 'connection') this.#onWritten = rest.at(-1) as (error: Error | null) => void
     if (message.type === 'ping' && !this.isFrozen) this.answer({ type: 'pong' })
   }
 
   answer(message: FromGatewayProcess): void {
-    if (message.type === 'taken') this.#onWritten?.(null)
     this.emit('message', message)
   }
 
