@@ -30,7 +30,7 @@ const STABLE_MILLISECONDS = 60_000
 const END_MILLISECONDS_MAX = 5_000
 /** Seconds in a row without an answer to a ping, after which a process gets no new connection. */
 const MISSES_UNAVAILABLE = 3
-/** After so many it is killed; its clients connect again. */
+/** After this many it is killed, and its clients connect again. */
 const MISSES_MAX = 10
 /** The same while it starts: it loads the program, and answers nothing meanwhile. */
 const STARTING_MISSES_MAX = 60
