@@ -232,7 +232,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'rotate',
-        description: 'creates the next key, which signs at once; receipts of earlier keys stay provable',
+        description: 'creates the next key, which signs at once; receipts of earlier keys can still be verified',
         example: 'receipt-key rotate',
         method: 'POST',
         path: '/receipt-keys',

@@ -1,7 +1,7 @@
 /**
- * Proves receipts with the messages that a client received over `tidegate.v1`, in their order: rebuilds each book and
+ * Compares receipts with the messages that a client received over `tidegate.v1`, in their order: rebuilds each book and
  * compares its digest at the messages that receipts name. It reads every line once and keeps one book per market. A
- * message that is missing ends the book until the next SNAPSHOT.
+ * message that is missing ends the book until the next SNAPSHOT. Of executions it checks that none is missing.
  */
 import { isObject } from '../base/json-value.ts'
 import { isDecimal, isTimeText, levelList } from './checker-forms.ts'
@@ -46,8 +46,8 @@ export class FramesProof {
   readonly #books = new Map<string, FollowedBook>()
   /** Receipts by market in the order of their times. */
   readonly #byTime = new Map<string, ListedReceipt[]>()
-  /** Lines with a book message. */
-  messageCount = 0
+  /** Cursors of the last executions by market. */
+  readonly #executions = new Map<string, string>()
   #lineNumber = 0
 
   /** `receipts` must be complete. */
@@ -73,7 +73,7 @@ export class FramesProof {
       if (message === undefined) {
         this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a message of tidegate.v1`)
       } else this.#onBook(message)
-    }
+    } else if (value.channel === 'execution_data') this.#onExecution(value)
   }
 
   /** Reports the receipts that no message and no conflation explains. */
@@ -83,8 +83,24 @@ export class FramesProof {
     }
   }
 
+  /** The first execution of a subscription that did not resume has no predecessor. */
+  #onExecution({ payload, stream }: Record<string, unknown>): void {
+    const market = isObject(payload) ? payload.market : undefined
+    const { cursor, prev } = isObject(stream) ? stream : {}
+    if (typeof market !== 'string' || typeof cursor !== 'string') {
+      this.#receipts.report('frame-malformed', `line ${this.#lineNumber} is not a message of tidegate.v1`)
+      return
+    }
+    this.#receipts.executions.total += 1
+    if (prev !== undefined && prev !== this.#executions.get(market)) {
+      const place = `line ${this.#lineNumber}, ${market}`
+      this.#receipts.report('execution-missing', `${place}: the execution ${prev} is not before it`)
+    }
+    this.#executions.set(market, cursor)
+  }
+
   #onBook(message: BookMessage): void {
-    this.messageCount += 1
+    this.#receipts.messages.total += 1
     const { market, isSnapshot, prev, cursor, time } = message
     const before = this.#books.get(market)
     if (!isSnapshot && before?.cursor !== prev) {
@@ -99,7 +115,9 @@ export class FramesProof {
     for (const { side, price, amount } of message.levels) book.set(side, price, amount)
     this.#books.set(market, { book, cursor, time })
     if (message.covers !== 1) this.#excuse(market, before?.time ?? '', time)
-    for (const listed of this.#receipts.of(market, cursor)) this.#compare(listed, book, time)
+    const listedHere = this.#receipts.of(market, cursor)
+    for (const listed of listedHere) this.#compare(listed, book, time)
+    if (listedHere.some(({ state }) => state === 'matched')) this.#receipts.messages.covered += 1
   }
 
   #compare(listed: ListedReceipt, book: ProofBook, messageTime: string): void {
@@ -111,7 +129,7 @@ export class FramesProof {
       this.#receipts.fail(listed, 'digest-differs', `the receipt has ${digest}, the messages give ${own}`)
     } else if (millisecondsOf(time) > messageTime) {
       this.#receipts.fail(listed, 'time-differs', `the message is of ${messageTime}`)
-    } else this.#receipts.prove(listed)
+    } else this.#receipts.match(listed)
   }
 
   /**

@@ -1,7 +1,8 @@
 /**
  * `tidegate prove`: checks receipts of books, against the messages that a client received or against a recording of the
- * service. It needs no service: only the files and the public keys. Exit code 1 when anything failed, or nothing was
- * proven.
+ * service, and reports how many messages and executions they cover. Receipts of version 1 are checksums: they find errors,
+ * and prove nothing against a person who changes the files. It needs no service: only the files and the public keys. Exit
+ * code 1 when anything failed, or there is no receipt.
  */
 import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
@@ -12,7 +13,7 @@ import { type CommandEnvironment, processEnvironment } from './environment.ts'
 import { linesOf } from './line-reader.ts'
 import { collectReceipts, FramesProof } from './prove-frames.ts'
 import { endRecordings, proveRecording } from './prove-recording.ts'
-import { type Finding, type ProvenBook, ReceiptList } from './receipt-list.ts'
+import { type Covered, type Finding, type MatchedBook, ReceiptList } from './receipt-list.ts'
 import { type ReceiptKeys, readReceiptKeys } from './receipt-proof.ts'
 import { printable } from './styled-line.ts'
 
@@ -28,21 +29,27 @@ interface Verdict {
   /** What the receipts were compared with. */
   readonly against: 'messages' | 'recording'
   readonly receipts: number
-  readonly proven: number
+  readonly matched: number
+  readonly messages: Covered
+  readonly executions: Covered
   /** Valid ones of versions that lie between two messages of this client. */
   readonly unmatched: number
   readonly signers: readonly { readonly issuer: string; readonly keyId: string }[]
-  readonly books: readonly ProvenBook[]
+  readonly books: readonly MatchedBook[]
   readonly failures: readonly Finding[]
 }
 
+const VERSION_1 = 'Receipts of version 1 are checksums, not a proof against a person who changes the files.'
 const KEYS_BYTES_MAX = 1_048_576
 const REQUEST_MILLISECONDS_MAX = 10_000
 
 const HELP = `
 FILE is either the messages that one client received over tidegate.v1, one per line (verify --save writes such a file),
-or a recording of the service. Several files of one kind are read in the given order. docs/receipts.md states what a
-receipt proves, and what it does not.
+or a recording of the service. Several files of one kind are read in the given order.
+
+Receipts of version 1 are checksums against errors, not a proof against a person: whoever changes a file can make a
+false book match. The report says how many messages and executions they cover: only the books after those messages were
+compared, and no execution. See docs/receipts.md.
 
 Examples:
   $ tidegate prove frames.jsonl --keys receipt-keys.json
@@ -52,7 +59,7 @@ Examples:
 export function registerProve(program: Command, environment: CommandEnvironment = processEnvironment()): void {
   program
     .command('prove')
-    .summary('proves receipts of books')
+    .summary('checks receipts of books')
     .description('Rebuilds books from files, and compares them with the receipts that the service signed for them.')
     .argument('<files...>', 'messages of tidegate.v1, one per line, or recordings')
     .requiredOption('--keys <file|url>', 'the public keys of receipts, a JWK Set')
@@ -81,7 +88,9 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
     files,
     against: areRecordings ? 'recording' : 'messages',
     receipts: receipts.count,
-    proven: receipts.countOf('proven'),
+    matched: receipts.countOf('matched'),
+    messages: receipts.messages,
+    executions: receipts.executions,
     unmatched: receipts.countOf('unmatched'),
     signers: receipts.signers(),
     books: receipts.books(),
@@ -158,14 +167,17 @@ async function fetchText(url: string): Promise<string> {
   return text
 }
 
-function reportText({ files, against, receipts, proven, unmatched, signers, books, failures, ok }: Verdict): string {
-  const compared = against === 'recording' ? 'the recorded books' : 'the books that the messages give'
+function reportText(verdict: Verdict): string {
+  const { files, against, receipts, matched, messages, executions, unmatched, signers, books, failures, ok } = verdict
+  const isRecording = against === 'recording'
+  const compared = isRecording ? 'the recorded books' : 'the books that the messages give'
   const lines = [
-    `${files.join(', ')}: ${countText(receipts, 'receipt')}, ${proven} proven with ${compared}`,
+    `${files.join(', ')}: ${countText(receipts, 'receipt')}, ${matched} with the checksum of ${compared}`,
+    `  covered: ${coveredText(messages)} ${isRecording ? 'commits' : 'book messages'}, ${coveredText(executions)} executions`,
     ...signers.map(({ issuer, keyId }) => `  signed by ${issuer}, key ${keyId}`),
     ...books.map(
-      ({ market, depth, proven: ofBook, first, last, firstOrigin, lastOrigin }) =>
-        `  ${market}, ${depth === 0 ? 'all levels' : `depth ${depth}`}: ${ofBook} proven, from ${first} to ${last}` +
+      ({ market, depth, matched: ofBook, first, last, firstOrigin, lastOrigin }) =>
+        `  ${market}, ${depth === 0 ? 'all levels' : `depth ${depth}`}: ${ofBook} matched, from ${first} to ${last}` +
         (firstOrigin === undefined && lastOrigin === undefined
           ? ''
           : `, of the origins ${firstOrigin ?? 'unknown'} to ${lastOrigin ?? 'unknown'}`),
@@ -173,14 +185,18 @@ function reportText({ files, against, receipts, proven, unmatched, signers, book
   ]
   if (unmatched > 0) {
     lines.push(
-      `  ${unmatched} valid, but of a version before the first message or between two: only a recording can prove them`,
+      `  ${unmatched} valid, but of a version before the first message or between two: only a recording has them`,
     )
   }
   for (const { name, rule, count, examples } of failures) {
     lines.push('', `${name} (${count}): ${rule}`, ...examples.map((example) => `  ${example}`))
   }
-  lines.push('', ok ? 'No failures.' : `${countText(sum(failures), 'failure')}.`)
+  lines.push('', ok ? `No errors found in what is covered. ${VERSION_1}` : `${countText(sum(failures), 'failure')}.`)
   return lines.map((line) => `${printable(line)}\n`).join('')
+}
+
+function coveredText({ covered, total }: Covered): string {
+  return `${covered} of ${total}`
 }
 
 function sum(failures: readonly Finding[]): number {

@@ -1,6 +1,6 @@
 /** What can be wrong with receipts and with what they are compared with, by the names that `prove` reports. Pure. */
 export const RECEIPT_FAULTS = {
-  'receipts-missing': 'there is at least one receipt, else nothing was proven',
+  'receipts-missing': 'there is at least one receipt, else nothing was compared',
   'receipt-malformed': 'a receipt is a compact JWS with every member of the payload',
   'receipt-type': 'a receipt has alg ES256 and the typ of receipts',
   'key-unknown': 'the key of a receipt is in the given set of keys',
@@ -10,6 +10,7 @@ export const RECEIPT_FAULTS = {
   'decimals-differ': 'the recorded market has the decimals of the receipt',
   'frame-malformed': 'every line is one message of tidegate.v1',
   'message-missing': 'the predecessor of every UPDATE is the message before it in the file',
+  'execution-missing': 'the predecessor of every execution is the execution before it in the file',
   'cursor-unknown': 'the cursor of a receipt is that of a message, or lies where the messages are conflated',
   'version-not-recorded': 'the recording contains the market, the depth and the version that the cursor names',
   'recording-damaged': 'the recording can be read',

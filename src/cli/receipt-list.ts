@@ -1,6 +1,7 @@
 /**
- * The receipts that are to be proven and what became of each: proven, unmatched (valid, and of a version that the
- * messages do not contain one by one), or failed. Identical receipts count once. It is bounded.
+ * The receipts of one call of `prove` and what became of each: matched (its digest is that of the rebuilt book), unmatched
+ * (valid, and of a version that the messages do not contain one by one), or failed. It also counts how much of the files
+ * receipts cover. Identical receipts count once. It is bounded.
  */
 import { RECEIPT_FAULTS, type ReceiptFault } from './receipt-faults.ts'
 import { type Receipt, type ReceiptKeys, readReceipt } from './receipt-proof.ts'
@@ -13,8 +14,8 @@ const EXAMPLES_KEPT = 5
 export interface ListedReceipt {
   readonly receipt: Receipt
   /** `unmatched`: the messages around its time are conflated. */
-  state: 'unknown' | 'proven' | 'unmatched' | 'failed'
-  /** Of the proven book, where a recording has it. */
+  state: 'unknown' | 'matched' | 'unmatched' | 'failed'
+  /** Of the matched book, where a recording has it. */
   origin?: string
 }
 
@@ -25,11 +26,11 @@ export interface Finding {
   readonly examples: string[]
 }
 
-/** The proven receipts of one book. */
-export interface ProvenBook {
+/** The matched receipts of one book. */
+export interface MatchedBook {
   readonly market: string
   readonly depth: number
-  readonly proven: number
+  readonly matched: number
   /** Commit times of the first and the last one. */
   readonly first: string
   readonly last: string
@@ -38,7 +39,16 @@ export interface ProvenBook {
   readonly lastOrigin?: string
 }
 
+export interface Covered {
+  covered: number
+  total: number
+}
+
 export class ReceiptList {
+  /** Book messages, or commits of a recording: those whose book afterwards has a matched receipt, of all in the files. */
+  readonly messages: Covered = { covered: 0, total: 0 }
+  /** Receipts of version 1 cover none. */
+  readonly executions: Covered = { covered: 0, total: 0 }
   readonly #keys: ReceiptKeys
   readonly #texts = new Set<string>()
   readonly #listed: ListedReceipt[] = []
@@ -52,7 +62,8 @@ export class ReceiptList {
   /** `market`: that of the entry which contained the receipt, where it is known. */
   add(text: string, market?: string): void {
     if (this.#texts.has(text)) return
-    if (this.#texts.size >= RECEIPTS_MAX) throw new Error(`there are more than ${RECEIPTS_MAX} receipts: prove parts`)
+    if (this.#texts.size >= RECEIPTS_MAX)
+      throw new Error(`there are more than ${RECEIPTS_MAX} receipts: check parts of the file`)
     this.#texts.add(text)
     const reading = readReceipt(text, this.#keys)
     if (!reading.ok) this.report(reading.fault, reading.detail)
@@ -87,9 +98,9 @@ export class ReceiptList {
   }
 
   /** Notes that a receipt agrees with a book, of this origin if it is known, unless it differed from another one before. */
-  prove(listed: ListedReceipt, origin?: string): void {
+  match(listed: ListedReceipt, origin?: string): void {
     if (listed.state === 'failed') return
-    listed.state = 'proven'
+    listed.state = 'matched'
     if (origin !== undefined) listed.origin = origin
   }
 
@@ -123,28 +134,28 @@ export class ReceiptList {
     return [...new Map(signers).values()]
   }
 
-  books(): ProvenBook[] {
-    const proven = new Map<string, ListedReceipt[]>()
+  books(): MatchedBook[] {
+    const matched = new Map<string, ListedReceipt[]>()
     for (const listed of this.#listed) {
-      if (listed.state !== 'proven') continue
+      if (listed.state !== 'matched') continue
       const key = keyOf(listed.receipt.market, String(listed.receipt.depth))
-      const ofBook = proven.get(key)
-      if (ofBook === undefined) proven.set(key, [listed])
+      const ofBook = matched.get(key)
+      if (ofBook === undefined) matched.set(key, [listed])
       else ofBook.push(listed)
     }
-    return [...proven.values()].map(provenBook)
+    return [...matched.values()].map(matchedBook)
   }
 }
 
 /** @param listed at least one */
-function provenBook(listed: readonly ListedReceipt[]): ProvenBook {
+function matchedBook(listed: readonly ListedReceipt[]): MatchedBook {
   const sorted = listed.toSorted((left, right) => (left.receipt.time < right.receipt.time ? -1 : 1))
   const [first, last] = [sorted[0], sorted.at(-1)] as [ListedReceipt, ListedReceipt]
   const { market, depth } = first.receipt
   return {
     market,
     depth,
-    proven: sorted.length,
+    matched: sorted.length,
     first: first.receipt.time,
     last: last.receipt.time,
     ...(first.origin === undefined ? {} : { firstOrigin: first.origin }),

@@ -154,7 +154,7 @@ export const RECEIPT_PATHS: Json = {
   [RECEIPT_KEYS_PATH]: {
     get: {
       operationId: 'getReceiptKeys',
-      summary: 'Public keys that prove receipts of books',
+      summary: 'Public keys that verify receipts of books',
       description: 'RFC 7517. Every key that has signed receipts; none is ever removed. No token is signed with them.',
       tags: ['Markets'],
       security: [],

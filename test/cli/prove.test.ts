@@ -1,4 +1,4 @@
-/** `tidegate prove` with the messages of a stream: what it proves, and every way in which files can be wrong. */
+/** `tidegate prove` with the messages of a stream: what receipts cover, and every way in which files can be wrong. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,10 +39,15 @@ function received(
   const clients = sessions.map(({ params = {}, markets: subscribed = markets }) => {
     const client = stream.connect({ subprotocol: 'tidegate.v1' })
     const books = subscribed.map((market) => ({ type: 'market_data', params: { market, ...params } }))
-    return { client, lines: client.ask({ type: 'subscribe', channels: [...books, { type: 'heartbeat' }] }) }
+    const executions = subscribed.map((market) => ({ type: 'execution_data', params: { market } }))
+    return {
+      client,
+      lines: client.ask({ type: 'subscribe', channels: [...books, ...executions, { type: 'heartbeat' }] }),
+    }
   })
   for (let step = 0; step < steps; step++) {
-    stream.update([randomChange(random)], [], random.integer(2) === 0 ? 'AAAUSD' : 'BBBUSD')
+    const trades = step % 5 === 0 ? [{ price: 10_000_000, amount: 1 + step, id: `trade-${step}`, venue: 'kraken' }] : []
+    stream.update([randomChange(random)], trades, random.integer(2) === 0 ? 'AAAUSD' : 'BBBUSD')
     stream.clock.advance(random.integer(40))
     for (const { client, lines } of clients) lines.push(...client.read())
   }
@@ -67,9 +72,11 @@ interface Report {
   readonly exitCode: number
   readonly ok: boolean
   readonly receipts: number
-  readonly proven: number
+  readonly matched: number
   readonly unmatched: number
-  readonly books: readonly { readonly market: string; readonly depth: number; readonly proven: number }[]
+  readonly messages: { readonly covered: number; readonly total: number }
+  readonly executions: { readonly covered: number; readonly total: number }
+  readonly books: readonly { readonly market: string; readonly depth: number; readonly matched: number }[]
   readonly failures: readonly { readonly name: string; readonly count: number }[]
 }
 
@@ -93,6 +100,9 @@ async function prove(
 
 const namesOf = ({ failures }: Report) => failures.map(({ name }) => name)
 
+const linesOf = (lines: readonly string[], channel: string): string[] =>
+  lines.filter((line) => line.startsWith(`{"channel":"${channel}"`))
+
 /** All receipts of the lines, each once. */
 function receiptsOf(lines: readonly string[]): string[] {
   return [
@@ -114,17 +124,21 @@ const all = receiptsOf(lines)
 const last = all.at(-1) as string
 
 describe('prove, with the messages of a session', () => {
-  it('proves every receipt, and says which books at which times', async () => {
+  it('matches every receipt, and reports which books at which times, and how much of the file is covered', async () => {
     expect(all.length).toBeGreaterThan(10)
     const report = await prove(lines)
     expect(report).toMatchObject({
       exitCode: 0,
       ok: true,
       receipts: all.length,
-      proven: all.length,
+      matched: all.length,
       unmatched: 0,
+      messages: { covered: all.length, total: linesOf(lines, 'market_data').length },
+      executions: { covered: 0, total: linesOf(lines, 'execution_data').length },
       failures: [],
     })
+    expect(report.messages.total).toBeGreaterThan(5 * all.length)
+    expect(report.executions.total).toBe(60)
     expect(report.books.map(({ market, depth }) => [market, depth])).toEqual([
       ['AAAUSD', 50],
       ['BBBUSD', 50],
@@ -132,18 +146,23 @@ describe('prove, with the messages of a session', () => {
     const run = runCommand(registerProve, ['prove', save(lines), '--keys', save([JSON.stringify(keySetOf(issuer))])])
     await run.ended
     expect(run.stdout.text).toContain(
-      `${all.length} receipts, ${all.length} proven with the books that the messages give`,
+      `${all.length} receipts, ${all.length} with the checksum of the books that the messages give`,
+    )
+    expect(run.stdout.text).toContain(
+      `covered: ${all.length} of ${report.messages.total} book messages, 0 of 60 executions`,
     )
     expect(run.stdout.text).toContain('signed by https://service.test, key key-1')
-    expect(run.stdout.text).toMatch(/AAAUSD, depth 50: \d+ proven, from 2026-01-01T00:00:\d\d\.\d{9}Z to /)
-    expect(run.stdout.text).toContain('No failures.')
+    expect(run.stdout.text).toMatch(/AAAUSD, depth 50: \d+ matched, from 2026-01-01T00:00:\d\d\.\d{9}Z to /)
+    expect(run.stdout.text).toMatch(
+      /No errors found in what is covered. Receipts of version 1 are checksums, not a proof/,
+    )
   })
 
-  it('proves those of a limited depth, and those that another file has', async () => {
+  it('matches those of a limited depth, and those that another file has', async () => {
     const [deep] = received([{ params: { depth: 5 } }]) as [string[]]
-    expect(await prove(deep)).toMatchObject({ exitCode: 0, proven: receiptsOf(deep).length })
+    expect(await prove(deep)).toMatchObject({ exitCode: 0, matched: receiptsOf(deep).length })
     const other = save([...all.slice(0, 3), lines.findLast((line) => line.includes(last)) as string])
-    expect(await prove(lines, ['--receipts', other])).toMatchObject({ exitCode: 0, proven: expect.any(Number) })
+    expect(await prove(lines, ['--receipts', other])).toMatchObject({ exitCode: 0, matched: expect.any(Number) })
   })
 
   it('reports receipts of versions that an interval conflated, and those from before the first message, as unmatched', async () => {
@@ -152,7 +171,7 @@ describe('prove, with the messages of a session', () => {
     const report = await prove(throttled)
     expect(report).toMatchObject({ exitCode: 0, receipts: receiptsOf(throttled).length })
     expect(report.unmatched).toBeGreaterThan(0)
-    expect(report.proven + report.unmatched).toBe(report.receipts)
+    expect(report.matched + report.unmatched).toBe(report.receipts)
   })
 
   it('follows a book over connections that resume', async () => {
@@ -161,7 +180,7 @@ describe('prove, with the messages of a session', () => {
     const keys = save([JSON.stringify(keySetOf(issuer))])
     const run = runCommand(registerProve, ['prove', ...paths, '--keys', keys, '--json'])
     expect((await run.ended).exitCode).toBe(0)
-    expect(JSON.parse(run.stdout.text)).toMatchObject({ ok: true, proven: all.length })
+    expect(JSON.parse(run.stdout.text)).toMatchObject({ ok: true, matched: all.length })
     // Without the first file, the book that the second one continues is not known.
     const alone = runCommand(registerProve, ['prove', paths[1] as string, '--keys', keys, '--json'])
     expect((await alone.ended).exitCode).toBe(1)
@@ -170,14 +189,19 @@ describe('prove, with the messages of a session', () => {
 })
 
 describe('prove, with a recording', () => {
-  it('reports the origins of the first and the last book that it proves', async () => {
+  it('reports the origins of the first and the last book that matches, and how much of the recording is covered', async () => {
     const path = join(folder, 'origins.recording')
     const origins = ['run.7', 'run.9', 'run.12']
     const entries = origins.map((origin, index): RecordedEntry => {
       const levels: LevelChange[] = [{ side: BID, price: 100, amount: 1 + index }]
       const atMilliseconds = RECORDING_START + index
       const commit = { epoch: 'one', version: index + 1, milliseconds: atMilliseconds, nanoseconds: 0 }
-      return { market: 0, atMilliseconds, events: [{ type: 'snapshot', levels }], commit, origin }
+      const trade = { price: 100, amount: 1, id: `trade-${index}`, venue: 'kraken' }
+      const events = [
+        { type: 'snapshot', levels },
+        { type: 'update', changes: [], executions: [trade] },
+      ] as const
+      return { market: 0, atMilliseconds, events, commit, origin }
     })
     await writeRecording(path, [{ entries }])
     const receipts = [0, 1].map((index) => {
@@ -198,15 +222,59 @@ describe('prove, with a recording', () => {
     const run = runCommand(registerProve, [...args, '--json'])
     expect(await run.ended).toMatchObject({ exitCode: 0, error: '' })
     const [first, second] = [0, 1].map((index) => nanosecondText(RECORDING_START + index, 0))
-    const book = { market: 'BTCUSD', depth: 10, proven: 2, first, last: second }
-    expect(JSON.parse(run.stdout.text).books).toEqual([{ ...book, firstOrigin: 'run.7', lastOrigin: 'run.9' }])
+    const book = { market: 'BTCUSD', depth: 10, matched: 2, first, last: second }
+    const report = JSON.parse(run.stdout.text) as Report
+    expect(report.books).toEqual([{ ...book, firstOrigin: 'run.7', lastOrigin: 'run.9' }])
+    expect([report.messages, report.executions]).toEqual([
+      { covered: 2, total: 3 },
+      { covered: 0, total: 3 },
+    ])
     const text = runCommand(registerProve, args)
     await text.ended
+    expect(text.stdout.text).toContain('covered: 2 of 3 commits, 0 of 3 executions')
     expect(text.stdout.text).toContain(`from ${first} to ${second}, of the origins run.7 to run.9`)
   })
 })
 
+describe('prove, with what receipts of version 1 do not cover', () => {
+  it('accepts a change between two receipts that is changed back, and does not count its messages as covered', async () => {
+    const receipted = new Set(all.map((receipt) => claimsOf(receipt).cursor))
+    const updates = linesOf(lines, 'market_data').filter((line) => line.includes('"AAAUSD"'))
+    const pair = updates.findIndex((line, index) => {
+      const cursors = [line, updates[index + 1] ?? ''].map((text) => /"cursor":"([^"]+)"/.exec(text)?.[1] ?? '')
+      return line.includes('"UPDATE"') && !receipted.has(cursors[0] as string) && cursors[1] !== ''
+    })
+    const [first, second] = [updates[pair], updates[pair + 1]] as [string, string]
+    const withAsk = (line: string, amount: string): string =>
+      line.replace(/"asks":\[/, `"asks":[{"price":"1.23","amount":"${amount}"},`).replace('},]', '}]')
+    const changed = lines.map((line) =>
+      line === first ? withAsk(line, '9.9999') : line === second ? withAsk(line, '0') : line,
+    )
+    expect(changed).not.toEqual(lines)
+    const honest = await prove(lines)
+    expect(await prove(changed)).toEqual({ ...honest, files: expect.anything() })
+    expect(honest.messages.covered).toBeLessThan(honest.messages.total)
+  })
+
+  it('accepts a changed execution, and covers none', async () => {
+    const changed = lines.map((line) => line.replace('"id":"trade-5"', '"id":"trade-6"'))
+    expect(changed).not.toEqual(lines)
+    expect(await prove(changed)).toMatchObject({ exitCode: 0, executions: { covered: 0, total: 60 } })
+  })
+})
+
 describe('prove reports', () => {
+  it.each(['dropped', 'repeated', 'moved'])('an execution that was %s', async (how) => {
+    const executions = linesOf(lines, 'execution_data').filter((line) => line.includes('"AAAUSD"'))
+    const place = lines.indexOf(executions[10] as string)
+    const line = lines[place] as string
+    const without = lines.toSpliced(place, 1)
+    const changed = { dropped: without, repeated: lines.toSpliced(place, 0, line), moved: [...without, line] }[how]
+    const report = await prove(changed as string[])
+    expect(report.exitCode).toBe(1)
+    expect(namesOf(report)).toEqual(['execution-missing'])
+  })
+
   it('a message that was removed', async () => {
     const place = lines.findIndex((line, index) => index > 20 && line.includes('"UPDATE"'))
     const report = await prove(lines.toSpliced(place, 1))
@@ -263,7 +331,7 @@ describe('prove reports', () => {
   ])('a receipt with %s as %s, and proves the others', async (_, name, forge) => {
     const report = await prove(replaced(lines, last, forge(last)))
     expect(namesOf(report)).toEqual([name])
-    expect(report).toMatchObject({ exitCode: 1, ok: false, proven: all.length - 1 })
+    expect(report).toMatchObject({ exitCode: 1, ok: false, matched: all.length - 1 })
   })
 
   it('lines that are no messages of tidegate.v1, and a file without receipts', async () => {

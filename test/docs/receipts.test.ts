@@ -1,6 +1,6 @@
 /**
- * The commands of docs/receipts.md, executed against a service that signs receipts and records: what its page says can
- * be proven is proven, with the messages and with the recording.
+ * The commands of docs/receipts.md, executed against a service that signs receipts and records: what its page says is
+ * compared is compared, with the messages and with the recording.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ async function prove(args: readonly string[]) {
 }
 
 describe('the commands of the page about receipts', () => {
-  it('keep messages and keys, and prove the receipts with the messages', async () => {
+  it('keep messages and keys, and compare the receipts with the messages', async () => {
     const verify = commandWith('verify').map((word) => (word === '3600' ? '60' : word))
     const run = runCommand(registerVerify, [...verify, '--credentials', inFolder('client.json')])
     const receipts = () => new Set(readFileSync(inFolder('frames.jsonl'), 'utf8').match(/"receipt":"[^"]+"/g)).size
@@ -64,13 +64,13 @@ describe('the commands of the page about receipts', () => {
     writeFileSync(keyFile as string, await (await fetch(keyAddress as string)).text())
     const count = receipts()
     const { exitCode, report } = await prove(commandWith('prove frames.jsonl'))
-    expect(report).toMatchObject({ ok: true, receipts: count, proven: count, unmatched: 0 })
-    expect(report.books).toMatchObject([{ market: 'BTCUSD', depth: 100, proven: count }])
+    expect(report).toMatchObject({ ok: true, receipts: count, matched: count, unmatched: 0 })
+    expect(report.books).toMatchObject([{ market: 'BTCUSD', depth: 100, matched: count }])
     expect(exitCode).toBe(0)
     expect(await service.operator.metric('tidegate_receipts_signed_total')).toBeGreaterThanOrEqual(3)
   })
 
-  it('prove them with the recording, which no receipt of another book agrees with', async () => {
+  it('compare them with the recording, which no receipt of another book agrees with', async () => {
     await service.stop()
     const [name] = readdirSync(inFolder('recordings')).filter((file) => file.endsWith('.recording'))
     const placeholder = /\S+\.recording/.exec(commands.join(' '))?.[0] as string
@@ -78,7 +78,7 @@ describe('the commands of the page about receipts', () => {
     const args = commandWith(placeholder)
     const { exitCode, report } = await prove(args.filter((word) => word !== '--json'))
     expect(report).toMatchObject({ ok: true, against: 'recording', unmatched: 0, failures: [] })
-    expect(report.proven).toBeGreaterThanOrEqual(3)
+    expect(report.matched).toBeGreaterThanOrEqual(3)
     expect(exitCode).toBe(0)
     const issuer = newReceiptIssuer()
     const receipt = /"receipt":"([^"]+)"/.exec(readFileSync(inFolder('frames.jsonl'), 'utf8'))?.[1] as string
@@ -103,7 +103,7 @@ describe('the commands of the page about receipts', () => {
       inFolder('keys.json'),
     ])
     expect(other.exitCode).toBe(1)
-    expect(other.report.proven).toBe(1)
+    expect(other.report.matched).toBe(1)
     expect(
       other.report.failures.map((failure: { name: string; count: number }) => [failure.name, failure.count]),
     ).toEqual([

@@ -88,7 +88,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Public keys that prove receipts of books
+         * Public keys that verify receipts of books
          * @description RFC 7517. Every key that has signed receipts; none is ever removed. No token is signed with them.
          */
         get: operations["getReceiptKeys"];
