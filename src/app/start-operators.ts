@@ -80,7 +80,8 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
   const attempts = new LoginAttempts({
     clock,
     metrics,
-    onFailedLogin: (clientAddress) => failedLogins.record(clientAddress),
+    onFailedLogin: (clientAddress, operator) => failedLogins.record(clientAddress, operator),
+    recordFailures: () => failedLogins.write(),
   })
   const openid = createOpenidLogin(parts, db, attempts)
   const access = new Access({

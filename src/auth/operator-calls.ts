@@ -7,6 +7,18 @@ import { Problem } from '../http/problem.ts'
 import type { Transaction } from '../store/db.ts'
 import type { AuthTables } from './tables.ts'
 
+/** Of a caller with a session. */
+interface CallingSession {
+  /** In the cookie. */
+  readonly secret: string
+  /** When it ends at the latest. */
+  readonly expiresAt: string
+  /** Whether the operator signs in with a password. */
+  readonly hasPassword: boolean
+  /** Attempts with the operator's name that failed before this login. */
+  readonly failedLogins: { readonly count: number; readonly last_at: string } | undefined
+}
+
 /** The operator who makes a call. */
 export interface CallingOperator {
   /** `token` for the holder of the setting `operator.token`. */
@@ -14,8 +26,7 @@ export interface CallingOperator {
   /** Of an API token, the lower one of its role and that of its operator. */
   readonly role: OperatorRole
   readonly via: 'operator_token' | 'api_token' | 'session'
-  /** Of a caller with a session: the secret of the cookie, the time at which it ends at the latest, and the way to sign in. */
-  readonly session?: { readonly secret: string; readonly expiresAt: string; readonly hasPassword: boolean }
+  readonly session?: CallingSession
 }
 
 const operators = new WeakMap<FastifyRequest, CallingOperator>()

@@ -1,8 +1,7 @@
 /**
  * How people sign in: with name, password and a one-time code, or with a setup link; and how they change their password and
- * replace their authenticator. Attempts are limited by address and by
- * name; a failed one reports neither what was wrong nor whether the name exists, and takes as long for an unknown name.
- * Passwords are accepted only from this machine or encrypted.
+ * replace their authenticator. A failed attempt reports neither what was wrong nor whether the name exists, and takes as long
+ * for an unknown name. Passwords are accepted only from this machine or encrypted.
  */
 import type { FastifyRequest } from 'fastify'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
@@ -11,9 +10,19 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
-import type { LoginAttempts } from './login-attempts.ts'
-import { type CheckedOperator, checkPassword, type Entered, useCode } from './password-check.ts'
+import { readKnownBrowserCookie } from './cookies.ts'
+import { knownBrowserId, knownBrowserValue } from './known-browsers.ts'
+import type { LoginAttempt, LoginAttempts } from './login-attempts.ts'
+import {
+  type CheckedOperator,
+  checkPassword,
+  type Entered,
+  findOperator,
+  loginFailed,
+  useCode,
+} from './password-check.ts'
 import type { Passwords } from './passwords.ts'
+import { hashRandomSecret } from './random-secrets.ts'
 import { endSessions, type NewSession, openSession } from './sessions.ts'
 import { confirmLink, createAuthenticatorLink, enterPassword, type LinkPurpose, purposeOf } from './setup-links.ts'
 import { deleteLink } from './store.ts'
@@ -30,11 +39,26 @@ export interface AccessOptions {
   readonly onFirstAdmin: () => void
 }
 
+/** A login of a person in a browser, which is known from now on. */
+export interface PasswordLogin {
+  readonly session: NewSession
+  /** The value of the cookie that the browser is known by. */
+  readonly knownBrowser: string
+}
+
+export interface PasswordChange {
+  /** The number of other sessions, which have ended. */
+  readonly endedSessions: number
+  readonly knownBrowser: string
+}
+
 /** What a person who is signed in enters again. */
 export interface OwnLogin extends Entered {
   /** Of the session that is in use. */
   readonly sessionSecret: string
 }
+
+type NewAuthenticator = Awaited<ReturnType<typeof createAuthenticatorLink>>
 
 export class Access {
   readonly #options: AccessOptions
@@ -44,86 +68,81 @@ export class Access {
   }
 
   /** @throws {Problem} 401 `login_failed`, 403 `login_unavailable`, 429 */
-  async logIn(request: FastifyRequest, entered: Entered): Promise<NewSession> {
-    const { db, clock } = this.#options
+  async logIn(request: FastifyRequest, entered: Entered): Promise<PasswordLogin> {
+    const { db, attempts } = this.#options
     this.#requireSafeChannel(request)
     const origin = { clientAddress: request.clientAddress, way: 'password' } as const
-    return await this.#limited(request, entered.name, async () => {
-      const checked = await checkPassword(this.#options, entered, request.holder)
-      if (checked === undefined) return undefined
-      const now = clock.wallInstant().milliseconds
-      return await db.transaction<OperatorTables, NewSession | undefined>(async (transaction) => {
+    const ownKey = await this.#knownBrowser(request, entered.name)
+    return await attempts.run(request, { kind: 'password', name: entered.name, ownKey }, async (attempt) => {
+      const checked = await checkPassword(this.#options, entered, attempt)
+      await attempts.recordFailures()
+      const now = this.#now()
+      const session = await db.transaction<OperatorTables, NewSession | undefined>(async (transaction) => {
         const operator = await useCode(transaction, checked, { last_login_at: millisecondText(now) })
         return operator === undefined ? undefined : await openSession(transaction, operator, origin, now)
       })
+      if (session === undefined) throw attempt.failed(loginFailed(), entered.name)
+      attempt.succeeded(true)
+      return { session, knownBrowser: knownBrowserValue(checked, now) }
     })
   }
 
-  /**
-   * Replaces the password of a person who is signed in, and ends the other sessions and an open setup link; returns the number
-   * of those sessions.
-   */
-  async changePassword(request: FastifyRequest, own: OwnLogin, newPassword: string): Promise<number> {
+  /** Replaces the password of a person who is signed in, and ends the other sessions and an open setup link. */
+  async changePassword(request: FastifyRequest, own: OwnLogin, newPassword: string): Promise<PasswordChange> {
     const { db, passwords } = this.#options
-    return await this.#asOwn(request, own, async (checked) => {
-      const password = await passwords.hash(newPassword, request.holder)
-      return await db.transaction<OperatorTables, number | undefined>(async (transaction) => {
+    return await this.#asOwn(request, own, async (checked, { turn }) => {
+      const password = await passwords.inTurn(turn, () => passwords.hash(newPassword))
+      return await db.transaction<OperatorTables, PasswordChange | undefined>(async (transaction) => {
         const operator = await useCode(transaction, checked, { password })
         if (operator === undefined) return undefined
         const { id, name } = operator
         await deleteLink(transaction, id)
-        const ended = await endSessions(transaction, id, own.sessionSecret)
+        const endedSessions = await endSessions(transaction, id, own.sessionSecret)
         const detail = { client_address: request.clientAddress }
         await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.password', subject: name, detail })
-        return ended
+        return { endedSessions, knownBrowser: knownBrowserValue({ id, password }, this.#now()) }
       })
     })
   }
 
   /** Begins to replace the authenticator of a person who is signed in: a setup link finishes it with the first new code. */
-  async beginAuthenticator(
-    request: FastifyRequest,
-    own: OwnLogin,
-  ): Promise<Awaited<ReturnType<typeof createAuthenticatorLink>>> {
-    const { db, clock, encryptionKey } = this.#options
+  async beginAuthenticator(request: FastifyRequest, own: OwnLogin): Promise<NewAuthenticator> {
+    const { db, encryptionKey } = this.#options
     return await this.#asOwn(request, own, (checked) =>
-      db.transaction<OperatorTables, Awaited<ReturnType<typeof createAuthenticatorLink>> | undefined>(
-        async (transaction) => {
-          const operator = await useCode(transaction, checked, {})
-          if (operator === undefined) return undefined
-          const { password } = checked
-          const now = clock.wallInstant().milliseconds
-          return await createAuthenticatorLink(transaction, { ...operator, password }, encryptionKey, now)
-        },
-      ),
+      db.transaction<OperatorTables, NewAuthenticator | undefined>(async (transaction) => {
+        const operator = await useCode(transaction, checked, {})
+        if (operator === undefined) return undefined
+        const { password } = checked
+        return await createAuthenticatorLink(transaction, { ...operator, password }, encryptionKey, this.#now())
+      }),
     )
   }
 
-  /** Runs work for the person whose password and code are entered again; within the limits of logins. */
+  /** Runs work for the person whose password and code are entered again; the session has a budget of its own. */
   async #asOwn<Result>(
     request: FastifyRequest,
     own: OwnLogin,
-    work: (checked: CheckedOperator) => Promise<Result | undefined>,
+    work: (checked: CheckedOperator, attempt: LoginAttempt) => Promise<Result | undefined>,
   ): Promise<Result> {
     this.#requireSafeChannel(request)
-    const attempt = this.#options.attempts.begin(request, own.name)
-    const checked = await checkPassword(this.#options, own, request.holder)
-    const result = checked === undefined ? undefined : await work(checked)
-    if (result !== undefined) {
+    const { name } = own
+    const ownKey = `session ${hashRandomSecret(own.sessionSecret).toString('base64url')}`
+    return await this.#options.attempts.run(request, { kind: 'password', name, ownKey }, async (attempt) => {
+      const checked = await checkPassword(this.#options, own, attempt)
+      const result = await work(checked, attempt)
+      if (result === undefined) throw attempt.failed(loginFailed(), name)
       attempt.succeeded(false)
       return result
-    }
-    attempt.failed()
-    throw new Problem('login_failed', 'password or code are not right, or the code was used before')
+    })
   }
 
   /** What a setup link is for. */
   async readLink(request: FastifyRequest, token: string): Promise<LinkPurpose> {
-    const { db, clock } = this.#options
-    this.#requireSafeChannel(request)
-    return await this.#limited(request, undefined, () =>
-      purposeOf(db.tables(), token, clock.wallInstant().milliseconds),
-    )
+    return await this.#withLink(request, async (attempt) => {
+      const purpose = await purposeOf(this.#options.db.tables(), token, this.#now())
+      attempt.succeeded(false)
+      return purpose
+    })
   }
 
   /** Chooses a password with a setup link; returns the secret of the one-time codes. */
@@ -131,57 +150,71 @@ export class Access {
     request: FastifyRequest,
     { token, name, password }: { readonly token: string; readonly name?: string; readonly password: string },
   ): Promise<Awaited<ReturnType<typeof enterPassword>>> {
-    const { db, clock, encryptionKey } = this.#options
-    await this.readLink(request, token)
-    const hashed = await this.#options.passwords.hash(password, request.holder)
-    const now = clock.wallInstant().milliseconds
-    return await db.transaction<OperatorTables, Awaited<ReturnType<typeof enterPassword>>>((transaction) =>
-      enterPassword(transaction, token, { name, password: hashed }, encryptionKey, now),
-    )
+    const { db, encryptionKey, passwords } = this.#options
+    return await this.#withLink(request, async (attempt) => {
+      await purposeOf(db.tables(), token, this.#now())
+      // The link is valid: its holder guesses nothing.
+      const hashed = await passwords.inTurn({ ...attempt.turn, isPreferred: true }, () => passwords.hash(password))
+      const entered = await db.transaction<OperatorTables, Awaited<ReturnType<typeof enterPassword>>>((transaction) =>
+        enterPassword(transaction, token, { name, password: hashed }, encryptionKey, this.#now()),
+      )
+      attempt.succeeded(false)
+      return entered
+    })
   }
 
   /** Uses a setup link up with the first code, and signs in. */
-  async confirmLink(request: FastifyRequest, token: string, code: string): Promise<NewSession> {
-    const { db, clock, encryptionKey, onFirstAdmin } = this.#options
-    this.#requireSafeChannel(request)
-    const now = clock.wallInstant().milliseconds
+  async confirmLink(request: FastifyRequest, token: string, code: string): Promise<PasswordLogin> {
+    const { db, attempts, encryptionKey, onFirstAdmin } = this.#options
     const origin = { clientAddress: request.clientAddress, way: 'setup_link' } as const
-    return await this.#limited(request, '', async () => {
-      const done = await db.transaction<OperatorTables, (NewSession & { isFirst: boolean }) | undefined>(
+    return await this.#withLink(request, async (attempt) => {
+      await attempts.recordFailures()
+      const now = this.#now()
+      const done = await db.transaction<OperatorTables, (PasswordLogin & { isFirst: boolean }) | undefined>(
         async (transaction) => {
           const operator = await confirmLink(transaction, token, code, encryptionKey, now)
           if (operator === undefined) return undefined
-          const { isFirst } = operator
-          return { ...(await openSession(transaction, operator, origin, now)), isFirst }
+          const session = await openSession(transaction, operator, origin, now)
+          return { session, knownBrowser: knownBrowserValue(operator, now), isFirst: operator.isFirst }
         },
       )
-      if (done?.isFirst) onFirstAdmin()
+      if (done === undefined) throw attempt.failed(loginFailed())
+      if (done.isFirst) onFirstAdmin()
+      attempt.succeeded(true)
       return done
     })
   }
 
-  /**
-   * Runs an attempt within the limits; one that returns nothing has failed.
-   * @param name empty: it is not known yet; undefined: also, and the attempt opens no session
-   */
-  async #limited<Result>(
-    request: FastifyRequest,
-    name: string | undefined,
-    run: () => Promise<Result | undefined>,
-  ): Promise<Result> {
-    const attempt = this.#options.attempts.begin(request, name ?? '')
-    const result = await run()
-    if (result === undefined) {
-      attempt.failed()
-      throw new Problem('login_failed', 'name, password or code are not right, or the code was used before')
-    }
-    attempt.succeeded(name !== undefined)
-    return result
+  /** Runs an attempt with a setup link, whose failures have limits of their own. */
+  async #withLink<Result>(request: FastifyRequest, work: (attempt: LoginAttempt) => Promise<Result>): Promise<Result> {
+    this.#requireSafeChannel(request)
+    return await this.#options.attempts.run(request, { kind: 'setup_link' }, async (attempt) => {
+      try {
+        return await work(attempt)
+      } catch (error) {
+        throw error instanceof Problem && error.code === 'setup_link_invalid' ? attempt.failed(error) : error
+      }
+    })
+  }
+
+  /** The key of the browser's budget, if the operator has signed in with it. */
+  async #knownBrowser({ raw }: FastifyRequest, name: string): Promise<string | undefined> {
+    const { db, channel } = this.#options
+    const value = readKnownBrowserCookie(raw.headers.cookie, channelOf(raw, channel), name)
+    if (value === undefined) return undefined
+    const row = await findOperator(db, name)
+    if (row === undefined || row.password === null) return undefined
+    const id = knownBrowserId({ id: row.id, password: row.password }, value, this.#now())
+    return id === undefined ? undefined : `browser ${id}`
   }
 
   #requireSafeChannel({ raw }: FastifyRequest): void {
     const reason = unavailableReason(raw, this.#options.channel)
     if (reason !== undefined) throw new Problem('login_unavailable', reason)
+  }
+
+  #now(): number {
+    return this.#options.clock.wallInstant().milliseconds
   }
 }
 

@@ -88,8 +88,8 @@ export class OperatorAuthentication {
   async #operatorOfSession(secret: string): Promise<CallingOperator | undefined> {
     const session = await this.#findSession(secret, true)
     if (session === undefined) return undefined
-    const { name, role, expiresAt, hasPassword } = session
-    return { name, role, via: 'session', session: { secret, expiresAt, hasPassword } }
+    const { name, role } = session
+    return { name, role, via: 'session', session: { secret, ...session } }
   }
 
   async #findSession(secret: string, countsAsUse: boolean): Promise<OperatorSession | undefined> {

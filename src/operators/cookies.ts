@@ -1,11 +1,13 @@
 /**
- * The cookies of operators: that of the session, and that of a login at the outside issuer. Encrypted, they have the prefix
- * `__Host-`, which browsers accept only with `Secure`, for the whole host and without `Domain`: no other host and no
- * unencrypted page can set them. On this machine the session cookie has another name.
+ * The cookies of operators: that of the session, those by which a browser is known, and that of a login at the outside issuer.
+ * Encrypted, they have the prefix `__Host-`, which browsers accept only with `Secure`, for the whole host and without `Domain`:
+ * no other host and no unencrypted page can set them. On this machine they have other names.
  */
 import type { Channel } from './channel.ts'
+import { KNOWN_SECONDS, knownBrowserSuffix } from './known-browsers.ts'
 
 const NAMES = { encrypted: '__Host-tidegate-operator', local: 'tidegate-operator' } as const
+const KNOWN_NAMES = { encrypted: '__Host-tidegate-known-', local: 'tidegate-known-' } as const
 const LOGIN_NAME = '__Host-tidegate-operator-login'
 /** More is no cookie of ours. */
 const HEADER_CHARACTERS_MAX = 8_192
@@ -22,6 +24,20 @@ export function removedCookie(channel: 'encrypted' | 'local'): string {
 /** The secret in the header field `Cookie`; undefined when there is none that fits the channel. */
 export function readSessionCookie(header: string | undefined, channel: Channel): string | undefined {
   return channel === 'open' ? undefined : valueIn(header, NAMES[channel])
+}
+
+/** The cookie by which a browser is known in which this operator has signed in. */
+export function knownBrowserCookie(channel: 'encrypted' | 'local', operatorName: string, value: string): string {
+  const name = KNOWN_NAMES[channel] + knownBrowserSuffix(operatorName)
+  return `${name}=${value}; ${attributesOf(channel)}; Max-Age=${KNOWN_SECONDS}`
+}
+
+export function readKnownBrowserCookie(
+  header: string | undefined,
+  channel: Channel,
+  operatorName: string,
+): string | undefined {
+  return channel === 'open' ? undefined : valueIn(header, KNOWN_NAMES[channel] + knownBrowserSuffix(operatorName))
 }
 
 /**

@@ -12,7 +12,7 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import { readLoginCookie } from './cookies.ts'
-import type { LoginAttempts } from './login-attempts.ts'
+import type { LoginAttempt, LoginAttempts } from './login-attempts.ts'
 import {
   IssuerProblem,
   issuerAddress,
@@ -23,6 +23,7 @@ import {
 import { newRandomSecret } from './random-secrets.ts'
 import { type NewSession, openSession } from './sessions.ts'
 import type { OperatorTables } from './tables.ts'
+import { Turns } from './turns.ts'
 
 export interface OpenidLoginOptions {
   readonly issuer: OpenidIssuer
@@ -56,6 +57,11 @@ export interface LoginRefusal {
   readonly subject?: string
 }
 
+interface FinishedLogin {
+  readonly session: NewSession
+  readonly returnPath: string
+}
+
 /** A login that is under way, as its cookie has it. */
 interface BegunLogin {
   readonly atMilliseconds: number
@@ -75,8 +81,15 @@ export const RETURN_PATH = '^/console/(?!.*\\.\\.)[A-Za-z0-9_.~@%:/-]{0,500}$'
 const BEGUN = /^begun\.(\d{1,15})\.(tgi_[\w-]{43})\.([\w-]{1,700})$/
 const REFUSED = /^refused\.(\w{1,40})\.([\w-]{0,400})$/
 
+/** Stands for each refusal in the count of failures. */
+const REFUSED_LOGIN = new Problem('login_failed', 'the login at the issuer was refused')
+/** Logins that ask the issuer at a time, and those that wait: the connections of the listener. */
+const AT_ONCE_MAX = 4
+const WAITING_MAX = 256
+
 export class OpenidLogin {
   readonly #options: OpenidLoginOptions
+  readonly #turns = new Turns(AT_ONCE_MAX, WAITING_MAX)
 
   constructor(options: OpenidLoginOptions) {
     this.#options = options
@@ -105,23 +118,30 @@ export class OpenidLogin {
   }
 
   /** Opens a session for the person whom the issuer has confirmed. */
-  async finish(
-    request: FastifyRequest,
-  ): Promise<{ readonly session: NewSession; readonly returnPath: string } | LoginRefusal> {
+  async finish(request: FastifyRequest): Promise<FinishedLogin | LoginRefusal> {
     const begun = readBegun(readLoginCookie(request.headers.cookie))
     const query = (request.raw.url ?? '').split('?')[1] ?? ''
     if (begun === undefined || !this.#isCurrent(begun) || !hasState(query, checksOf(begun).state)) {
       return { reason: 'expired' }
     }
-    let attempt: ReturnType<LoginAttempts['begin']>
     try {
-      attempt = this.#options.attempts.begin(request, '')
+      return await this.#options.attempts.run(request, { kind: 'openid' }, (attempt) =>
+        this.#turns.take(attempt.turn, () => this.#finish(request, begun, query, attempt)),
+      )
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       return { reason: 'rate_limited' }
     }
+  }
+
+  /** @throws {Problem} 429 instead of a refusal, after too many */
+  async #finish(
+    { clientAddress }: FastifyRequest,
+    begun: BegunLogin,
+    query: string,
+    attempt: LoginAttempt,
+  ): Promise<FinishedLogin | LoginRefusal> {
     const { log, issuer } = this.#options
-    const { clientAddress } = request
     const outcome = await issuer.subjectOf(query, checksOf(begun)).then(
       (subject) => this.#signIn(subject, clientAddress),
       (error: unknown): LoginRefusal => {
@@ -131,7 +151,8 @@ export class OpenidLogin {
       },
     )
     if ('reason' in outcome) {
-      attempt.failed()
+      const answer = attempt.failed(REFUSED_LOGIN)
+      if (answer !== REFUSED_LOGIN) throw answer
       return outcome
     }
     attempt.succeeded(true)
@@ -149,6 +170,7 @@ export class OpenidLogin {
   }
 
   async #signIn(subject: string, clientAddress: string): Promise<NewSession | LoginRefusal> {
+    await this.#options.attempts.recordFailures()
     const now = this.#now()
     const { issuer } = this
     return await this.#options.db.transaction<OperatorTables, NewSession | LoginRefusal>(async (transaction) => {

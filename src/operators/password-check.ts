@@ -2,7 +2,10 @@
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import type { Clock } from '../base/clock.ts'
 import type { OperatorRole } from '../contract/operator-calls.ts'
+import { Problem } from '../http/problem.ts'
 import type { Db, Transaction } from '../store/db.ts'
+import type { PasswordHolder } from './known-browsers.ts'
+import type { LoginAttempt } from './login-attempts.ts'
 import type { Passwords } from './passwords.ts'
 import type { OperatorTables } from './tables.ts'
 import { matchingStep } from './totp.ts'
@@ -22,31 +25,40 @@ export interface Entered {
 }
 
 /** An operator whose password and code were right when they were read. */
-export interface CheckedOperator {
-  readonly id: string
-  /** As it is stored. */
-  readonly password: string
+export interface CheckedOperator extends PasswordHolder {
   /** The time step of the code. */
   readonly step: number
 }
 
-/**
- * Undefined when anything is wrong, which takes as long for a name that does not exist.
- * @param holder the address that asks, as the holder of a shared pool
- */
+/** Returns the operator whose password and code these are; a failure ends the attempt, and takes as long for an unknown name. */
 export async function checkPassword(
   { db, clock, encryptionKey, passwords }: PasswordCheckOptions,
   { name, password, totp }: Entered,
-  holder: string,
-): Promise<CheckedOperator | undefined> {
+  attempt: LoginAttempt,
+): Promise<CheckedOperator> {
+  return await passwords.inTurn(attempt.turn, async () => {
+    const row = await findOperator(db, name)
+    const isRight = await passwords.verify(password, row?.password ?? undefined)
+    const known = row?.is_person ? row.name : undefined
+    if (!isRight || row === undefined || !row.enabled || row.password === null || row.totp_secret === null) {
+      throw attempt.failed(loginFailed(), known)
+    }
+    const refusal = attempt.countCode()
+    if (refusal !== undefined) throw attempt.failed(refusal, known)
+    const step = matchingStep(readTotpSecret(row.totp_secret, encryptionKey), totp, clock.wallInstant().milliseconds)
+    if (step === undefined) throw attempt.failed(loginFailed(), known)
+    return { id: row.id, password: row.password, step }
+  })
+}
+
+export async function findOperator(db: Db, name: string) {
   const operators = db.tables<OperatorTables>().selectFrom('operators')
-  const row = await operators.selectAll().where('name', '=', name).executeTakeFirst()
-  const isRight = await passwords.verify(password, row?.password ?? undefined, holder)
-  if (!isRight || row === undefined || !row.enabled || row.password === null || row.totp_secret === null) {
-    return undefined
-  }
-  const step = matchingStep(readTotpSecret(row.totp_secret, encryptionKey), totp, clock.wallInstant().milliseconds)
-  return step === undefined ? undefined : { id: row.id, password: row.password, step }
+  return await operators.selectAll().where('name', '=', name).executeTakeFirst()
+}
+
+/** One answer for everything that can be wrong. */
+export function loginFailed(): Problem {
+  return new Problem('login_failed', 'name, password or code are not right, or the code was used before')
 }
 
 /** Uses the code up, with other changes of the operator; undefined when it was used, or the operator changed, meanwhile. */

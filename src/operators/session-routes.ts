@@ -15,14 +15,14 @@ import {
 import { Problem } from '../http/problem.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
-import { type Access, unavailableReason } from './access.ts'
+import { type Access, type PasswordLogin, unavailableReason } from './access.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
-import { removedCookie, sessionCookie } from './cookies.ts'
+import { knownBrowserCookie, removedCookie, sessionCookie } from './cookies.ts'
 import type { FourEyesOptions } from './four-eyes.ts'
 import { LOGIN_REFUSALS, type OpenidLogin, readRefusal } from './openid-login.ts'
 import { OPENID_PATH } from './openid-routes.ts'
 import { OperatorName } from './operator-routes.ts'
-import { csrfTokenOf, endSession, IDLE_MILLISECONDS, type NewSession } from './sessions.ts'
+import { csrfTokenOf, endSession, IDLE_MILLISECONDS } from './sessions.ts'
 import { hasAdmin } from './setup-links.ts'
 import { base32, totpAddress } from './totp.ts'
 
@@ -92,6 +92,12 @@ const Session = Type.Object(
     idle_seconds: Type.Optional(
       Type.Integer({ description: 'Only of a session: it ends after so long without a request' }),
     ),
+    failed_logins: Type.Optional(
+      Type.Object(
+        { count: Type.Integer(), last_at: time },
+        { description: 'Only of a session: attempts with this name that failed between this login and the one before' },
+      ),
+    ),
   },
   { title: 'Session' },
 )
@@ -141,8 +147,10 @@ export function registerLoginRoutes(
       needs_setup: !(await hasAdmin(db.tables())),
     }
   })
-  const answer = (request: FastifyRequest, reply: FastifyReply, session: NewSession) => {
-    reply.header('set-cookie', sessionCookie(cookieChannel(request, channel), session.secret))
+  const answer = (request: FastifyRequest, reply: FastifyReply, { session, knownBrowser }: PasswordLogin) => {
+    const by = cookieChannel(request, channel)
+    const { name } = session.operator
+    reply.header('set-cookie', [sessionCookie(by, session.secret), knownBrowserCookie(by, name, knownBrowser)])
     const members = sessionMembers({ ...session, hasPassword: true })
     return { ...documentOf(session.operator), four_eyes: fourEyes(), ...members }
   }
@@ -188,9 +196,12 @@ export function registerSessionRoutes(
   app.post<{ Body: Static<typeof PasswordChange> }>(
     '/session/password',
     { schema: { body: PasswordChange, response: { 200: PasswordChanged } } },
-    async (request) => {
+    async (request, reply) => {
       const { new_password, ...entered } = request.body
-      return { ended_sessions: await access.changePassword(request, ownLogin(request, entered), new_password) }
+      const own = ownLogin(request, entered)
+      const { endedSessions, knownBrowser } = await access.changePassword(request, own, new_password)
+      reply.header('set-cookie', knownBrowserCookie(cookieChannel(request, channel), own.name, knownBrowser))
+      return { ended_sessions: endedSessions }
     },
   )
   app.post<{ Body: Static<typeof OwnLogin> }>(
@@ -227,9 +238,10 @@ function documentOf(operator: { readonly name: string; readonly role: OperatorRo
   return { operator, via, allows: callsOf(operator.role) }
 }
 
-function sessionMembers({ secret, expiresAt, hasPassword }: NonNullable<CallingOperator['session']>) {
+function sessionMembers({ secret, expiresAt, hasPassword, failedLogins }: NonNullable<CallingOperator['session']>) {
   const ends = { expires_at: expiresAt, idle_seconds: IDLE_MILLISECONDS / 1000 }
-  return { has_password: hasPassword, csrf_token: csrfTokenOf(secret), ...ends }
+  const failed = failedLogins === undefined ? {} : { failed_logins: failedLogins }
+  return { has_password: hasPassword, csrf_token: csrfTokenOf(secret), ...ends, ...failed }
 }
 
 /** The person who enters the own password again. */

@@ -10,8 +10,10 @@ import { writeAudit } from '../store/audit.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
-import type { OperatorTables } from './tables.ts'
+import type { FailedLogins, OperatorTables } from './tables.ts'
 
+/** Of the audit rows about failed attempts, which have their number as `count`. */
+export const FAILED_LOGIN_ACTION = 'operator_login.reject'
 const SESSION_MILLISECONDS = 12 * 3_600_000
 export const IDLE_MILLISECONDS = 30 * 60_000
 /** The time of the last request is written at most this often. */
@@ -27,6 +29,8 @@ export interface OperatorSession {
   readonly endsMilliseconds: number
   /** Whether the operator signs in with a password. */
   readonly hasPassword: boolean
+  /** Since the login before; undefined when none has failed. */
+  readonly failedLogins: FailedLogins | undefined
 }
 
 /** A new session, with its secret for the cookie. */
@@ -34,6 +38,7 @@ export interface NewSession {
   readonly operator: { readonly name: string; readonly role: OperatorRole }
   readonly secret: string
   readonly expiresAt: string
+  readonly failedLogins: FailedLogins | undefined
 }
 
 /** Where and how an operator signed in, for the audit trail. */
@@ -50,18 +55,35 @@ export async function openSession(
   nowMilliseconds: number,
 ): Promise<NewSession> {
   const { id, name, role } = operator
-  const session = await createSession(transaction, id, nowMilliseconds)
+  const failed = await failedLoginsOf(transaction, name)
+  const session = await createSession(transaction, id, failed, nowMilliseconds)
   const detail = { client_address: clientAddress, way }
   await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.login', subject: name, detail })
   return { operator: { name, role }, ...session }
+}
+
+/** Failed attempts with this name since its last login, as the audit trail has them. */
+async function failedLoginsOf(
+  transaction: Transaction<OperatorTables>,
+  name: string,
+): Promise<FailedLogins | undefined> {
+  const { rows } = await sql<FailedLogins>`
+    select sum((detail->>'count')::bigint)::integer as count, max(created_at) as last_at from audit
+    where subject = ${name} and action = ${FAILED_LOGIN_ACTION} and created_at > coalesce(
+      (select max(created_at) from audit where subject = ${name} and action = 'operator.login'), '-infinity'
+    )
+    having count(*) > 0
+  `.execute(transaction)
+  return rows[0]
 }
 
 /** Creates a session, and deletes those that have ended; returns its secret. */
 async function createSession(
   transaction: Transaction<OperatorTables>,
   operatorId: string,
+  failedLogins: FailedLogins | undefined,
   nowMilliseconds: number,
-): Promise<{ readonly secret: string; readonly expiresAt: string }> {
+): Promise<Omit<NewSession, 'operator'>> {
   const now = millisecondText(nowMilliseconds)
   const idleSince = millisecondText(nowMilliseconds - IDLE_MILLISECONDS)
   const { rows: surplus } = await sql`
@@ -82,8 +104,11 @@ async function createSession(
   const secret = newRandomSecret('tgs_')
   const expiresAt = millisecondText(nowMilliseconds + SESSION_MILLISECONDS)
   const row = { hash: hashRandomSecret(secret), operator_id: operatorId, used_at: now, expires_at: expiresAt }
-  await transaction.insertInto('operator_sessions').values(row).execute()
-  return { secret, expiresAt }
+  await transaction
+    .insertInto('operator_sessions')
+    .values({ ...row, failed_logins: failedLogins ?? null })
+    .execute()
+  return { secret, expiresAt, failedLogins }
 }
 
 /**
@@ -102,7 +127,7 @@ export async function findSession(
     .selectFrom('operator_sessions')
     .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
     .select(['operators.name', 'operators.role', 'operators.enabled', 'operators.password'])
-    .select(['operator_sessions.used_at', 'operator_sessions.expires_at'])
+    .select(['operator_sessions.used_at', 'operator_sessions.expires_at', 'operator_sessions.failed_logins'])
     .where('operator_sessions.hash', '=', hash)
     .executeTakeFirst()
   if (row === undefined || !row.enabled) return undefined
@@ -115,8 +140,9 @@ export async function findSession(
     await change.where('hash', '=', hash).execute()
   }
   const endsMilliseconds = endOf(isNoted ? nowMilliseconds : usedAt)
-  const { name, role, expires_at: expiresAt } = row
-  return { name, role, expiresAt, endsMilliseconds, hasPassword: row.password !== null }
+  const { name, role, expires_at: expiresAt, failed_logins } = row
+  const failedLogins = failed_logins ?? undefined
+  return { name, role, expiresAt, endsMilliseconds, hasPassword: row.password !== null, failedLogins }
 }
 
 /**

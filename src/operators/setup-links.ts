@@ -11,6 +11,7 @@ import type { OperatorRole } from '../contract/operator-calls.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Kysely, Transaction } from '../store/db.ts'
+import type { PasswordHolder } from './known-browsers.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
 import { endSessions } from './sessions.ts'
 import { deleteLink } from './store.ts'
@@ -141,7 +142,7 @@ export async function confirmLink(
   key: EncryptionKey | undefined,
   nowMilliseconds: number,
 ): Promise<
-  { readonly id: string; readonly name: string; readonly role: OperatorRole; readonly isFirst: boolean } | undefined
+  (PasswordHolder & { readonly name: string; readonly role: OperatorRole; readonly isFirst: boolean }) | undefined
 > {
   const link = await lockLink(transaction, token, nowMilliseconds)
   const { name, password, totp_secret } = link
@@ -167,7 +168,7 @@ export async function confirmLink(
   }
   const detail = link.operator_id === null ? { role, first: true } : {}
   await writeAudit(transaction, { actor: `operator:${name}`, action: 'operator.setup', subject: name, detail })
-  return { id, name, role, isFirst: link.operator_id === null }
+  return { id, name, role, password, isFirst: link.operator_id === null }
 }
 
 /** The link, with whom it is for: until the transaction ends, no other one uses, replaces or removes it. */

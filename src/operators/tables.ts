@@ -39,11 +39,19 @@ interface OperatorTokensTable {
   created_at: Generated<string>
 }
 
+/** Failed attempts to sign in with an operator's name, between two logins. */
+export interface FailedLogins {
+  readonly count: number
+  readonly last_at: string
+}
+
 interface OperatorSessionsTable {
   hash: Uint8Array
   operator_id: string
   used_at: string
   expires_at: string
+  /** Attempts with the operator's name that failed before the login that opened the session; null: none. */
+  failed_logins: FailedLogins | null
 }
 
 interface OperatorSetupLinksTable {

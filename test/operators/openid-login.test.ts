@@ -203,7 +203,7 @@ describe('a login at the issuer', () => {
     }
   })
 
-  it('is limited by address', async () => {
+  it('is refused with its reason ten times from one address, then as one of too many, and succeeds in between', async () => {
     const address = '198.51.100.7'
     const refusals: (string | undefined)[] = []
     for (let count = 0; count < 11; count++) {
@@ -212,6 +212,9 @@ describe('a login at the issuer', () => {
       refusals.push((await browser.loginWays()).openid.refusal?.reason)
     }
     expect(refusals).toEqual([...Array(10).fill('denied'), 'rate_limited'])
+    const browser = new ScriptedBrowser(node, address)
+    await signIn(browser, 'ada-0001')
+    expect(await browser.session()).toMatchObject({ operator: { name: 'ada' } })
   })
 
   it('begins only where the connection of the browser is encrypted', async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { ConsoleSetup } from '../../src/app/console-setup.ts'
+import { OperatorGuesses } from '../../src/app/operator-guesses.ts'
 import { createOperatorListener } from '../../src/app/operator-listener.ts'
 import { EncryptionKey } from '../../src/auth/encryption-key.ts'
 import { operatorActor } from '../../src/auth/operator-calls.ts'
@@ -91,7 +92,16 @@ export async function openOperatorNode({
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-operators-'))
   const linkAddress = (token: string) => `http://console.test/console/#setup=${token}`
   const setup = new ConsoleSetup({ db, clock, log, folder, linkAddress })
-  const attempts = new LoginAttempts({ clock, metrics, onFailedLogin: (address) => failedLogins.push(address) })
+  const failures = new OperatorGuesses({ db, clock, log, kind: 'login' })
+  const attempts = new LoginAttempts({
+    clock,
+    metrics,
+    onFailedLogin(address, operator) {
+      failedLogins.push(address)
+      failures.record(address, operator)
+    },
+    recordFailures: () => failures.write(),
+  })
   const openid = outside === undefined ? undefined : createOpenid(outside)
   function createOpenid({ issuer: issuerUrl, clientId, clientSecret }: NonNullable<typeof outside>): OpenidLogin {
     const clientSecretFile = join(folder, 'client-secret')
@@ -167,6 +177,7 @@ export async function openOperatorNode({
     auditOf: async (subject) => itemsOf(await listAudit(db, { order: 'DESC' }, { subject })),
     async close() {
       await listener.close()
+      await failures.stop()
       if (sharedDb === undefined) await db.close()
       rmSync(folder, { recursive: true })
     },
@@ -211,14 +222,19 @@ export class Person {
   }
 
   /** Uses a setup link up; returns the answer to its last step too. */
-  static async setUp(node: OperatorNode, token: string, name?: string): Promise<{ person: Person; answer: Answer }> {
+  static async setUp(
+    node: OperatorNode,
+    token: string,
+    name?: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ person: Person; answer: Answer }> {
     const password = `correct horse ${token.slice(-8)}`
     const named = name === undefined ? {} : { name }
-    const entered = await node.ask('POST', '/setup', { token, password, ...named }, {})
+    const entered = await node.ask('POST', '/setup', { token, password, ...named }, headers)
     if (entered.status !== 200) throw new Error(JSON.stringify(entered.body))
     const secret = fromBase32(entered.body.totp.secret)
     const person = new Person(node, entered.body.name, password, secret)
-    const answer = await node.ask('POST', '/setup/confirm', { token, totp: person.code() }, {})
+    const answer = await node.ask('POST', '/setup/confirm', { token, totp: person.code() }, headers)
     return { person, answer }
   }
 
@@ -251,7 +267,7 @@ export interface Session {
 }
 
 export function sessionOf({ url }: Pick<OperatorNode, 'url'>, { headers, body }: Answer): Session {
-  const cookie = (headers.get('set-cookie') ?? '').split(';')[0] as string
+  const cookie = headers.getSetCookie()[0]?.split(';')[0] as string
   return { cookie, csrf: body.csrf_token, headers: { cookie, 'x-csrf-token': body.csrf_token, origin: url } }
 }
 

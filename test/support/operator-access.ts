@@ -26,7 +26,12 @@ export function operatorAccess(db: Db, clock: Clock) {
       clock,
       channel,
       passwords: new Passwords(),
-      attempts: new LoginAttempts({ clock, metrics: createMetricsRegistry(), onFailedLogin: nothing }),
+      attempts: new LoginAttempts({
+        clock,
+        metrics: createMetricsRegistry(),
+        onFailedLogin: nothing,
+        recordFailures: async () => undefined,
+      }),
       encryptionKey: undefined,
       onFirstAdmin: nothing,
     }),

@@ -35,6 +35,7 @@ import { changeRequests } from './202611231000-change-requests.ts'
 import { reviewNotes } from './202611231210-review-notes.ts'
 import { operatorIssuers } from './202611231220-operator-issuers.ts'
 import { customerSearch } from './202611231250-customer-search.ts'
+import { failedLogins } from './202611232130-failed-logins.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -73,4 +74,5 @@ export const MIGRATIONS: readonly Migration[] = [
   reviewNotes,
   operatorIssuers,
   customerSearch,
+  failedLogins,
 ]

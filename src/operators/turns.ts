@@ -1,0 +1,85 @@
+/**
+ * Turns at something costly: at most so many at a time, and a bounded number of callers that wait. Callers of one key wait in
+ * order, and the keys take turns, so one that fills the queue delays another by one turn. Preferred callers go before all
+ * others. A caller whose connection closes gives its place up, so the connections of a listener bound the queue too.
+ */
+import type { Socket } from 'node:net'
+import { Problem } from '../http/problem.ts'
+
+export interface Turn {
+  readonly key: string
+  readonly isPreferred: boolean
+  /** The caller's connection. */
+  readonly socket: Pick<Socket, 'once' | 'off'>
+}
+
+type Begin = () => void
+
+export class Turns {
+  readonly #atOnceMax: number
+  readonly #waitingMax: number
+  /** By preference, then by key: the key whose turn is next comes first. */
+  readonly #waiting = { preferred: new Map<string, Begin[]>(), others: new Map<string, Begin[]>() }
+  #waitingCount = 0
+  #running = 0
+
+  constructor(atOnceMax: number, waitingMax: number) {
+    this.#atOnceMax = atOnceMax
+    this.#waitingMax = waitingMax
+  }
+
+  /** @throws {Problem} 503 when too many wait, or the connection has closed meanwhile */
+  async take<Result>(turn: Turn, work: () => Promise<Result>): Promise<Result> {
+    if (this.#running >= this.#atOnceMax) await this.#wait(turn)
+    else this.#running++
+    try {
+      return await work()
+    } finally {
+      const next = this.#next()
+      if (next === undefined) this.#running--
+      else next()
+    }
+  }
+
+  /** Resolves when the caller has the place of one that has ended. */
+  #wait({ key, isPreferred, socket }: Turn): Promise<void> {
+    if (this.#waitingCount >= this.#waitingMax) throw tooMany()
+    const queue = isPreferred ? this.#waiting.preferred : this.#waiting.others
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        socket.off('close', leave)
+        resolve()
+      }
+      const leave = () => {
+        this.#remove(queue, key, begin)
+        reject(tooMany())
+      }
+      socket.once('close', leave)
+      queue.set(key, [...(queue.get(key) ?? []), begin])
+      this.#waitingCount++
+    })
+  }
+
+  #next(): Begin | undefined {
+    for (const queue of [this.#waiting.preferred, this.#waiting.others]) {
+      for (const [key, [begin]] of queue) {
+        if (begin === undefined) continue
+        this.#remove(queue, key, begin)
+        return begin
+      }
+    }
+    return undefined
+  }
+
+  /** The key, if others of it wait, is behind all other keys from now on. */
+  #remove(queue: Map<string, Begin[]>, key: string, begin: Begin): void {
+    const rest = (queue.get(key) ?? []).filter((each) => each !== begin)
+    queue.delete(key)
+    if (rest.length > 0) queue.set(key, rest)
+    this.#waitingCount--
+  }
+}
+
+function tooMany(): Problem {
+  return new Problem('unavailable', 'too many logins are being checked', { headers: { 'retry-after': '5' } })
+}
