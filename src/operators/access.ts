@@ -90,8 +90,8 @@ export class Access {
   /** Replaces the password of a person who is signed in, and ends the other sessions and an open setup link. */
   async changePassword(request: FastifyRequest, own: OwnLogin, newPassword: string): Promise<PasswordChange> {
     const { db, passwords } = this.#options
-    return await this.#asOwn(request, own, async (checked, { turn }) => {
-      const password = await passwords.inTurn(turn, () => passwords.hash(newPassword))
+    return await this.#asOwn(request, own, async (checked, { caller }) => {
+      const password = await passwords.queued(caller, () => passwords.hash(newPassword))
       return await db.transaction<OperatorTables, PasswordChange | undefined>(async (transaction) => {
         const operator = await useCode(transaction, checked, { password })
         if (operator === undefined) return undefined
@@ -154,7 +154,7 @@ export class Access {
     return await this.#withLink(request, async (attempt) => {
       await purposeOf(db.tables(), token, this.#now())
       // The link is valid: its holder guesses nothing.
-      const hashed = await passwords.inTurn({ ...attempt.turn, isPreferred: true }, () => passwords.hash(password))
+      const hashed = await passwords.queued({ ...attempt.caller, isPreferred: true }, () => passwords.hash(password))
       const entered = await db.transaction<OperatorTables, Awaited<ReturnType<typeof enterPassword>>>((transaction) =>
         enterPassword(transaction, token, { name, password: hashed }, encryptionKey, this.#now()),
       )

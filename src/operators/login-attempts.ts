@@ -1,6 +1,6 @@
 /**
  * Attempts to sign in: what failed ones are answered, their count, and how many wrong codes a right password allows. The
- * secrets are checked first, so guessing locks out nobody who knows them: failures are limited by name and address, and a
+ * secrets are checked first, so guessing locks out no person who knows them: failures are limited by name and address, and a
  * browser in which the person has signed in before has a budget of its own. Setup links and logins at an issuer have theirs.
  *
  * Only a wrong code after the right password is limited before the next check, or a million codes could be tried: who reaches
@@ -12,7 +12,7 @@ import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { addressBlock } from '../http/client-address.ts'
 import { Problem } from '../http/problem.ts'
 import { RateLimiter, type RateVerdict, rateLimited } from '../http/rate-limit.ts'
-import type { Turn } from './turns.ts'
+import type { Caller } from './fair-queue.ts'
 
 export interface LoginAttemptsOptions {
   readonly clock: Clock
@@ -37,7 +37,7 @@ type LoginResult = 'succeeded' | 'failed' | 'limited'
 
 /** An attempt, to be ended by `succeeded` or `failed`. */
 export interface LoginAttempt {
-  readonly turn: Turn
+  readonly caller: Caller
   /** To be called when the password was right, before the code is checked; returns 429 after too many wrong codes. */
   countCode(): Problem | undefined
   /** @param opensSession false for a step before the login */
@@ -55,7 +55,7 @@ export class LoginAttempts {
   readonly #codes: RateLimiter
   readonly #codesOfName: RateLimiter
   readonly #logins: Counter<'result'>
-  /** Connections with an attempt: one each, so that few connections cannot fill the queue for a turn. */
+  /** Connections with an attempt: one each, so that few connections cannot fill the queue. */
   readonly #sockets = new WeakSet<object>()
 
   constructor(options: LoginAttemptsOptions) {
@@ -113,7 +113,7 @@ export class LoginAttempts {
     const codes: [RateLimiter, string][] = [[this.#codes, key]]
     if (!isOwn) codes.push([this.#codesOfName, name])
     return {
-      turn: { key, isPreferred: isOwn, socket: request.raw.socket },
+      caller: { key, isPreferred: isOwn, socket: request.raw.socket },
       countCode: () => takeAll(codes),
       succeeded: (opensSession) => {
         if (opensSession) this.#logins.inc({ result: 'succeeded' })

@@ -12,6 +12,7 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
 import { readLoginCookie } from './cookies.ts'
+import { FairQueue } from './fair-queue.ts'
 import type { LoginAttempt, LoginAttempts } from './login-attempts.ts'
 import {
   IssuerProblem,
@@ -23,7 +24,6 @@ import {
 import { newRandomSecret } from './random-secrets.ts'
 import { type NewSession, openSession } from './sessions.ts'
 import type { OperatorTables } from './tables.ts'
-import { Turns } from './turns.ts'
 
 export interface OpenidLoginOptions {
   readonly issuer: OpenidIssuer
@@ -89,7 +89,7 @@ const WAITING_MAX = 256
 
 export class OpenidLogin {
   readonly #options: OpenidLoginOptions
-  readonly #turns = new Turns(AT_ONCE_MAX, WAITING_MAX)
+  readonly #queue = new FairQueue(AT_ONCE_MAX, WAITING_MAX)
 
   constructor(options: OpenidLoginOptions) {
     this.#options = options
@@ -126,7 +126,7 @@ export class OpenidLogin {
     }
     try {
       return await this.#options.attempts.run(request, { kind: 'openid' }, (attempt) =>
-        this.#turns.take(attempt.turn, () => this.#finish(request, begun, query, attempt)),
+        this.#queue.take(attempt.caller, () => this.#finish(request, begun, query, attempt)),
       )
     } catch (error) {
       if (!(error instanceof Problem)) throw error

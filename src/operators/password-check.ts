@@ -36,7 +36,7 @@ export async function checkPassword(
   { name, password, totp }: Entered,
   attempt: LoginAttempt,
 ): Promise<CheckedOperator> {
-  return await passwords.inTurn(attempt.turn, async () => {
+  return await passwords.queued(attempt.caller, async () => {
     const row = await findOperator(db, name)
     const isRight = await passwords.verify(password, row?.password ?? undefined)
     const known = row?.is_person ? row.name : undefined

@@ -1,9 +1,9 @@
 /**
  * Passwords of operators: scrypt (RFC 7914) with a random salt, computed in the thread pool and not on the event loop. Callers
- * take turns, two at a time, which bounds memory and leaves threads for the rest of the program.
+ * run two at a time from a fair queue, which bounds memory and leaves threads for the rest of the program.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { type Turn, Turns } from './turns.ts'
+import { type Caller, FairQueue } from './fair-queue.ts'
 
 /** The parameters of scrypt. */
 interface Cost {
@@ -27,7 +27,7 @@ export class Passwords {
   readonly #cost: Cost
   /** Compared with when there is no operator, so that an unknown name takes as long as a known one. */
   readonly #unknown: string
-  readonly #turns = new Turns(AT_ONCE_MAX, WAITING_MAX)
+  readonly #queue = new FairQueue(AT_ONCE_MAX, WAITING_MAX)
 
   /** @param cost of new passwords; each stored one names its own */
   constructor(cost = COST) {
@@ -35,9 +35,9 @@ export class Passwords {
     this.#unknown = storedForm(cost, Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES))
   }
 
-  /** Runs work that hashes or verifies one password, when it is the caller's turn. */
-  inTurn<Result>(turn: Turn, work: () => Promise<Result>): Promise<Result> {
-    return this.#turns.take(turn, work)
+  /** Runs work that hashes or verifies one password, from the queue. */
+  queued<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
+    return this.#queue.take(caller, work)
   }
 
   /** The text to store for a password. */

@@ -1,5 +1,5 @@
 /**
- * All code of this module locks in one order, which `tables` states. Two transactions that meet wait for each other in turn,
+ * All code of this module locks in one order, which `tables` states. Two transactions that meet wait for each other in caller,
  * never in a circle: each of them is stopped after each of its statements, while each other one comes as far as it can. The
  * embedded store has one session.
  */

@@ -2692,6 +2692,12 @@ export interface components {
             expires_at?: string;
             /** @description Only of a session: it ends after so long without a request */
             idle_seconds?: number;
+            /** @description Only of a session: attempts with this name that failed between this login and the one before */
+            failed_logins?: {
+                count: number;
+                /** Format: date-time */
+                last_at: string;
+            };
         };
         Setting: {
             key: string;

@@ -1,19 +1,19 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { Turns } from '../../src/operators/turns.ts'
+import { FairQueue } from '../../src/operators/fair-queue.ts'
 
-/** Callers that end when they are told to, and the order in which they began. */
+/** Callers that end on request, and the order in which they began. */
 class Callers {
   readonly begun: string[] = []
-  readonly #turns: Turns
+  readonly #queue: FairQueue
   readonly #ends = new Map<string, () => void>()
 
   constructor(atOnceMax: number, waitingMax: number) {
-    this.#turns = new Turns(atOnceMax, waitingMax)
+    this.#queue = new FairQueue(atOnceMax, waitingMax)
   }
 
   arrive(id: string, { key = id, isPreferred = false, socket = new EventEmitter() } = {}): Promise<void> {
-    return this.#turns.take({ key, isPreferred, socket: socket as never }, () => {
+    return this.#queue.take({ key, isPreferred, socket: socket as never }, () => {
       this.begun.push(id)
       return new Promise((resolve) => void this.#ends.set(id, resolve))
     })
@@ -25,7 +25,7 @@ class Callers {
   }
 }
 
-describe('turns', () => {
+describe('places of a fair queue', () => {
   it('go to one key after the other, to preferred callers first, and to callers of a key in order', async () => {
     const callers = new Callers(2, 100)
     const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map((id) => callers.arrive(id, { key: id.charAt(0) }))

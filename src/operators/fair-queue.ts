@@ -1,12 +1,12 @@
 /**
- * Turns at something costly: at most so many at a time, and a bounded number of callers that wait. Callers of one key wait in
- * order, and the keys take turns, so one that fills the queue delays another by one turn. Preferred callers go before all
- * others. A caller whose connection closes gives its place up, so the connections of a listener bound the queue too.
+ * A queue for costly work: a few callers at a time run, and a bounded number waits. Callers of one key wait in order, and the
+ * keys alternate, so a key with many callers delays the first of another by one. Preferred callers go before all others. A
+ * caller whose connection closes gives its place up, so the connections of a listener bound the queue too.
  */
 import type { Socket } from 'node:net'
 import { Problem } from '../http/problem.ts'
 
-export interface Turn {
+export interface Caller {
   readonly key: string
   readonly isPreferred: boolean
   /** The caller's connection. */
@@ -15,10 +15,10 @@ export interface Turn {
 
 type Begin = () => void
 
-export class Turns {
+export class FairQueue {
   readonly #atOnceMax: number
   readonly #waitingMax: number
-  /** By preference, then by key: the key whose turn is next comes first. */
+  /** By preference, then by key: the key whose caller is next comes first. */
   readonly #waiting = { preferred: new Map<string, Begin[]>(), others: new Map<string, Begin[]>() }
   #waitingCount = 0
   #running = 0
@@ -29,8 +29,8 @@ export class Turns {
   }
 
   /** @throws {Problem} 503 when too many wait, or the connection has closed meanwhile */
-  async take<Result>(turn: Turn, work: () => Promise<Result>): Promise<Result> {
-    if (this.#running >= this.#atOnceMax) await this.#wait(turn)
+  async take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
+    if (this.#running >= this.#atOnceMax) await this.#wait(caller)
     else this.#running++
     try {
       return await work()
@@ -42,7 +42,7 @@ export class Turns {
   }
 
   /** Resolves when the caller has the place of one that has ended. */
-  #wait({ key, isPreferred, socket }: Turn): Promise<void> {
+  #wait({ key, isPreferred, socket }: Caller): Promise<void> {
     if (this.#waitingCount >= this.#waitingMax) throw tooMany()
     const queue = isPreferred ? this.#waiting.preferred : this.#waiting.others
     return new Promise((resolve, reject) => {
