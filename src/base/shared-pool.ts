@@ -32,8 +32,13 @@ export const SHARED_POOLS = {
   /** Bodies of POST /publish that are read at once. */
   publish_bodies: { size: 16, unit: 'bodies', holder: 'client' },
   unread_answers: { size: 'rest.unread_bytes_max', unit: 'bytes', holder: 'client' },
-  /** Two are computed and 20 wait: more wait longer than a person does. */
-  password_checks: { size: 22, unit: 'passwords', holder: 'address' },
+  /**
+   * Two are computed, the others wait: one for each connection of the listener, the last for 20 seconds. A browser in which the
+   * person has signed in is a holder of its own.
+   */
+  password_checks: { size: 256, unit: 'passwords', holder: 'address' },
+  /** Four ask the issuer of `operator.oidc.issuer`, the others wait. */
+  issuer_logins: { size: 256, unit: 'calls', holder: 'address' },
   /** People with a few pages each. */
   operator_streams: { size: 50, unit: 'connections', holder: 'operator' },
   /**

@@ -1,12 +1,15 @@
 /**
- * A queue for costly work: a few callers at a time run, and a bounded number waits. Callers of one key wait in order, and the
+ * A queue for costly work: a few callers at a time run, and the others of a shared pool wait. Callers of one key wait in order, and the
  * keys alternate, so a key with many callers delays the first of another by one. Preferred callers go before all others. A
  * caller whose connection closes gives its place up, so the connections of a listener bound the queue too.
  */
 import type { Socket } from 'node:net'
+import { SharedPool } from '../base/shared-pool.ts'
 import { Problem } from '../http/problem.ts'
 
 export interface Caller {
+  /** Of a share of the pool. */
+  readonly holder: string
   readonly key: string
   readonly isPreferred: boolean
   /** The caller's connection. */
@@ -17,19 +20,27 @@ type Begin = () => void
 
 export class FairQueue {
   readonly #atOnceMax: number
-  readonly #waitingMax: number
+  readonly #pool: SharedPool
   /** By preference, then by key: the key whose caller is next comes first. */
   readonly #waiting = { preferred: new Map<string, Begin[]>(), others: new Map<string, Begin[]>() }
-  #waitingCount = 0
   #running = 0
 
-  constructor(atOnceMax: number, waitingMax: number) {
+  constructor(atOnceMax: number, size: number) {
     this.#atOnceMax = atOnceMax
-    this.#waitingMax = waitingMax
+    this.#pool = new SharedPool(size)
   }
 
   /** @throws {Problem} 503 when too many wait, or the connection has closed meanwhile */
   async take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
+    if (this.#pool.take(caller.holder) !== undefined) throw tooMany()
+    try {
+      return await this.#run(caller, work)
+    } finally {
+      this.#pool.add(caller.holder, -1)
+    }
+  }
+
+  async #run<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
     if (this.#running >= this.#atOnceMax) await this.#wait(caller)
     else this.#running++
     try {
@@ -43,7 +54,6 @@ export class FairQueue {
 
   /** Resolves when the caller has the place of one that has ended. */
   #wait({ key, isPreferred, socket }: Caller): Promise<void> {
-    if (this.#waitingCount >= this.#waitingMax) throw tooMany()
     const queue = isPreferred ? this.#waiting.preferred : this.#waiting.others
     return new Promise((resolve, reject) => {
       const begin = () => {
@@ -56,7 +66,6 @@ export class FairQueue {
       }
       socket.once('close', leave)
       queue.set(key, [...(queue.get(key) ?? []), begin])
-      this.#waitingCount++
     })
   }
 
@@ -76,7 +85,6 @@ export class FairQueue {
     const rest = (queue.get(key) ?? []).filter((each) => each !== begin)
     queue.delete(key)
     if (rest.length > 0) queue.set(key, rest)
-    this.#waitingCount--
   }
 }
 

@@ -113,7 +113,7 @@ export class LoginAttempts {
     const codes: [RateLimiter, string][] = [[this.#codes, key]]
     if (!isOwn) codes.push([this.#codesOfName, name])
     return {
-      caller: { key, isPreferred: isOwn, socket: request.raw.socket },
+      caller: { holder: isOwn ? key : request.holder, key, isPreferred: isOwn, socket: request.raw.socket },
       countCode: () => takeAll(codes),
       succeeded: (opensSession) => {
         if (opensSession) this.#logins.inc({ result: 'succeeded' })

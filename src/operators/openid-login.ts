@@ -8,6 +8,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Clock, millisecondText } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { SHARED_POOLS } from '../base/shared-pool.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db } from '../store/db.ts'
@@ -83,13 +84,12 @@ const REFUSED = /^refused\.(\w{1,40})\.([\w-]{0,400})$/
 
 /** Stands for each refusal in the count of failures. */
 const REFUSED_LOGIN = new Problem('login_failed', 'the login at the issuer was refused')
-/** Logins that ask the issuer at a time, and those that wait: the connections of the listener. */
+/** Logins that ask the issuer at a time. */
 const AT_ONCE_MAX = 4
-const WAITING_MAX = 256
 
 export class OpenidLogin {
   readonly #options: OpenidLoginOptions
-  readonly #queue = new FairQueue(AT_ONCE_MAX, WAITING_MAX)
+  readonly #queue = new FairQueue(AT_ONCE_MAX, SHARED_POOLS.issuer_logins.size)
 
   constructor(options: OpenidLoginOptions) {
     this.#options = options

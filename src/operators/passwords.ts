@@ -3,6 +3,7 @@
  * run two at a time from a fair queue, which bounds memory and leaves threads for the rest of the program.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { SHARED_POOLS } from '../base/shared-pool.ts'
 import { type Caller, FairQueue } from './fair-queue.ts'
 
 /** The parameters of scrypt. */
@@ -17,8 +18,6 @@ const COST: Cost = { N: 65_536, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 const AT_ONCE_MAX = 2
-/** The connections of the listener, which have one attempt each: the last of them waits for about 20 seconds. */
-const WAITING_MAX = 256
 
 /** Names the form `scrypt$N$r$p$salt$hash`, the last two in base64url. */
 const FORM = /^scrypt\$(\d+)\$(\d+)\$(\d+)\$([\w-]+)\$([\w-]+)$/
@@ -27,7 +26,7 @@ export class Passwords {
   readonly #cost: Cost
   /** Compared with when there is no operator, so that an unknown name takes as long as a known one. */
   readonly #unknown: string
-  readonly #queue = new FairQueue(AT_ONCE_MAX, WAITING_MAX)
+  readonly #queue = new FairQueue(AT_ONCE_MAX, SHARED_POOLS.password_checks.size)
 
   /** @param cost of new passwords; each stored one names its own */
   constructor(cost = COST) {

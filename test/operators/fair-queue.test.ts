@@ -8,12 +8,12 @@ class Callers {
   readonly #queue: FairQueue
   readonly #ends = new Map<string, () => void>()
 
-  constructor(atOnceMax: number, waitingMax: number) {
-    this.#queue = new FairQueue(atOnceMax, waitingMax)
+  constructor(atOnceMax: number, size: number) {
+    this.#queue = new FairQueue(atOnceMax, size)
   }
 
   arrive(id: string, { key = id, isPreferred = false, socket = new EventEmitter() } = {}): Promise<void> {
-    return this.#queue.take({ key, isPreferred, socket: socket as never }, () => {
+    return this.#queue.take({ holder: id, key, isPreferred, socket: socket as never }, () => {
       this.begun.push(id)
       return new Promise((resolve) => void this.#ends.set(id, resolve))
     })
@@ -37,7 +37,7 @@ describe('places of a fair queue', () => {
   })
 
   it('are refused when too many wait, and given up when the connection closes', async () => {
-    const callers = new Callers(1, 2)
+    const callers = new Callers(1, 3)
     const socket = new EventEmitter()
     const first = callers.arrive('first')
     const gone = callers.arrive('gone', { socket })
