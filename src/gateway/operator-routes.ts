@@ -152,6 +152,11 @@ interface BookDocument {
   readonly version: number
   /** `time` of the last commit, as the messages of the stream carry it. */
   readonly time?: string
+  /** Most levels per side in `bids` and `asks`. */
+  readonly depth: number
+  /** Published levels. */
+  readonly bid_levels: number
+  readonly ask_levels: number
   /** Best first. */
   readonly bids: readonly LevelDocument[]
   readonly asks: readonly LevelDocument[]
@@ -202,6 +207,9 @@ function bookDocument(stream: MarketStream, depth: number): BookDocument {
     ...statusOf(stream),
     version,
     ...(version === 0 ? {} : { time: millisecondText(instant.milliseconds) }),
+    depth,
+    bid_levels: view.levelCount(BID),
+    ask_levels: view.levelCount(ASK),
     bids: side(BID),
     asks: side(ASK),
   }

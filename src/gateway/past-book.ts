@@ -50,7 +50,7 @@ export async function answerPastBook(
   const book = await readBook(books, { symbol, depth, executionsMax, milliseconds, nanoseconds })
   if (book.kind === 'not-recorded') throw notRecorded(book, at)
   const time = given === undefined ? millisecondText(milliseconds) : nanosecondText(milliseconds, given)
-  return pastBookDocument(book, time, executionsMax > 0)
+  return pastBookDocument(book, time, depth, executionsMax > 0)
 }
 
 async function readBook(
@@ -88,7 +88,7 @@ function notRecorded({ beforeMilliseconds, afterMilliseconds, reason }: NotRecor
   })
 }
 
-function pastBookDocument(book: PastBook, at: string, hasExecutions: boolean): object {
+function pastBookDocument(book: PastBook, at: string, depth: number, hasExecutions: boolean): object {
   const { market, reason, lostSinceMilliseconds: since, isWithdrawn, commit, levels, executions, file } = book
   return {
     symbol: market.symbol,
@@ -109,6 +109,9 @@ function pastBookDocument(book: PastBook, at: string, hasExecutions: boolean): o
     ...(book.instrument === undefined
       ? {}
       : { instrument_state: book.instrument.state, instrument_reason: book.instrument.reason }),
+    depth,
+    bid_levels: book.bidLevels,
+    ask_levels: book.askLevels,
     bids: levels.filter(({ side }) => side === BID).map((level) => levelDocument(market, level)),
     asks: levels.filter(({ side }) => side !== BID).map((level) => levelDocument(market, level)),
     ...(hasExecutions ? { executions: executions.map((execution) => executionDocument(market, execution)) } : {}),

@@ -111,6 +111,29 @@ describe('torture reports', () => {
   })
 })
 
+describe('torture reports the error of a program that ended', () => {
+  const stack = '    at main (file:///client.mjs:3:7)\\n'
+  it.each([
+    [
+      'with a stack after it',
+      `Error: no such market\\n${stack}${stack}\\nNode.js v20.20.2\\n`,
+      'Error: no such market',
+    ],
+    [
+      'with a code and a cause',
+      `TypeError [ERR_URL]: bad\\n${stack.trimEnd()} {\\n  code: 1\\n}\\n`,
+      'TypeError [ERR_URL]: bad',
+    ],
+    ['with a stack before it', `Traceback:\\n  File "client.py"\\nValueError: bad\\n`, 'ValueError: bad'],
+    ['of Go', `panic: bad\\n\\ngoroutine 1 [running]:\\nmain.main()\\n\\t/client.go:5\\n`, 'panic: bad'],
+    ['in a line of its own', 'connecting\\ncannot connect\\n', 'cannot connect'],
+  ])('%s', async (_, stderr, line) => {
+    const program = [process.execPath, '-e', `process.stderr.write('${stderr}'); process.exitCode = 3`]
+    const { error } = await runTorture(folder.path, ['--only', 'close-1001', '--', ...program]).ended
+    expect(error).toBe(`there is no client to test: it ended with exit code 3: ${line}`)
+  })
+})
+
 it('torture reports that no client connected, and that it was interrupted', async () => {
   const run = runTorture(folder.path, ['--only', 'close-1001', '--', process.execPath, '-e', 'console.error("no")'])
   const missing = 'there is no client to test: it ended with exit code 0: no'

@@ -324,6 +324,9 @@ describe('a book', () => {
       live: true,
       version: stream.replicas.get('AAAUSD')?.version,
       time,
+      depth: 100,
+      bid_levels: 5,
+      ask_levels: 5,
       bids,
       asks,
     })
@@ -333,12 +336,16 @@ describe('a book', () => {
     expect([top.bids, top.asks]).toEqual([bids.slice(0, 1), asks.slice(0, 1)])
   })
 
-  it('has at most 100 levels per side unless asked for more, and never more than 1000', async () => {
+  it('has at most 100 levels per side unless asked for more, never more than 1000, and says how many there are', async () => {
     stream = new LiveStream({ markets: ['AAAUSD'], depth: 0 })
     app = newApp()
     stream.snapshot(deepBook(1_100, 5))
-    expect((await ask('GET', '/markets/AAAUSD/book')).body.asks).toHaveLength(100)
-    expect((await ask('GET', '/markets/AAAUSD/book?depth=1000')).body.bids).toHaveLength(1_000)
+    const { body } = await ask('GET', '/markets/AAAUSD/book')
+    expect(body.asks).toHaveLength(100)
+    expect(body).toMatchObject({ depth: 100, bid_levels: 1_100, ask_levels: 1_100 })
+    const deep = (await ask('GET', '/markets/AAAUSD/book?depth=1000')).body
+    expect(deep.bids).toHaveLength(1_000)
+    expect(deep).toMatchObject({ depth: 1_000, bid_levels: 1_100, ask_levels: 1_100 })
     for (const depth of ['0', '1001', '-1', '1.5', '', 'all', '00001']) {
       expect((await ask('GET', `/markets/AAAUSD/book?depth=${depth}`)).body).toMatchObject({
         code: 'invalid_request',
@@ -353,6 +360,9 @@ describe('a book', () => {
       live: false,
       reason: 'waiting for the first snapshot',
       version: 0,
+      depth: 100,
+      bid_levels: 0,
+      ask_levels: 0,
       bids: [],
       asks: [],
     })

@@ -22,7 +22,7 @@ const MINUTE = 60_000
 export interface Moment {
   readonly atMilliseconds: number
   readonly atNanoseconds: number
-  readonly book: Omit<PastBook, 'market' | 'file' | 'kind' | 'executions'>
+  readonly book: Omit<PastBook, 'market' | 'file' | 'kind' | 'executions' | 'bidLevels' | 'askLevels'>
   readonly executions: readonly Execution[]
 }
 

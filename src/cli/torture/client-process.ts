@@ -7,7 +7,11 @@ import type { Clock } from '../../base/clock.ts'
 
 /** How long a program may take to stop after SIGTERM. */
 const STOP_MILLISECONDS_MAX = 5_000
-const STDERR_CHARACTERS_KEPT = 2_000
+const STDERR_CHARACTERS_KEPT = 8_000
+/** The line that states the error of a program in JavaScript, Python, Java or Go, and the line after a stack. */
+const ERROR_LINE =
+  /^(?:Caused by: |Uncaught |Exception in thread \S+ )?(?:[\w.$]*(?:Error|Exception)|panic)(?: \[\w+\])?(?::|$)/
+const VERSION_LINE = /^(?:Node\.js|Bun) v/
 
 export class ClientProcess {
   readonly #command: readonly string[]
@@ -35,7 +39,7 @@ export class ClientProcess {
     return this.#child !== undefined
   }
 
-  /** How the program ended last, with the last line of its stderr; undefined while it runs. */
+  /** How the program ended last, with the error on its stderr; undefined while it runs. */
   get ending(): string | undefined {
     return this.#ending
   }
@@ -52,8 +56,8 @@ export class ClientProcess {
     const end = (how: string): void => {
       if (this.#child !== child) return
       this.#child = undefined
-      const lastLine = this.#stderr.trim().split('\n').at(-1) ?? ''
-      this.#ending = lastLine === '' ? how : `${how}: ${lastLine}`
+      const line = errorLine(this.#stderr)
+      this.#ending = line === undefined ? how : `${how}: ${line}`
       this.#onEnd()
     }
     child.once('error', (error) => end(`it could not be started (${error.message})`))
@@ -75,4 +79,10 @@ export class ClientProcess {
     await ended
     kill.cancel()
   }
+}
+
+/** The line that states the error: a stack, whose lines are indented, can follow it. Without one, the last line. */
+function errorLine(stderr: string): string | undefined {
+  const lines = stderr.split('\n').filter((line) => /^[^\s{}]/.test(line) && !VERSION_LINE.test(line))
+  return lines.findLast((line) => ERROR_LINE.test(line)) ?? lines.at(-1)
 }

@@ -42,8 +42,11 @@ export interface PastBook {
   readonly origin?: string
   /** State of the instrument; absent while it was not known. */
   readonly instrument?: Instrument
-  /** In book order, at most the published depth of the market. */
+  /** In book order, at most the published depth of the market and the requested one per side. */
   readonly levels: readonly LevelChange[]
+  /** Published levels, of which `levels` can be a part. */
+  readonly bidLevels: number
+  readonly askLevels: number
   /** The last ones, the latest last. */
   readonly executions: readonly PastExecution[]
   /** Path of the recording. */
@@ -209,7 +212,7 @@ class Reading {
       ...(commit === undefined ? {} : { commit }),
       ...(origin === undefined ? {} : { origin }),
       ...(instrument === undefined ? {} : { instrument }),
-      levels: this.#published(market),
+      ...this.#published(market),
       executions: executionsMax === 0 ? [] : this.#executions.slice(-executionsMax),
       file: path,
     }
@@ -236,10 +239,13 @@ class Reading {
     if (this.#executions.length > 2 * executionsMax) this.#executions = this.#executions.slice(-executionsMax)
   }
 
-  /** The published levels, cut to the requested depth. */
-  #published({ depth }: MarketDefinition): LevelChange[] {
-    const count = Math.min(this.#request.depth, depth === 0 ? Number.POSITIVE_INFINITY : depth)
-    const levels = this.#state.levels()
-    return [BID, ASK].flatMap((side) => levels.filter((level) => level.side === side).slice(0, count))
+  /** The published levels, cut to the requested depth, and how many there were. */
+  #published({ depth }: MarketDefinition): Pick<PastBook, 'levels' | 'bidLevels' | 'askLevels'> {
+    const all = this.#state.levels()
+    const [bids, asks] = [BID, ASK].map((wanted) =>
+      all.filter(({ side }) => side === wanted).slice(0, depth === 0 ? all.length : depth),
+    ) as [LevelChange[], LevelChange[]]
+    const levels = [bids, asks].flatMap((published) => published.slice(0, this.#request.depth))
+    return { levels, bidLevels: bids.length, askLevels: asks.length }
   }
 }

@@ -43,8 +43,12 @@ describe('a past book', () => {
         if (later.some((next) => next.atNanoseconds === atNanoseconds || next.book.reason !== book.reason)) continue
         const request = { folder: path, symbol: 'BTCUSD', milliseconds: atMilliseconds, nanoseconds: atNanoseconds }
         const past = await readPastBook({ ...request, depth: 1_000, executionsMax: 2 })
-        const { kind, market, file, executions: last, ...rest } = past as PastBook
+        const { kind, market, file, executions: last, bidLevels, askLevels, ...rest } = past as PastBook
         expect(rest, `seed ${seed}, moment ${index}`).toEqual(book)
+        expect(bidLevels + askLevels).toBe(book.levels.length)
+        const [best] = book.levels
+        const cut = (await readPastBook({ ...request, depth: 1, executionsMax: 0 })) as PastBook
+        expect([cut.levels[0], cut.bidLevels, cut.askLevels]).toEqual([best, bidLevels, askLevels])
         const ids = last.map(({ id }) => id)
         expect(executions.map(({ id }) => id).slice(-ids.length || executions.length)).toEqual(ids)
       }

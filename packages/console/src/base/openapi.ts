@@ -1685,6 +1685,12 @@ export interface components {
              * @description Of the last commit
              */
             time?: string;
+            /** @description Most levels per side in bids and asks: the parameter `depth`, 100 without it */
+            depth: number;
+            /** @description Published levels; bids has the best of them */
+            bid_levels: number;
+            /** @description Published levels; asks has the best of them */
+            ask_levels: number;
             /** @description Best first */
             bids: components["schemas"]["Level"][];
             /** @description Best first */
