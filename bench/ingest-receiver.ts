@@ -158,7 +158,7 @@ export async function openIngest(
     headerBytesMax: 32_768,
     requestMilliseconds: 60_000,
     translate: () => undefined,
-    upgrade: (request, socket, head) => ingest.upgrade(request, socket, head, '127.0.0.1'),
+    upgrade: (request, socket, head) => ingest.upgrade(request, socket, head, { address: '127.0.0.1', holder: '' }),
   })
   ingest.registerRoutes(app)
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -5,8 +5,8 @@
  */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { Log } from '../base/log.ts'
+import { SHARED_POOLS } from '../base/shared-pool.ts'
 import type { Config } from '../config/settings.ts'
-import { CONNECTIONS_MAX } from '../http/connections.ts'
 
 /** For the operator listener (256), connections to the store and to venues, certificates, logs and the runtime itself. */
 const RESERVE = 512
@@ -15,7 +15,7 @@ const RESERVE = 512
 export function checkDescriptorLimit(config: Config, log: Log, readLimits = readProcessLimits): void {
   const limit = softLimitOf(readLimits())
   const connectionsMax = config['stream.connections_max']
-  const needed = connectionsMax + CONNECTIONS_MAX + RESERVE
+  const needed = connectionsMax + SHARED_POOLS.public_connections.size + RESERVE
   if (limit === undefined || limit >= needed) return
   log.warn(
     { limit, needed, 'stream.connections_max': connectionsMax },

@@ -7,6 +7,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Log } from '../base/log.ts'
 import { type MetricsRegistry, type MetricsSnapshot, metricsText } from '../base/metrics.ts'
+import { SHARED_POOLS } from '../base/shared-pool.ts'
 import { OPERATOR_PREFIX } from '../contract/operator-calls.ts'
 import { describeOperatorCalls } from '../description/operations-document.ts'
 import { registerOperatorDescription } from '../description/routes.ts'
@@ -52,8 +53,6 @@ export interface OperatorListenerOptions extends AuthenticationOptions, FourEyes
 }
 
 const HEADER_BYTES_MAX = 16_384
-/** Operators, probes and scrapers are few. */
-const OPERATOR_CONNECTIONS_MAX = 256
 
 export interface OperatorListener extends Listener {
   /** Reloads the certificate and its key; invalid files change nothing and are logged. */
@@ -78,7 +77,7 @@ export async function createOperatorListener(options: OperatorListenerOptions): 
     headerBytesMax: HEADER_BYTES_MAX,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
-    connectionsMax: OPERATOR_CONNECTIONS_MAX,
+    connectionsMax: SHARED_POOLS.operator_connections.size,
     clientAddress,
     ...(stream === undefined ? {} : { upgrade: stream.upgrade }),
     ...(certificate === undefined ? {} : { tls: certificate.context }),

@@ -9,9 +9,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AccessToken } from '../auth/access-token.ts'
-import type { CallingOperator } from '../auth/operator-calls.ts'
+import { BUILT_IN_OPERATOR, type CallingOperator } from '../auth/operator-calls.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { NO_HOLDER, SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { scheduleAt } from '../base/wall-timer.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import type { Hub } from '../gateway/hub.ts'
@@ -51,8 +52,6 @@ interface OperatorStreamParts extends OperatorStreamOptions {
 }
 
 const PATH = '/admin/v1/stream'
-/** People with a few pages each. */
-const STREAMS_MAX = 50
 const CHECK_MILLISECONDS = 5_000
 
 interface OpenStream {
@@ -65,6 +64,7 @@ export class OperatorStream {
   readonly #parts: OperatorStreamParts
   readonly #server: SessionServer
   readonly #pending = new PendingHandshakes()
+  readonly #pool = new SharedPool(SHARED_POOLS.operator_streams.size)
   readonly #open = new Set<OpenStream>()
   #timer: Timer | undefined
   /** Waits for the first of the sessions to end by time. */
@@ -113,11 +113,13 @@ export class OperatorStream {
     const { authentication, checkHost, clientAddress } = this.#parts
     const refusal = refuseHead(request) ?? checkHost(request) ?? refuseHandshake(request)
     if (refusal !== undefined) throw refusal
-    const operator = await this.#pending.hold(request, () =>
-      authentication.authenticate(request, clientAddress(request), 'origin'),
+    const address = clientAddress(request)
+    const operator = await this.#pending.hold(request, clientAddress.holderOf(address), () =>
+      authentication.authenticate(request, address, 'origin'),
     )
     if (operator instanceof Problem) throw operator
-    if (this.#open.size >= STREAMS_MAX) throw handshakeUnavailable(`${STREAMS_MAX} streams of operators are open`)
+    if (this.#pool.refusal(holderOf(operator)) !== undefined)
+      throw handshakeUnavailable(`${this.#pool.total} streams of operators are open`)
     return operator
   }
 
@@ -131,7 +133,11 @@ export class OperatorStream {
     if (opened === undefined) return
     const stream = { session: opened, request, operator }
     this.#open.add(stream)
-    socket.once('close', () => this.#open.delete(stream))
+    this.#pool.add(holderOf(operator), 1)
+    socket.once('close', () => {
+      this.#open.delete(stream)
+      this.#pool.add(holderOf(operator), -1)
+    })
     this.#timer ??= this.#schedule()
     // What opened it may have ended meanwhile.
     void this.#listen().then(() => this.#check())
@@ -201,6 +207,11 @@ function refuseHandshake(request: IncomingMessage): Problem | undefined {
   return names.includes(EXTENDED_SUBPROTOCOL)
     ? undefined
     : badHandshake(`Sec-WebSocket-Protocol must offer ${EXTENDED_SUBPROTOCOL}`)
+}
+
+/** Several people may use the single token, so it is no holder. */
+function holderOf({ name }: CallingOperator): string {
+  return name === BUILT_IN_OPERATOR ? NO_HOLDER : name
 }
 
 /** The identity of the session in logs; it is in no directory. */

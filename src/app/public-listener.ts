@@ -75,7 +75,10 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
     translate: translateStoreError,
     clientAddress,
     corsOrigins: options.corsOrigins,
-    upgrade: (request, socket, head) => gateway.upgrade(request, socket, head, clientAddress(request)),
+    upgrade: (request, socket, head) => {
+      const address = clientAddress(request)
+      gateway.upgrade(request, socket, head, { address, holder: clientAddress.holderOf(address) })
+    },
     limits: options.unreadLimits ?? UNREAD_LIMITS,
     ...(certificate === undefined ? {} : { tls: certificate.context }),
   })

@@ -7,10 +7,11 @@ import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { SHARED_POOLS } from '../base/shared-pool.ts'
 import type { Config } from '../config/settings.ts'
 import { createClientAddress } from '../http/client-address.ts'
 import { createHttpServer } from '../http/server.ts'
-import { Ingest, PUBLISH_BODIES_MAX, PUBLISH_BODY_BYTES_MAX } from '../ingest/ingest.ts'
+import { Ingest } from '../ingest/ingest.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Listener, listen, translateStoreError } from './listener.ts'
 import { readCertificate } from './listener-certificate.ts'
@@ -39,8 +40,6 @@ export interface IngestListener {
 }
 
 const HEADER_BYTES_MAX = 32_768
-/** Connections that are no WebSockets: engines are few. */
-const CONNECTIONS_MAX = 256
 /** Longest that a body may take; a TLS handshake may take a fifth of it. */
 const REQUEST_MILLISECONDS_MAX = 60_000
 
@@ -64,7 +63,7 @@ export async function startIngestListener(parts: ListenerParts): Promise<IngestL
   const port = config['ingest.port']
   if (ingest === undefined || port === '') return undefined
   const certificate = readCertificate('ingest', { ...parts, files: ingestTlsFilesOf(config) })
-  const clientAddress = createClientAddress([])
+  const clientAddress = createClientAddress(config['http.trusted_proxies'])
   const app = createHttpServer({
     listener: 'ingest',
     log,
@@ -73,10 +72,13 @@ export async function startIngestListener(parts: ListenerParts): Promise<IngestL
     headerBytesMax: HEADER_BYTES_MAX,
     requestMilliseconds: REQUEST_MILLISECONDS_MAX,
     translate: translateStoreError,
-    connectionsMax: CONNECTIONS_MAX,
-    // Bytes of a body count until its answer, although they are not kept.
-    unfinishedBytesMax: 2 * PUBLISH_BODIES_MAX * PUBLISH_BODY_BYTES_MAX,
-    upgrade: (request, socket, head) => ingest.upgrade(request, socket, head, clientAddress(request)),
+    clientAddress,
+    connectionsMax: SHARED_POOLS.ingest_connections.size,
+    unfinishedBytesMax: SHARED_POOLS.ingest_unfinished_bytes.size,
+    upgrade: (request, socket, head) => {
+      const address = clientAddress(request)
+      ingest.upgrade(request, socket, head, { address, holder: clientAddress.holderOf(address) })
+    },
     ...(certificate === undefined ? {} : { tls: certificate.context }),
   })
   ingest.registerRoutes(app)

@@ -1,11 +1,12 @@
 /**
  * Verifies access tokens in memory, with the issuer's keys and a cache of valid tokens: ES256 allows only some thousand
  * verifications per second, and thousands of clients may reconnect at once. The cache is bounded and contains digests, never
- * tokens; an entry is removed when the token expires, when its key is gone, or as the least recently used. Rejected tokens
- * are not cached, so that forged tokens displace nothing. A revoked token is rejected. It never reads the store.
+ * tokens; an entry is removed when the token expires, when its key is gone, or as the least recently used, of its own client
+ * when that client has its part of the cache. Rejected tokens are not cached, so that forged tokens displace nothing. A revoked token is rejected. It never reads the store.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { TOKEN_CHARACTERS_MAX } from '../http/bearer.ts'
 import { type AccessToken, readAccessToken } from './access-token.ts'
 import type { Directory } from './directory.ts'
@@ -37,9 +38,6 @@ interface CachedToken {
   readonly verifiedMilliseconds: number
 }
 
-/** Size of the cache, at about 1 KB per token: several tokens per client within some hours. */
-const CACHED_TOKENS_MAX = 10_000
-
 export function createTokenVerifier(options: {
   readonly directory: Directory
   readonly clock: Clock
@@ -49,6 +47,27 @@ export function createTokenVerifier(options: {
   const { directory, clock, issuer = ownIssuer(directory) } = options
   /** Tokens by digest; the least recently used one is first. */
   const cache = new Map<string, CachedToken>()
+  const pool = new SharedPool(SHARED_POOLS.verified_tokens.size)
+
+  function drop(digest: string, { token }: CachedToken): void {
+    cache.delete(digest)
+    pool.add(token.clientId, -1)
+  }
+
+  function keep(digest: string, cached: CachedToken): void {
+    const { clientId } = cached.token
+    // Two requests may have verified the same token at once.
+    const known = cache.get(digest)
+    if (known !== undefined) drop(digest, known)
+    const refusal = pool.refusal(clientId)
+    for (const [oldest, other] of refusal === undefined ? [] : cache) {
+      if (refusal === 'share' && other.token.clientId !== clientId) continue
+      drop(oldest, other)
+      break
+    }
+    cache.set(digest, cached)
+    pool.add(clientId, 1)
+  }
 
   async function read(text: string): Promise<TokenVerdict> {
     if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'it is too long' }
@@ -58,16 +77,15 @@ export function createTokenVerifier(options: {
     if (cached !== undefined) {
       const { token, verifiedMilliseconds } = cached
       const isLive = token.expiresAtMilliseconds > nowMilliseconds
-      cache.delete(digest)
+      drop(digest, cached)
       if (isLive && issuer.remembers(token, verifiedMilliseconds, nowMilliseconds)) {
-        cache.set(digest, cached)
+        keep(digest, cached)
         return { ok: true, token }
       }
     }
     const reading = await issuer.read(text, nowMilliseconds)
     if (!reading.ok) return reading
-    if (cache.size >= CACHED_TOKENS_MAX) cache.delete(cache.keys().next().value as string)
-    cache.set(digest, { token: reading.token, verifiedMilliseconds: nowMilliseconds })
+    keep(digest, { token: reading.token, verifiedMilliseconds: nowMilliseconds })
     return reading
   }
 

@@ -4,10 +4,10 @@
  * a client, an operator, or an address as long as neither is known. A pool only counts: its owner refuses, or cuts.
  */
 
-/** What an address holds that many clients share: loopback, or a trusted proxy. It has no quarter. Our own work has none either. */
+/** The holder for many clients: loopback, a trusted proxy, and our own work. It has no quarter, and gets nothing of the tenth. */
 export const NO_HOLDER = ''
 
-export interface SharedPoolRow {
+interface SharedPoolRow {
   /** Units; or the setting that has the number. */
   readonly size: number | string
   readonly unit: 'connections' | 'bytes' | 'bodies' | 'passwords' | 'calls' | 'tokens'
@@ -28,6 +28,8 @@ export const SHARED_POOLS = {
    * number is pending only while the keys of an external issuer cannot be fetched.
    */
   pending_handshakes: { size: 67_108_864, unit: 'bytes', holder: 'address' },
+  /** Where `stream.connections_per_client_max` is more than a quarter, that setting alone divides them. */
+  stream_connections: { size: 'stream.connections_max', unit: 'connections', holder: 'client' },
   publishers: { size: 'ingest.connections_max', unit: 'connections', holder: 'client' },
   /** Bodies of POST /publish that are read at once. */
   publish_bodies: { size: 16, unit: 'bodies', holder: 'client' },
@@ -53,6 +55,11 @@ export const SHARED_POOLS = {
 const SHARE = 1 / 4
 const RESERVE = 1 / 10
 
+/** What is kept of a pool for holders that have nothing. */
+export function reserveOf(size: number): number {
+  return size < 1 / SHARE ? 0 : Math.ceil(size * RESERVE)
+}
+
 /** `share`: the holder has as much as it may. `pool`: what is left is kept for others. */
 export type PoolRefusal = 'share' | 'pool'
 
@@ -73,7 +80,7 @@ export class SharedPool {
     return this.#held.get(holder) ?? 0
   }
 
-  /** The most that one holder may have; one more unit than a quarter of a tiny pool. */
+  /** The most that one holder may have: a quarter, and one unit of a pool that is smaller than four. */
   get shareMax(): number {
     return Math.max(1, Math.floor(this.#size() * SHARE))
   }
@@ -83,8 +90,8 @@ export class SharedPool {
     const size = this.#size()
     const held = this.held(holder)
     if (held > 0 && holder !== NO_HOLDER && held + amount > this.shareMax) return 'share'
-    const reserve = held === 0 || size < 1 / SHARE ? 0 : Math.ceil(size * RESERVE)
-    return this.#total > 0 && this.#total + amount > size - reserve ? 'pool' : undefined
+    const open = held === 0 ? size : size - reserveOf(size)
+    return this.#total > 0 && this.#total + amount > open ? 'pool' : undefined
   }
 
   /** Takes the amount unless it is refused. */

@@ -15,7 +15,7 @@ import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import type { CloseCause } from '../contract/stream-codes.ts'
 import { Problem } from '../http/problem.ts'
-import { answerRefusal, PendingHandshakes } from '../http/websocket-handshake.ts'
+import { answerRefusal, type HandshakePeer, PendingHandshakes } from '../http/websocket-handshake.ts'
 import type { GatewayProcesses } from './gateway-processes.ts'
 import { authenticate, type HandshakeContext, refuseAdmission, refuseRequest } from './handshake.ts'
 import type { Hub } from './hub.ts'
@@ -42,8 +42,8 @@ export interface GatewayOptions {
 }
 
 export interface Gateway {
-  /** Handles an upgrade request. `clientAddress`: the peer's, as the listener determined it. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, clientAddress: string): void
+  /** Handles an upgrade request. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, peer: HandshakePeer): void
   /** Runs the checks from the token on for a request without upgrade; undefined when all pass. */
   check(request: IncomingMessage): Promise<Problem | undefined>
   /** Refuses new connections and closes the open ones, spread over `seconds`; resolves when none is left. */
@@ -92,9 +92,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (passed !== undefined) log.info({ status, code, client_address: clientAddress, ...passed }, 'handshake refused')
   }
 
-  async function decide(arrival: Arrival): Promise<void> {
+  async function decide(arrival: Arrival, holder: string): Promise<void> {
     const { request, socket } = arrival
-    const identity = refuseRequest(request) ?? (await pending.hold(request, () => authenticate(request, context)))
+    const check = () => authenticate(request, context)
+    const identity = refuseRequest(request) ?? (await pending.hold(request, holder, check))
     if (socket.destroyed) return
     const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, context)
     metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
@@ -107,9 +108,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   return {
-    upgrade(request, socket, head, clientAddress) {
+    upgrade(request, socket, head, { address, holder }) {
       socket.on('error', noteError)
-      decide({ request, socket: socket as Socket, head, clientAddress }).catch((error) => {
+      decide({ request, socket: socket as Socket, head, clientAddress: address }, holder).catch((error) => {
         log.error({ err: error }, 'a handshake failed')
         answerRefusal(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
       })

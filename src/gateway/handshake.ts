@@ -7,6 +7,7 @@ import { authenticateBearer } from '../auth/bearer-authentication.ts'
 import type { Directory } from '../auth/directory.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
 import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
+import { reserveOf } from '../base/shared-pool.ts'
 import { BEARER_SUBPROTOCOL_PREFIX, SUBPROTOCOLS } from '../contract/channels.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { insufficientScope, invalidToken, readBearerToken } from '../http/bearer.ts'
@@ -109,13 +110,18 @@ function refuseAccess(token: AccessToken, context: HandshakeContext): Problem | 
 }
 
 function refuseCapacity(token: AccessToken, context: HandshakeContext): Problem | undefined {
-  if (context.connectionsOfClient(token.clientId) >= context.connectionsPerClientMax()) {
-    const detail = `the client has ${context.connectionsPerClientMax()} connections already, which is its limit`
+  const connectionsMax = context.connectionsMax()
+  const perClientMax = context.connectionsPerClientMax()
+  const ofClient = context.connectionsOfClient(token.clientId)
+  if (ofClient >= perClientMax) {
+    const detail = `the client has ${perClientMax} connections already, which is its limit`
     return new Problem('too_many_connections', detail, RETRY_AFTER)
   }
   if (context.isDraining()) return handshakeUnavailable('the node is shutting down')
   if (!context.isReady()) return handshakeUnavailable('no gateway process is ready')
-  if (context.connections() >= context.connectionsMax())
+  // Without a reserve where the operator lets one client have more than a quarter.
+  const reserve = ofClient === 0 || 4 * perClientMax > connectionsMax ? 0 : reserveOf(connectionsMax)
+  if (context.connections() >= connectionsMax - reserve)
     return handshakeUnavailable('the node has reached its limit of connections')
   return undefined
 }

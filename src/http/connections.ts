@@ -1,15 +1,17 @@
 /**
- * The connections of a listener that are not WebSocket streams. It limits their number, the bytes of unfinished and
- * unanswered requests that they hold, and how slowly a request may arrive, and it answers requests that the HTTP parser
- * rejects. It guarantees that a socket error ends only that connection, that a parser error is never sent as the answer to
- * a valid request, and that the route of a request answers when its body ends early. After an upgrade only the error
- * listener remains on the socket.
+ * The connections of a listener that are not WebSocket streams. It limits their number and the bytes of unfinished and
+ * unanswered requests that they hold, in total and for each holder, and how slowly a request may arrive, and it answers
+ * requests that the HTTP parser rejects. The holder of a connection is its address, and while a request is answered the
+ * client that sent it. It guarantees that no connection is cut for a new one while its request is being answered, that a
+ * socket error ends only that connection, that a parser error is never sent as the answer to a valid request, and that the
+ * route of a request answers when its body ends early. After an upgrade only the error listener remains on the socket.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
+import { NO_HOLDER, SharedPool } from '../base/shared-pool.ts'
 import { Intake, IntakeBudget } from './intake.ts'
 import { Problem, problemResponse } from './problem.ts'
 
@@ -18,10 +20,12 @@ export type CutReason = 'connections' | 'unfinished_bytes'
 
 export interface ConnectionsOptions {
   readonly clock: Clock
-  /** Connections that are not streams; above it the one that was used least recently is cut. */
+  /** Connections that are not streams; above it, or above a quarter of one holder, the least recently used idle one is cut. */
   readonly connectionsMax: number
-  /** Bytes of unfinished and unanswered requests that all connections hold together; above it the oldest are cut. */
+  /** Bytes of unfinished and unanswered requests of all connections; above it, or above a holder's quarter, the oldest are cut. */
   readonly unfinishedBytesMax: number
+  /** As what an address holds connections. */
+  readonly holderOf: (address: string) => string
   /** Called for every answer that no route sent. */
   readonly onAnswer: (problem: Problem, requestId: string) => void
   readonly onCut: (reason: CutReason, count: number) => void
@@ -31,11 +35,16 @@ export interface ConnectionsOptions {
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
-/**
- * One more connection cuts the one without a request or an answer for the longest time, so idle connections cannot keep
- * active clients out.
- */
-export const CONNECTIONS_MAX = 8_192
+/** A connection in the count, until it is closed or becomes a stream. */
+interface Counted {
+  /** A raw socket, replaced by the TLS socket over it. */
+  socket: Socket
+  /** The holder of its address. */
+  readonly addressHolder: string
+  /** Who holds it now. */
+  holder: string
+}
+
 /** Pipelined requests of one connection; no known client pipelines more than one. */
 const AHEAD_MAX = 100
 /**
@@ -51,8 +60,9 @@ const CHECK_MILLISECONDS = 1_000
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #budget: IntakeBudget
-  /** By addresses and ports: a raw socket, replaced by the TLS socket over it. The least recently used comes first. */
-  readonly #sockets = new Map<string, Socket>()
+  readonly #pool: SharedPool
+  /** By addresses and ports. The least recently used comes first. */
+  readonly #sockets = new Map<string, Counted>()
   readonly #places = new WeakMap<Socket, string>()
   readonly #intakes = new WeakMap<Socket, Intake>()
   /** Listeners that all sockets share; `this` is the socket. */
@@ -63,6 +73,7 @@ export class Connections {
   constructor(options: ConnectionsOptions) {
     this.#options = options
     this.#budget = new IntakeBudget(options.unfinishedBytesMax)
+    this.#pool = new SharedPool(options.connectionsMax)
     const forget = (socket: Socket) => this.#forget(socket)
     this.#onClose = function () {
       forget(this)
@@ -105,7 +116,21 @@ export class Connections {
   /** Cuts the connections that have not finished a TLS handshake: they have no request, and closing would wait for them. */
   cutHandshakes(): void {
     if (!this.#isOverTls) return
-    for (const socket of this.#sockets.values()) if (!('encrypted' in socket)) socket.destroy()
+    for (const { socket } of this.#sockets.values()) if (!('encrypted' in socket)) socket.destroy()
+  }
+
+  /**
+   * Until the request is answered, its connection and the bytes of the connection are held by the client that sent it, or by
+   * the address that a proxy has named. Throws when that holder has its quarter of the connections.
+   */
+  hold({ socket }: IncomingMessage, holder: string): void {
+    const counted = this.#countedOf(socket)
+    if (counted === undefined || counted.holder === holder) return
+    if (this.#pool.refusal(holder) === 'share') {
+      const detail = `${this.#pool.shareMax} requests of this client or address are being answered: wait for an answer`
+      throw new Problem('too_many_connections', detail, { headers: { 'retry-after': '1' } })
+    }
+    this.#move(counted, holder)
   }
 
   /** Answers a request that the parser rejected: a head that is too large or too slow, an incomplete body, not HTTP. */
@@ -137,24 +162,57 @@ export class Connections {
   #arrived(socket: Socket, speaksHttp: boolean): void {
     const { remoteAddress, remotePort, localAddress, localPort } = socket
     const place = `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
-    this.#sockets.set(place, socket)
+    const raw = this.#sockets.get(place)
     this.#places.set(socket, place)
     socket.on('error', endConnection)
     socket.on('close', this.#onClose)
     if (speaksHttp) {
-      this.#intakes.set(socket, new Intake(socket, this.#budget))
+      this.#intakes.set(socket, new Intake(socket, this.#budget, raw?.holder ?? this.#holderOf(remoteAddress)))
       // Before the parser's own listener: a chunk is counted, then parsed. With this listener Node passes every chunk
       // through JavaScript instead of parsing it natively, which costs about a microsecond per request.
       socket.prependListener('data', this.#onData)
     }
-    if (this.#sockets.size <= this.#options.connectionsMax) return
-    this.#sockets.values().next().value?.destroy()
+    if (raw !== undefined) raw.socket = socket
+    else this.#count(place, socket)
+  }
+
+  #count(place: string, socket: Socket): void {
+    const holder = this.#holderOf(socket.remoteAddress)
+    const refusal = this.#pool.take(holder)
+    if (refusal !== undefined) {
+      this.#pool.add(holder, 1)
+      this.#cutFor(socket, refusal === 'share' ? holder : undefined)
+    }
+    if (!socket.destroyed) this.#sockets.set(place, { socket, addressHolder: holder, holder })
+    else this.#pool.add(holder, -1)
+  }
+
+  /**
+   * Cuts one connection for a new one: the least recently used of those without a request, else of those whose request is
+   * unfinished, else the new one.
+   * @param holder whose connection is cut; undefined: any
+   */
+  #cutFor(socket: Socket, holder: string | undefined): void {
+    let unfinished: Socket | undefined
+    let victim: Socket | undefined
+    for (const counted of this.#sockets.values()) {
+      if (holder !== undefined && counted.holder !== holder) continue
+      const intake = this.#intakes.get(counted.socket)
+      if (intake === undefined || intake.open.size === 0) {
+        victim = counted.socket
+        break
+      }
+      if (unfinished === undefined && intake.waitsForPeer) unfinished = counted.socket
+    }
+    const cut = victim ?? unfinished ?? socket
+    // Its 'close' comes later, and one more connection may come before.
+    this.#forget(cut)
+    cut.destroy()
     this.#options.onCut('connections', 1)
   }
 
   #received(socket: Socket, chunk: Buffer): void {
-    this.#intakes.get(socket)?.received(chunk, this.#now())
-    const excess = this.#budget.takeExcess()
+    const excess = this.#intakes.get(socket)?.received(chunk, this.#now()) ?? []
     if (excess.length === 0) return
     for (const intake of excess) intake.socket.destroy()
     this.#options.onCut('unfinished_bytes', excess.length)
@@ -168,7 +226,8 @@ export class Connections {
     this.#touch(socket)
     response.once('close', () => {
       intake.answered(exchange)
-      this.#touch(socket)
+      const counted = this.#touch(socket)
+      if (counted !== undefined && intake.open.size === 0) this.#move(counted, counted.addressHolder)
     })
     if (intake.open.size > AHEAD_MAX) socket.destroy()
   }
@@ -186,16 +245,40 @@ export class Connections {
     server.on('close', () => timer.cancel())
   }
 
-  #touch(socket: Socket): void {
-    const place = this.#places.get(socket)
-    if (place === undefined || this.#sockets.get(place) !== socket) return
+  /** Who holds the connection changes, with all its bytes. */
+  #move(counted: Counted, holder: string): void {
+    if (counted.holder === holder) return
+    this.#pool.add(counted.holder, -1)
+    this.#pool.add(holder, 1)
+    counted.holder = holder
+    this.#intakes.get(counted.socket)?.move(holder)
+  }
+
+  #touch(socket: Socket): Counted | undefined {
+    const counted = this.#countedOf(socket)
+    if (counted === undefined) return undefined
+    const place = this.#places.get(socket) as string
     this.#sockets.delete(place)
-    this.#sockets.set(place, socket)
+    this.#sockets.set(place, counted)
+    return counted
+  }
+
+  /** Undefined when the socket is in the count no more, or is a raw socket that was replaced. */
+  #countedOf(socket: Socket): Counted | undefined {
+    const counted = this.#sockets.get(this.#places.get(socket) ?? '')
+    return counted?.socket === socket ? counted : undefined
+  }
+
+  #holderOf(address: string | undefined): string {
+    return address === undefined ? NO_HOLDER : this.#options.holderOf(address)
   }
 
   #forget(socket: Socket): void {
-    const place = this.#places.get(socket)
-    if (place !== undefined && this.#sockets.get(place) === socket) this.#sockets.delete(place)
+    const counted = this.#countedOf(socket)
+    if (counted !== undefined) {
+      this.#sockets.delete(this.#places.get(socket) as string)
+      this.#pool.add(counted.holder, -1)
+    }
     this.#intakes.get(socket)?.release()
   }
 

@@ -2,11 +2,12 @@
  * Counts the received bytes that a listener holds in memory: incomplete heads and bodies, requests that are not answered
  * yet, and the last head of an idle connection, which Node's parser keeps until the next one begins (measured with Node 20:
  * 500 connections that had each sent a head of 500 KB held 215 MB after their answers). An `Intake` counts for one
- * connection, an `IntakeBudget` for the listener; when the budget is exceeded, it selects the connections to cut. Only
- * sizes are kept here, never data.
+ * connection, an `IntakeBudget` for the listener; when the budget is exceeded, or the part of it that one holder may have,
+ * it selects the connections to cut. Only sizes are kept here, never data.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { SharedPool } from '../base/shared-pool.ts'
 
 export interface Exchange {
   readonly request: IncomingMessage
@@ -23,7 +24,10 @@ export interface Exchange {
 const RATE_GRACE_MILLISECONDS = 5_000
 /** Minimum mean rate of a message. The slowest mobile links are more than ten times as fast. */
 const RATE_BYTES_PER_SECOND_MIN = 512
-/** Cutting ends at this share of the budget, so that connections are not searched again for every chunk. */
+/**
+ * Cutting ends at this share of the budget, or of a holder's part, so that connections are not searched again for every
+ * chunk. More than a tenth is free then.
+ */
 const SHARE_LEFT = 7 / 8
 const HEAD_END = Buffer.from('\r\n\r\n')
 
@@ -38,6 +42,7 @@ export class Intake {
   /** All bytes that the connection holds. */
   heldBytes = 0
   readonly #budget: IntakeBudget
+  #holder: string
   /** Received since the last request that was counted: an unfinished body or head. */
   #pendingBytes = 0
   /** Size of the last complete head, which the parser keeps. */
@@ -51,9 +56,21 @@ export class Intake {
   /** The last chunk ended where a head or a chunked body ends. */
   #endsClean = false
 
-  constructor(socket: Socket, budget: IntakeBudget) {
+  /** @param holder of the connection, until `move` */
+  constructor(socket: Socket, budget: IntakeBudget, holder: string) {
     this.socket = socket
     this.#budget = budget
+    this.#holder = holder
+  }
+
+  get holder(): string {
+    return this.#holder
+  }
+
+  /** The connection has another holder from now on. */
+  move(holder: string): void {
+    this.#budget.move(this, holder)
+    this.#holder = holder
   }
 
   /** Whether we wait for the peer: a message is unfinished, or none is in progress. */
@@ -61,15 +78,15 @@ export class Intake {
     return this.#isHeadOpen || this.open.size === 0 || this.latest?.request.complete === false
   }
 
-  /** Must be called with each chunk before it is parsed. */
-  received(chunk: Buffer, nowMilliseconds: number): void {
+  /** Must be called with each chunk before it is parsed; returns the connections to cut so that the budget is kept. */
+  received(chunk: Buffer, nowMilliseconds: number): readonly Intake[] {
     this.#count(true)
     const bytes = chunk.length
     const isBodyOpen = this.latest?.request.complete === false
     this.#endsClean = endsClean(chunk)
     if (!isBodyOpen && !this.#isHeadOpen) {
       // Old clients send a line end after a body; it does not begin a message.
-      if (this.#endsClean && bytes <= 2) return
+      if (this.#endsClean && bytes <= 2) return []
       this.#isHeadOpen = true
       this.#start(nowMilliseconds)
     }
@@ -78,6 +95,7 @@ export class Intake {
     this.#lastChunkBytes = bytes
     this.#pendingBytes += bytes
     this.#hold(bytes)
+    return this.#budget.takeExcess(this.#holder)
   }
 
   /** Must be called when a head is complete. */
@@ -169,16 +187,17 @@ export class Intake {
 /** The bytes that all connections of a listener hold. */
 export class IntakeBudget {
   readonly #bytesMax: number
+  readonly #pool: SharedPool
   /** In the order in which their current or last messages began. */
   readonly #intakes = new Set<Intake>()
-  #heldBytes = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
+    this.#pool = new SharedPool(bytesMax)
   }
 
   get heldBytes(): number {
-    return this.#heldBytes
+    return this.#pool.total
   }
 
   /** Connections that have sent something. */
@@ -189,7 +208,7 @@ export class IntakeBudget {
   /** Returns whether the connection is still counted. */
   hold(intake: Intake, bytes: number): boolean {
     if (!this.#intakes.has(intake)) return false
-    this.#heldBytes += bytes
+    this.#pool.add(intake.holder, bytes)
     return true
   }
 
@@ -201,22 +220,45 @@ export class IntakeBudget {
   }
 
   remove(intake: Intake): void {
-    if (this.#intakes.delete(intake)) this.#heldBytes -= intake.heldBytes
+    if (this.#intakes.delete(intake)) this.#pool.add(intake.holder, -intake.heldBytes)
+  }
+
+  /** The bytes of the connection belong to another holder. */
+  move(intake: Intake, holder: string): void {
+    if (!this.#intakes.has(intake)) return
+    this.#pool.add(intake.holder, -intake.heldBytes)
+    this.#pool.add(holder, intake.heldBytes)
   }
 
   /**
-   * Selects the connections to cut so that the budget is kept, and stops counting them. The oldest come first, those that
-   * wait for the peer before those that wait for us. A connection that holds less than half of the mean is never cut, so
-   * small requests do not suffer from large ones. The others hold more than half of all bytes, so one pass is enough.
+   * Selects the connections to cut after bytes of `holder` have come: the holder's own when it has more than its part, then
+   * any when all have more than the budget.
    */
-  takeExcess(): Intake[] {
-    if (this.#heldBytes <= this.#bytesMax) return []
-    const bytesLeft = this.#bytesMax * SHARE_LEFT
-    const bytesMin = this.#heldBytes / this.#intakes.size / 2
+  takeExcess(holder: string): Intake[] {
+    const excess: Intake[] = []
+    if (this.#pool.refusal(holder, 0) === 'share') {
+      const own = [...this.#intakes].filter((intake) => intake.holder === holder)
+      // A single connection is limited by the message that it may send.
+      if (own.length > 1) excess.push(...this.#take(own, () => this.#pool.held(holder), this.#pool.shareMax))
+    }
+    if (this.heldBytes > this.#bytesMax) excess.push(...this.#take(this.#intakes, () => this.heldBytes, this.#bytesMax))
+    return excess
+  }
+
+  /**
+   * Selects the connections to cut so that those of a group hold less than a limit, and stops counting them. The oldest come
+   * first, those that wait for the peer before those that wait for us. A connection that holds less than half of the mean is
+   * never cut, so small requests do not suffer from large ones. The others hold more than half of all bytes, so one pass is
+   * enough.
+   */
+  #take(group: Iterable<Intake>, heldBytes: () => number, bytesMax: number): Intake[] {
+    const intakes = [...group]
+    const bytesLeft = bytesMax * SHARE_LEFT
+    const bytesMin = heldBytes() / intakes.length / 2
     const excess: Intake[] = []
     for (const waitsForPeer of [true, false]) {
-      for (const intake of this.#intakes) {
-        if (this.#heldBytes <= bytesLeft) return excess
+      for (const intake of intakes) {
+        if (heldBytes() <= bytesLeft) return excess
         if (intake.heldBytes < bytesMin || intake.waitsForPeer !== waitsForPeer) continue
         this.remove(intake)
         excess.push(intake)

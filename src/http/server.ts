@@ -6,14 +6,16 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { runFor } from '../base/caller.ts'
 import { type Clock, createSystemClock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { NO_HOLDER, SHARED_POOLS } from '../base/shared-pool.ts'
 import { Throttle } from '../base/throttle.ts'
 import { type ClientAddress, createClientAddress } from './client-address.ts'
-import { CONNECTIONS_MAX, Connections, type CutReason, type Upgrade } from './connections.ts'
+import { Connections, type CutReason, type Upgrade } from './connections.ts'
 import { allowOrigins } from './cors.ts'
 import { readJson } from './json-body.ts'
 import { createNodeServer, endsConnection, type TlsContext } from './node-server.ts'
@@ -67,9 +69,9 @@ export interface HttpServerOptions {
   readonly corsOrigins?: readonly string[]
   /** Limits of answers that clients do not read; absent = `UNREAD_LIMITS`. */
   readonly limits?: UnreadLimits
-  /** Connections that are not streams; absent = `CONNECTIONS_MAX`. */
+  /** Connections that are not streams; absent = those of the public listener. */
   readonly connectionsMax?: number
-  /** Bytes of unfinished and unanswered requests, of all connections; absent = `UNFINISHED_BYTES_MAX`. */
+  /** Bytes of unfinished and unanswered requests, of all connections; absent = those of the operator listener. */
   readonly unfinishedBytesMax?: number
   /** Handles WebSocket handshakes; absent = routes answer them, and the connection ends with the answer. */
   readonly upgrade?: Upgrade
@@ -82,16 +84,14 @@ export const BODY_BYTES_MAX = 1_048_576
 
 /** The query of a request until it is parsed. */
 const NO_QUERY = Object.freeze({})
-/** Default: 32 of the largest heads, or ten thousand ordinary ones. */
-const UNFINISHED_BYTES_MAX = 16_777_216
 /** Time between two log lines about cut connections. */
 const CUT_LOG_MILLISECONDS = 60_000
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { clock = createSystemClock() } = options
+  const { clock = createSystemClock(), clientAddress = createClientAddress([]) } = options
   const observed = requestMetrics(options.metrics)
   const logLimit = new LogLimit(clock)
-  const connections = createConnections(options, observed, clock, logLimit)
+  const connections = createConnections({ ...options, clientAddress }, observed, clock, logLimit)
   const methods = new RouteMethods()
   const app = fastify({
     logger: false,
@@ -126,13 +126,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   new UnreadAnswers({ limits: UNREAD_LIMITS, clock, ...options }).watch(app)
   readJsonBodies(app)
   observeRequests(app, options, observed, logLimit)
-  startAnswers(app, options.clientAddress ?? createClientAddress([]))
+  startAnswers(app, clientAddress, connections)
   allowOrigins(app, options.corsOrigins ?? [], (url) => methods.at(url).length > 0)
   return app
 }
 
 function createConnections(
-  options: HttpServerOptions,
+  options: HttpServerOptions & { readonly clientAddress: ClientAddress },
   observed: RequestMetrics,
   clock: Clock,
   logLimit: LogLimit,
@@ -145,8 +145,9 @@ function createConnections(
   for (const reason of Object.keys(throttles)) observed.cuts.inc({ listener, reason }, 0)
   const connections = new Connections({
     clock,
-    connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,
-    unfinishedBytesMax: options.unfinishedBytesMax ?? UNFINISHED_BYTES_MAX,
+    connectionsMax: options.connectionsMax ?? SHARED_POOLS.public_connections.size,
+    unfinishedBytesMax: options.unfinishedBytesMax ?? SHARED_POOLS.operator_unfinished_bytes.size,
+    holderOf: options.clientAddress.holderOf,
     onAnswer({ status, code }, requestId) {
       observed.requests.inc({ listener, method: 'none', route: 'none', status })
       const passed = logLimit.admit('broken')
@@ -300,7 +301,7 @@ export function methodNotAllowed(allowed: readonly string[]): Problem {
 }
 
 /** The header fields of every answer, and the checks that precede those of the path. */
-function startAnswers(app: FastifyInstance, clientAddress: ClientAddress): void {
+function startAnswers(app: FastifyInstance, clientAddress: ClientAddress, connections: Connections): void {
   app.decorateRequest('clientAddress', '')
   app.decorateRequest('holder', '')
   app.addHook('onRequest', async (request, reply) => {
@@ -312,7 +313,14 @@ function startAnswers(app: FastifyInstance, clientAddress: ClientAddress): void 
     if (endsConnection(raw) || awaitsContinue(request)) reply.header('connection', 'close')
     const refusal = refuseHead(raw)
     if (refusal !== undefined) throw refusal
+    if (request.holder !== NO_HOLDER) connections.hold(raw, request.holder)
   })
+  // The guard has set the client.
+  app.addHook('preParsing', async ({ raw, answeredClient }) => {
+    if (answeredClient !== NO_HOLDER) connections.hold(raw, answeredClient)
+  })
+  // The body is read in events of the socket, which belong to no request.
+  app.addHook('preValidation', ({ answeredClient }, _reply, done) => runFor(answeredClient, done))
   // Every check that needs no body has passed.
   app.addHook('preParsing', async (request, reply) => {
     if (!awaitsContinue(request)) return

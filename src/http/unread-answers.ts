@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { SharedPool } from '../base/shared-pool.ts'
 import { Problem } from './problem.ts'
 import { LongJson } from './raw-json.ts'
 
@@ -22,7 +23,7 @@ declare module 'fastify' {
 }
 
 export interface UnreadLimits {
-  /** Unread bytes per client; more is 429. A single answer may be larger. */
+  /** Unread bytes per client, not more than a quarter of all; more is 429. A single answer may be larger. */
   readonly clientBytesMax: number
   /** Unread bytes of all clients; more is 503. */
   readonly bytesMax: number
@@ -67,16 +68,16 @@ interface UnreadConnection {
 
 export class UnreadAnswers {
   readonly #options: UnreadAnswersOptions
-  readonly #byClient = new Map<string, number>()
+  readonly #pool: SharedPool
   readonly #connections = new Map<Socket, UnreadConnection>()
   readonly #slow: Counter<'listener'>
-  #bytes = 0
 
   constructor(options: UnreadAnswersOptions) {
     this.#options = options
     const { listener, metrics } = options
     const { unread, slow } = metricsOf(metrics)
-    unread.push({ listener, bytes: () => this.#bytes })
+    this.#pool = new SharedPool(options.limits.bytesMax)
+    unread.push({ listener, bytes: () => this.#pool.total })
     this.#slow = slow
     slow.inc({ listener }, 0)
   }
@@ -114,16 +115,16 @@ export class UnreadAnswers {
 
   #refuse(client: string, bytes: number): void {
     if (client === '') return
-    const { clientBytesMax, bytesMax } = this.#options.limits
-    const unread = this.#byClient.get(client) ?? 0
-    if (unread > 0 && unread + bytes > clientBytesMax) {
+    const unread = this.#pool.held(client)
+    const refusal = this.#pool.refusal(client, bytes)
+    if (refusal === 'share' || (unread > 0 && unread + bytes > this.#options.limits.clientBytesMax)) {
       throw new Problem(
         'too_many_unread_answers',
         `this client has ${unread} bytes of unread answers: read them, or request smaller pages`,
         RETRY_AFTER,
       )
     }
-    if (this.#bytes > 0 && this.#bytes + bytes > bytesMax) {
+    if (refusal === 'pool') {
       throw new Problem('unavailable', 'too many bytes of answers are unread by all clients', RETRY_AFTER)
     }
   }
@@ -132,10 +133,7 @@ export class UnreadAnswers {
     const connection = this.#connections.get(socket) ?? { unread: 0, taken: 0, unreadAtStart: 0, window: undefined }
     connection.unread += bytes
     if (connection.window === undefined) this.#startWindow(socket, connection)
-    if (client !== '') {
-      this.#byClient.set(client, (this.#byClient.get(client) ?? 0) + bytes)
-      this.#bytes += bytes
-    }
+    if (client !== '') this.#pool.add(client, bytes)
     let left = bytes
     const take = (taken: number): void => {
       left -= taken
@@ -146,11 +144,7 @@ export class UnreadAnswers {
     reply.raw.once('close', () => {
       take(left)
       if (connection.unread === 0) this.#endWindow(socket, connection)
-      if (client === '') return
-      this.#bytes -= bytes
-      const rest = (this.#byClient.get(client) as number) - bytes
-      if (rest === 0) this.#byClient.delete(client)
-      else this.#byClient.set(client, rest)
+      if (client !== '') this.#pool.add(client, -bytes)
     })
     return { take }
   }

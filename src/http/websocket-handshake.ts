@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
+import { SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { Problem, problemResponse } from './problem.ts'
 
 /**
@@ -57,26 +58,32 @@ export function handshakeUnavailable(detail: string): Problem {
   return new Problem('unavailable', detail, { headers: { 'Retry-After': String(HANDSHAKE_RETRY_SECONDS) } })
 }
 
-/**
- * Memory of all handshakes whose tokens are being checked; further ones are answered with 503. A check takes less than a
- * millisecond, so a large number is pending only while the keys of an external issuer cannot be fetched.
- */
-const PENDING_BYTES_MAX = 67_108_864
+/** Where a handshake comes from. */
+export interface HandshakePeer {
+  readonly address: string
+  /** As what the address holds shared pools. */
+  readonly holder: string
+}
+
 /** Memory of one besides its headers: the socket, the request, and what the peer sends meanwhile. */
 const HANDSHAKE_BYTES = 16_384
 
 export class PendingHandshakes {
-  #bytes = 0
+  readonly #pool = new SharedPool(SHARED_POOLS.pending_handshakes.size)
 
-  /** Runs a check of a handshake, unless the limit is reached. */
-  async hold<Result>({ rawHeaders }: IncomingMessage, check: () => Promise<Result>): Promise<Result | Problem> {
+  /** Runs a check of a handshake, unless all of them, or those of its holder, use as much memory as they may. */
+  async hold<Result>(
+    { rawHeaders }: IncomingMessage,
+    holder: string,
+    check: () => Promise<Result>,
+  ): Promise<Result | Problem> {
     const bytes = rawHeaders.reduce((sum, text) => sum + text.length, HANDSHAKE_BYTES)
-    if (this.#bytes + bytes > PENDING_BYTES_MAX) return handshakeUnavailable('too many handshakes are being checked')
-    this.#bytes += bytes
+    if (this.#pool.take(holder, bytes) !== undefined)
+      return handshakeUnavailable('too many handshakes are being checked')
     try {
       return await check()
     } finally {
-      this.#bytes -= bytes
+      this.#pool.add(holder, -bytes)
     }
   }
 }

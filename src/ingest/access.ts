@@ -7,6 +7,7 @@ import { authenticateBearer } from '../auth/bearer-authentication.ts'
 import type { Directory } from '../auth/directory.ts'
 import { publishRefusal } from '../auth/publish-access.ts'
 import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
+import type { SharedPool } from '../base/shared-pool.ts'
 import { PUBLISH_SUBPROTOCOL, type PublishCloseCause } from '../contract/publish-codes.ts'
 import { PUBLISH_SCOPE } from '../contract/scopes.ts'
 import { insufficientScope, invalidToken, readBearerToken } from '../http/bearer.ts'
@@ -23,9 +24,8 @@ import {
 export interface AccessContext {
   readonly directory: Directory
   readonly verifier: TokenVerifier
-  /** Publishers that are connected, those of POST /publish included. */
-  connections(): number
-  connectionsMax(): number
+  /** Connected publishers by client, those of POST /publish included. */
+  readonly publishers: Pick<SharedPool, 'refusal' | 'shareMax'>
   /** Why nothing is taken now; undefined otherwise. */
   closedReason(): string | undefined
 }
@@ -44,11 +44,14 @@ export async function authenticate(
   return authenticateBearer(readBearerToken(headers.authorization), authentication)
 }
 
-/** Checks access, then capacity; to be called in the tick in which the publisher is admitted. */
-export function refuseAdmission(token: AccessToken, context: AccessContext): Problem | undefined {
+/**
+ * Checks access, then capacity; to be called in the tick in which the publisher is admitted.
+ * @param isCounted whether it is among the publishers already
+ */
+export function refuseAdmission(token: AccessToken, context: AccessContext, isCounted = false): Problem | undefined {
   switch (publishRefusal(context.directory, token)) {
     case undefined:
-      return refuseCapacity(context)
+      return refuseCapacity(token, context, isCounted)
     case 'not-loaded':
       return handshakeUnavailable('the directory of clients is not loaded yet')
     case 'revoked':
@@ -67,11 +70,23 @@ export function closeCauseOf(directory: Directory, token: AccessToken): PublishC
   return refusal === 'revoked' ? 'tokenRevoked' : 'revoked'
 }
 
-function refuseCapacity(context: AccessContext): Problem | undefined {
-  const reason = context.closedReason()
+function refuseCapacity(
+  { clientId }: AccessToken,
+  { publishers, closedReason }: AccessContext,
+  isCounted: boolean,
+): Problem | undefined {
+  const reason = closedReason()
   if (reason !== undefined) return handshakeUnavailable(reason)
-  if (context.connections() < context.connectionsMax()) return undefined
-  return handshakeUnavailable('the node has reached its limit of publishers (ingest.connections_max)')
+  switch (isCounted ? undefined : publishers.refusal(clientId)) {
+    case undefined:
+      return undefined
+    case 'share':
+      return handshakeUnavailable(
+        `the client has ${publishers.shareMax} publishers, a quarter of the node's (ingest.connections_max)`,
+      )
+    case 'pool':
+      return handshakeUnavailable('the node has reached its limit of publishers (ingest.connections_max)')
+  }
 }
 
 function refusePath({ url = '' }: IncomingMessage): Problem | undefined {

@@ -15,10 +15,16 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { LogLimit } from '../base/log-limit.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { type PoolRefusal, SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { PUBLISH_SUBPROTOCOL } from '../contract/publish-codes.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import { Problem } from '../http/problem.ts'
-import { answerRefusal, handshakeUnavailable, PendingHandshakes } from '../http/websocket-handshake.ts'
+import {
+  answerRefusal,
+  type HandshakePeer,
+  handshakeUnavailable,
+  PendingHandshakes,
+} from '../http/websocket-handshake.ts'
 import { type AccessContext, authenticate, closeCauseOf, refuseAdmission, refuseRequest } from './access.ts'
 import { IngestMarkets } from './ingest-markets.ts'
 import { createIngestMetrics } from './metrics.ts'
@@ -45,9 +51,7 @@ export interface IngestOptions {
 }
 
 /** Largest body of POST /publish. */
-export const PUBLISH_BODY_BYTES_MAX = 67_108_864
-/** Bodies that are read at once; more are answered with 503. */
-export const PUBLISH_BODIES_MAX = 4
+const PUBLISH_BODY_BYTES_MAX = 67_108_864
 
 /** Frames of one message; known clients send one. */
 const FRAGMENTS_MAX = 64
@@ -77,7 +81,9 @@ export class Ingest {
   readonly #posts = new Map<string, PostPublisher>()
   readonly #access: AccessContext
   readonly #connectionHost: ConnectionHost
-  #bodies = 0
+  /** Connected publishers by client, those of POST /publish included. */
+  readonly #publishers: SharedPool
+  readonly #bodies = new SharedPool(SHARED_POOLS.publish_bodies.size)
   #closedReason: string | undefined = 'the node is starting'
   #timer: Timer | undefined
   #onEmpty: () => void = () => undefined
@@ -92,11 +98,11 @@ export class Ingest {
     this.#markets = new IngestMarkets({ clock, log, logLimit: this.#logLimit, metrics, ...settings })
     this.#budget = new TickBudget(clock)
     this.#server = createWebSocketServer(settings.messageBytesMax)
+    this.#publishers = new SharedPool(settings.connectionsMax)
     this.#access = {
       directory,
       verifier,
-      connections: () => this.#connections.size + this.#posts.size,
-      connectionsMax: settings.connectionsMax,
+      publishers: this.#publishers,
       closedReason: () => this.#closedReason,
     }
     this.#connectionHost = {
@@ -129,20 +135,22 @@ export class Ingest {
   /** Admits no more publishers until `open`, and closes the connections of those that are open. */
   close(reason: string): void {
     this.#closedReason = reason
-    for (const post of this.#posts.values()) post.end(reason)
-    this.#posts.clear()
+    for (const post of [...this.#posts.values()]) {
+      post.end(reason)
+      this.#forgetPost(post)
+    }
     for (const connection of this.#connections) connection.close('restarting')
   }
 
   /** Handles an upgrade request. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, clientAddress: string): void {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, peer: HandshakePeer): void {
     const { log, clock } = this.#options
     const noteError = ({ code }: NodeJS.ErrnoException) => {
       const passed = this.#logLimit.admit('broken handshake')
       if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake of a publisher was aborted')
     }
     socket.on('error', noteError)
-    this.#decide(request, socket as Socket, head, clientAddress, noteError).catch((error: unknown) => {
+    this.#decide(request, socket as Socket, head, peer, noteError).catch((error: unknown) => {
       log.error({ err: error }, 'a handshake of a publisher failed')
       answerRefusal(socket, new Problem('internal', 'an error on our side; quote request_id'), clock)
     })
@@ -189,12 +197,12 @@ export class Ingest {
     request: IncomingMessage,
     socket: Socket,
     head: Buffer,
-    clientAddress: string,
+    { address: clientAddress, holder }: HandshakePeer,
     noteError: (error: Error) => void,
   ): Promise<void> {
     const { clock, log } = this.#options
     const check = () => authenticate(request, this.#access)
-    const identity = refuseRequest(request) ?? (await this.#pending.hold(request, check))
+    const identity = refuseRequest(request) ?? (await this.#pending.hold(request, holder, check))
     if (socket.destroyed) return
     const refusal = identity instanceof Problem ? identity : refuseAdmission(identity, this.#access)
     this.#metrics.handshakes.inc({ status: String(refusal?.status ?? 101) })
@@ -226,6 +234,7 @@ export class Ingest {
       const peer = { webSocket, socket, clientAddress }
       const connection = new PublisherConnection(this.#connectionHost, peer, token, mayPublish)
       this.#connections.add(connection)
+      this.#publishers.add(token.clientId, 1)
       this.#metrics.publishers.set(this.#connections.size)
       const fields = { connection: connection.id, client_id: token.clientId }
       webSocket.on('message', (data: RawData, isBinary: boolean) => connection.receive(data as Buffer, isBinary))
@@ -236,6 +245,7 @@ export class Ingest {
       webSocket.on('close', (code: number) => {
         connection.end()
         this.#connections.delete(connection)
+        this.#publishers.add(token.clientId, -1)
         this.#metrics.publishers.set(this.#connections.size)
         log.info({ ...fields, code }, 'a publisher disconnected')
         if (this.#connections.size === 0) this.#onEmpty()
@@ -248,10 +258,9 @@ export class Ingest {
     const token = await authenticate(request, this.#access)
     if (token instanceof Problem) throw token
     // A client that has published by POST within 15 seconds is counted already.
-    const isKnown = this.#posts.has(token.clientId)
-    const refusal = refuseAdmission(token, isKnown ? { ...this.#access, connections: () => 0 } : this.#access)
+    const refusal = refuseAdmission(token, this.#access, this.#posts.has(token.clientId))
     if (refusal !== undefined) throw refusal
-    if (this.#bodies >= PUBLISH_BODIES_MAX) throw handshakeUnavailable('too many bodies are being read')
+    refuseBody(this.#bodies.refusal(token.clientId))
     return token
   }
 
@@ -259,14 +268,14 @@ export class Ingest {
     // Of another type: no body, or parsed JSON.
     if (!(body instanceof Readable))
       throw new Problem('unsupported_media_type', 'Content-Type: must be application/x-ndjson')
-    const mayPublish = publishedMarkets(this.#options.directory, token)
-    const publisher = this.#posts.get(token.clientId) ?? this.#newPost(token, mayPublish)
-    publisher.renew(token, mayPublish)
-    this.#bodies++
+    refuseBody(this.#bodies.take(token.clientId))
     try {
+      const mayPublish = publishedMarkets(this.#options.directory, token)
+      const publisher = this.#posts.get(token.clientId) ?? this.#newPost(token, mayPublish)
+      publisher.renew(token, mayPublish)
       return await publisher.take(body)
     } finally {
-      this.#bodies--
+      this.#bodies.add(token.clientId, -1)
     }
   }
 
@@ -280,9 +289,14 @@ export class Ingest {
       bodyBytesMax: PUBLISH_BODY_BYTES_MAX,
       countBytes: this.#connectionHost.countBytes,
     }
-    const publisher = new PostPublisher(host, token, mayPublish, () => this.#posts.delete(token.clientId))
+    const publisher = new PostPublisher(host, token, mayPublish, () => this.#forgetPost(publisher))
     this.#posts.set(token.clientId, publisher)
+    this.#publishers.add(token.clientId, 1)
     return publisher
+  }
+
+  #forgetPost({ token: { clientId } }: PostPublisher): void {
+    if (this.#posts.delete(clientId)) this.#publishers.add(clientId, -1)
   }
 
   #followDirectory(): void {
@@ -292,14 +306,19 @@ export class Ingest {
       if (cause === undefined) connection.permit(publishedMarkets(directory, connection.token))
       else connection.close(cause)
     }
-    for (const [clientId, post] of this.#posts) {
+    for (const post of this.#posts.values()) {
       if (closeCauseOf(directory, post.token) === undefined) post.permit(publishedMarkets(directory, post.token))
       else {
         post.end('access revoked')
-        this.#posts.delete(clientId)
+        this.#forgetPost(post)
       }
     }
   }
+}
+
+function refuseBody(refusal: PoolRefusal | undefined): void {
+  if (refusal === undefined) return
+  throw handshakeUnavailable(`too many bodies are being read of ${refusal === 'share' ? 'this client' : 'all clients'}`)
 }
 
 function createWebSocketServer(messageBytesMax: number): WebSocketServer {

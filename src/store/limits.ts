@@ -2,12 +2,6 @@
 import type { Jitter } from '../base/backoff.ts'
 
 /**
- * Callers that may wait for a connection. The embedded engine executes some thousand statements per second, a pool some
- * ten thousand, so later callers would not be served in time; rejecting them at once bounds memory.
- */
-export const WAITERS_MAX = 4_000
-
-/**
  * Longest that a transaction may hold its connection without a statement. A transaction waits only for the store, so a
  * longer one is a bug of ours; it must not block other callers.
  */

@@ -1,12 +1,16 @@
 /**
  * The semaphore in front of the connections of an engine: up to `permitsMax` callers hold a permit at the same time, the
- * others wait in order of arrival. The number of waiting callers and the time that each waits are bounded.
+ * others wait. The clients for whom they call are served in turn, each in order of arrival, so that a client with many calls
+ * does not make others wait for all of them. The number of waiting callers, in total and of each client, and the time that
+ * each waits are bounded.
  */
+import { currentHolder } from '../base/caller.ts'
 import type { Clock } from '../base/clock.ts'
+import { SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { StoreUnavailable } from './db.ts'
-import { WAITERS_MAX } from './limits.ts'
 
 interface Waiter {
+  readonly holder: string
   readonly grant: () => void
   readonly reject: (error: StoreUnavailable) => void
 }
@@ -14,8 +18,9 @@ interface Waiter {
 export class Semaphore {
   readonly #clock: Clock
   readonly #permitsMax: number
-  /** In order of arrival; a waiter whose time has run out is removed from any position. */
-  readonly #waiters = new Set<Waiter>()
+  /** By holder, the one whose turn is next first; of each in order of arrival. */
+  readonly #waiters = new Map<string, Set<Waiter>>()
+  readonly #pool = new SharedPool(SHARED_POOLS.store_calls.size)
   #inUse = 0
   #closed = false
   #onIdle: () => void = () => undefined
@@ -33,7 +38,7 @@ export class Semaphore {
 
   /** Callers that wait for a permit. */
   get waiting(): number {
-    return this.#waiters.size
+    return this.#pool.total
   }
 
   /** Waits for a permit, which the caller holds until `release`; rejects with `StoreUnavailable` after the wait. */
@@ -43,15 +48,18 @@ export class Semaphore {
       this.#inUse++
       return Promise.resolve()
     }
-    if (this.#waiters.size >= WAITERS_MAX) {
-      return Promise.reject(new StoreUnavailable(`${WAITERS_MAX} callers are already waiting for the store`))
+    const holder = currentHolder()
+    if (this.#pool.take(holder) !== undefined) {
+      const detail = `${this.#pool.total} callers are already waiting for the store, ${this.#pool.held(holder)} for this client`
+      return Promise.reject(new StoreUnavailable(detail))
     }
     return new Promise((resolve, reject) => {
       const timer = this.#clock.schedule(waitMillisecondsMax, () => {
-        this.#waiters.delete(waiter)
+        this.#remove(waiter)
         reject(new StoreUnavailable(`no connection to the store was free within ${Math.round(waitMillisecondsMax)} ms`))
       })
       const waiter: Waiter = {
+        holder,
         grant() {
           timer.cancel()
           resolve()
@@ -61,26 +69,35 @@ export class Semaphore {
           reject(error)
         },
       }
-      this.#waiters.add(waiter)
+      const ofHolder = this.#waiters.get(holder)
+      if (ofHolder === undefined) this.#waiters.set(holder, new Set([waiter]))
+      else ofHolder.add(waiter)
     })
   }
 
-  /** Gives the permit back; the caller that has waited longest gets it. */
+  /** Gives the permit back; of the holder whose turn it is, the caller that has waited longest gets it. */
   release(): void {
-    const [next] = this.#waiters
-    if (next === undefined) {
+    const [turn] = this.#waiters
+    if (turn === undefined) {
       this.#inUse--
       if (this.#inUse === 0) this.#onIdle()
       return
     }
-    this.#waiters.delete(next)
+    const [holder, waiters] = turn
+    // A holder without waiting callers is removed.
+    const next = waiters.values().next().value as Waiter
+    this.#remove(next)
+    // The holder's next turn comes after those of all others.
+    if (this.#waiters.delete(holder)) this.#waiters.set(holder, waiters)
     next.grant()
   }
 
   /** Rejects all callers that wait now; later callers wait as usual. */
   rejectWaiting(reason: string): void {
-    for (const waiter of this.#waiters) waiter.reject(new StoreUnavailable(reason))
-    this.#waiters.clear()
+    for (const waiter of [...this.#waiters.values()].flatMap((waiters) => [...waiters])) {
+      this.#remove(waiter)
+      waiter.reject(new StoreUnavailable(reason))
+    }
   }
 
   /** Rejects all waiting and all later callers; settles when no permit is in use. */
@@ -91,5 +108,11 @@ export class Semaphore {
     return new Promise((resolve) => {
       this.#onIdle = resolve
     })
+  }
+
+  #remove(waiter: Waiter): void {
+    const ofHolder = this.#waiters.get(waiter.holder)
+    if (ofHolder?.delete(waiter)) this.#pool.add(waiter.holder, -1)
+    if (ofHolder?.size === 0) this.#waiters.delete(waiter.holder)
   }
 }

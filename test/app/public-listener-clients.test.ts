@@ -116,8 +116,8 @@ describe('the client address', () => {
         trustedProxies,
         gateway: {
           check: async () => undefined,
-          upgrade(_request, socket, _head, clientAddress) {
-            address = clientAddress
+          upgrade(_request, socket, _head, peer) {
+            address = peer.address
             socket.end('HTTP/1.1 101 x\r\n\r\n')
           },
         },

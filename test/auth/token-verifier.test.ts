@@ -184,25 +184,41 @@ describe('the cache of verified tokens', () => {
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
   })
 
-  it('keeps a token in use while many others arrive, and is not filled by refused ones', async () => {
+  /** A verifier that accepts every text, of the client that the first word names, unless that is `forged`. */
+  function countedVerifier() {
     const reads = new Map<string, number>()
     const issuer: TokenIssuer = {
       async read(text) {
         reads.set(text, (reads.get(text) ?? 0) + 1)
-        if (text.startsWith('forged')) return { ok: false, reason: 'it is forged' }
-        const none = { clientId: '', customerId: '', tokenId: '', keyId: '', issuedAtSeconds: 0 }
+        const [clientId = ''] = text.split(' ')
+        if (clientId === 'forged') return { ok: false, reason: 'it is forged' }
+        const none = { clientId, customerId: '', tokenId: '', keyId: '', issuedAtSeconds: 0 }
         return { ok: true, token: { ...none, scopes: new Set(), expiresAtMilliseconds: Number.POSITIVE_INFINITY } }
       },
       remembers: () => true,
     }
-    const cached = createTokenVerifier({ directory, clock, issuer })
+    return { reads, cached: createTokenVerifier({ directory, clock, issuer }) }
+  }
+
+  it('keeps the token of a client while another client uses any number of them', async () => {
+    const { reads, cached } = countedVerifier()
+    await cached.verify('B')
+    for (let count = 0; count < 12_000; count++) await cached.verify(`A ${count}`)
+    await cached.verify('B')
+    await cached.verify('A 11000')
+    await cached.verify('A 9000')
+    expect([reads.get('B'), reads.get('A 11000'), reads.get('A 9000')]).toEqual([1, 1, 2])
+  })
+
+  it('keeps a token in use while many others arrive, and is not filled by refused ones', async () => {
+    const { reads, cached } = countedVerifier()
     await cached.verify('used')
     await cached.verify('unused')
     for (let count = 0; count < 25_000; count++) await cached.verify(`forged ${count}`)
     await cached.verify('unused')
     expect([reads.get('used'), reads.get('unused')]).toEqual([1, 1])
     for (let count = 0; count < 12_000; count++) {
-      await cached.verify(`other ${count}`)
+      await cached.verify(`${count % 10} other ${count}`)
       if (count % 1_000 === 0) await cached.verify('used')
     }
     await cached.verify('unused')

@@ -65,7 +65,7 @@ beforeEach(async () => {
   server = createServer({ maxHeaderSize: 524_288 }, (_request, response) => response.end(Buffer.alloc(16_777_216)))
   server.on('upgrade', (request, socket, head) => {
     upgraded.push(socket as Socket)
-    gateway.upgrade(request, socket, head, '127.0.0.1')
+    gateway.upgrade(request, socket, head, { address: '127.0.0.1', holder: '' })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
@@ -127,7 +127,7 @@ describe('a handshake', () => {
       decide = resolve
     })
     const headBytes = 450_000
-    const held = Array.from({ length: 143 }, () => upgradeOf(headBytes))
+    const held = Array.from({ length: 143 }, (_, index) => upgradeOf(headBytes, `192.0.2.${index}`))
     await new Promise((resolve) => setImmediate(resolve))
     expect(held.every(({ written }) => written().length === 0)).toBe(true)
     const refused = upgradeOf(headBytes)
@@ -140,6 +140,19 @@ describe('a handshake', () => {
     const later = upgradeOf(headBytes)
     await once(later.socket, 'close')
     expect(later.written()).toMatch(/^HTTP\/1.1 401 /)
+  })
+
+  test('is checked while another address has as many pending as it may', async () => {
+    verdict = new Promise(() => undefined)
+    const headBytes = 450_000
+    for (let count = 0; count < 35; count++) upgradeOf(headBytes)
+    const refused = upgradeOf(headBytes)
+    await once(refused.socket, 'close')
+    expect(refused.written()).toMatch(/^HTTP\/1.1 503 /)
+    verdict = Promise.resolve({ ok: false, reason: 'it is a trial' })
+    const other = upgradeOf(headBytes, '192.0.2.1')
+    await once(other.socket, 'close')
+    expect(other.written()).toMatch(/^HTTP\/1.1 401 /)
   })
 
   test('whose refusal is not read is cut after 5 s', async () => {
@@ -159,7 +172,7 @@ describe('a handshake', () => {
 })
 
 /** A request for an upgrade with a head of about `bytes` bytes, on a socket of the test's own. */
-function upgradeOf(headBytes: number) {
+function upgradeOf(headBytes: number, holder = '192.0.2.255') {
   const parts: string[] = []
   const socket = new Duplex({
     read: () => undefined,
@@ -179,7 +192,7 @@ function upgradeOf(headBytes: number) {
   }
   const rawHeaders = Object.entries(headers).flat()
   const request = { method: 'GET', url: '/', httpVersion: '1.1', headers, rawHeaders, socket }
-  gateway.upgrade(request as unknown as IncomingMessage, socket, Buffer.alloc(0), '127.0.0.1')
+  gateway.upgrade(request as unknown as IncomingMessage, socket, Buffer.alloc(0), { address: '127.0.0.1', holder })
   return { socket, written: () => parts.join('') }
 }
 

@@ -11,7 +11,7 @@ import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
-import { refuseRequest } from '../../src/gateway/handshake.ts'
+import { refuseAdmission, refuseRequest } from '../../src/gateway/handshake.ts'
 import { Hub } from '../../src/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/gateway/metrics.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -67,7 +67,9 @@ beforeEach(async () => {
   const settings = { inboundBytesMax: 65_536, connectionsPerClientMax: 2, connectionsMax: 3 }
   gateway = createGateway({ hub, directory, verifier: { verify }, clock, log, metrics, settings })
   server = createServer()
-  server.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head, '127.0.0.1'))
+  server.on('upgrade', (request, socket, head) =>
+    gateway.upgrade(request, socket, head, { address: '127.0.0.1', holder: '' }),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
 })
@@ -232,6 +234,33 @@ describe('a handshake', () => {
     expect(draining.status).toBe(503)
     expect(draining.headers['retry-after']).toMatch(/^[0-9]+$/)
   })
+})
+
+describe('the last tenth of the connections', () => {
+  test.each([
+    { open: 89, ofClient: 1, perClientMax: 25, status: undefined },
+    { open: 90, ofClient: 1, perClientMax: 25, status: 503 },
+    { open: 99, ofClient: 0, perClientMax: 25, status: undefined },
+    { open: 100, ofClient: 0, perClientMax: 25, status: 503 },
+    // The operator lets one client have more than a quarter.
+    { open: 99, ofClient: 99, perClientMax: 100, status: undefined },
+  ])(
+    'with $open of 100 open: a client with $ofClient gets $status',
+    async ({ open, ofClient, perClientMax, status }) => {
+      const verdict = await verify('good')
+      const context = {
+        directory,
+        verifier: { verify },
+        connectionsPerClientMax: () => perClientMax,
+        connectionsMax: () => 100,
+        connections: () => open,
+        connectionsOfClient: () => ofClient,
+        isDraining: () => false,
+        isReady: () => true,
+      }
+      expect(verdict.ok && refuseAdmission(verdict.token, context)?.status).toBe(status)
+    },
+  )
 })
 
 describe('simultaneous handshakes', () => {

@@ -1,11 +1,12 @@
 /** Connections are counted exactly: whatever becomes of one, its place is given back. */
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, createSystemClock } from '../../src/base/clock.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { NO_HOLDER } from '../../src/base/shared-pool.ts'
 import { Connections } from '../../src/http/connections.ts'
 import { createNodeServer } from '../../src/http/node-server.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -34,15 +35,25 @@ afterEach(async () => {
 const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 const UPGRADE = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'
 
+interface Opened {
+  readonly url: string
+  readonly connections: Connections
+  /** The answers to /wait, which the server has not sent. */
+  readonly waiting: ServerResponse[]
+}
+
 async function open(
   tls: SecureContextOptions | undefined,
   clock: Clock = createSystemClock(),
-): Promise<{ url: string; connections: Connections }> {
+  connectionsMax = 100,
+): Promise<Opened> {
   const { log } = captureLog()
   const connections = new Connections({
     clock,
-    connectionsMax: 100,
+    connectionsMax,
     unfinishedBytesMax: 1_048_576,
+    // 127.0.0.1 is the address of many clients.
+    holderOf: (address) => (address === '127.0.0.1' ? NO_HOLDER : address),
     onAnswer: () => undefined,
     onCut: () => undefined,
     upgrade(_request, socket) {
@@ -51,16 +62,18 @@ async function open(
     },
   })
   const options = { headerBytesMax: 16_384, requestMilliseconds: 60_000, tls, connections, log, clock }
-  const server = createNodeServer(options, (_request, response) => {
+  const waiting: ServerResponse[] = []
+  const server = createNodeServer(options, (request, response) => {
     handled++
-    response.end('x')
+    if (request.url === '/wait') waiting.push(response)
+    else response.setHeader('content-length', 1).end('x')
   })
   server.on('clientError', (error, socket) => connections.answerFault(error, socket as never))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   servers.push(server)
   const { port } = server.address() as AddressInfo
-  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, connections }
+  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, connections, waiting }
 }
 
 describe.each([
@@ -103,6 +116,94 @@ describe.each([
     expect(connections.size).toBe(0)
   })
 })
+
+describe('a full listener', () => {
+  interface Peer {
+    readonly socket: Socket
+    isClosed: boolean
+  }
+
+  /** Connects from a local address, and sends bytes. */
+  async function peerOf({ url, connections }: Opened, from: string, bytes = ''): Promise<Peer> {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress: from })
+    const peer: Peer = { socket, isClosed: false }
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      peer.isClosed = true
+    })
+    const before = [connections.size, connections.unfinishedBytes]
+    await once(socket, 'connect')
+    socket.write(bytes)
+    // The server has taken it, or has cut one for it.
+    if (bytes !== '') await expect.poll(() => [connections.size, connections.unfinishedBytes]).not.toEqual(before)
+    return peer
+  }
+
+  it('cuts an idle connection of an address over its quarter, and none of another address', async () => {
+    const opened = await open(undefined, undefined, 16)
+    const other = await peerOf(opened, '127.0.0.2')
+    await expect.poll(() => opened.connections.size).toBe(1)
+    const peers: Peer[] = []
+    for (let count = 0; count < 40; count++) peers.push(await peerOf(opened, '127.0.0.3'))
+    await expect.poll(() => peers.filter(({ isClosed }) => isClosed).length).toBe(36)
+    await expect.poll(() => opened.connections.size).toBe(5)
+    expect(other.isClosed).toBe(false)
+  })
+
+  it('does not cut a request that is being answered, whatever arrives from its own address', async () => {
+    const opened = await open(undefined, undefined, 16)
+    const asking = await peerOf(opened, '127.0.0.1', ASK.replace('/ ', '/wait '))
+    await expect.poll(() => opened.waiting.length).toBe(1)
+    const silent: Peer[] = []
+    for (let count = 0; count < 60; count++) silent.push(await peerOf(opened, '127.0.0.1'))
+    // One of 16 is kept for another address, and one is the request's.
+    await expect.poll(() => silent.filter(({ isClosed }) => !isClosed).length).toBe(13)
+    expect(asking.isClosed).toBe(false)
+    const answer = once(asking.socket, 'data')
+    opened.waiting[0]?.end('x')
+    expect(String((await answer)[0])).toContain('200 OK')
+  })
+
+  it('cuts an unfinished request for a new connection before a finished one, and at last the new connection', async () => {
+    const opened = await open(undefined, undefined, 8)
+    const body = 'POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'
+    const asking = await peerOf(opened, '127.0.0.2', ASK.replace('/ ', '/wait '))
+    const dripping = await peerOf(opened, '127.0.0.2', body)
+    await expect.poll(() => opened.waiting.length).toBe(2)
+    const next = await peerOf(opened, '127.0.0.2', ASK.replace('/ ', '/wait '))
+    await expect.poll(() => opened.waiting.length).toBe(3)
+    expect([asking.isClosed, dripping.isClosed, next.isClosed]).toEqual([false, true, false])
+    const last = await peerOf(opened, '127.0.0.2')
+    await expect.poll(() => last.isClosed).toBe(true)
+    expect([asking.isClosed, next.isClosed, opened.connections.size]).toEqual([false, false, 2])
+  })
+
+  it('counts a request behind a proxy for the client that it names, until its answer', async () => {
+    const opened = await open(undefined, undefined, 16)
+    const { connections, waiting } = opened
+    const asking: Peer[] = []
+    for (let count = 0; count < 5; count++) asking.push(await peerOf(opened, '127.0.0.1', ASK.replace('/ ', '/wait ')))
+    await expect.poll(() => waiting.length).toBe(5)
+    for (const { req } of waiting.slice(0, 4)) connections.hold(req, 'client A')
+    const request = (waiting[4] as ServerResponse).req
+    expect(() => connections.hold(request, 'client A')).toThrow(
+      expect.objectContaining({ code: 'too_many_connections' }),
+    )
+    connections.hold(request, 'client B')
+    waiting[0]?.end('x')
+    await once(asking[0]?.socket as Socket, 'data')
+    await expect.poll(() => caught(() => connections.hold(request, 'client A'))).toBe(false)
+  })
+})
+
+function caught(run: () => void): boolean {
+  try {
+    run()
+    return false
+  } catch {
+    return true
+  }
+}
 
 describe('a connection whose broken request was answered', () => {
   /** A peer that does not end its side when the other one does. */

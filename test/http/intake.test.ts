@@ -4,8 +4,9 @@
  */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { NO_HOLDER } from '../../src/base/shared-pool.ts'
 import { Connections, type CutReason } from '../../src/http/connections.ts'
 import { createNodeServer } from '../../src/http/node-server.ts'
 import { readTlsFiles } from '../../src/http/tls.ts'
@@ -33,7 +34,8 @@ interface Opened {
   readonly cuts: [CutReason, number][]
   /** Ends the answers to /wait. */
   release(): void
-  connect(bytes: string): Promise<Client>
+  /** @param from the local address */
+  connect(bytes: string, from?: string): Promise<Client>
 }
 
 interface Client {
@@ -42,13 +44,18 @@ interface Client {
   send(bytes: string): void
 }
 
-async function open(unfinishedBytesMax: number, tls?: typeof context): Promise<Opened> {
+async function open(
+  unfinishedBytesMax: number,
+  tls?: typeof context,
+  holderOf: (address: string) => string = () => NO_HOLDER,
+): Promise<Opened> {
   const clock = new NodeClock()
   const cuts: [CutReason, number][] = []
   const connections = new Connections({
     clock,
     connectionsMax: 1_000,
     unfinishedBytesMax,
+    holderOf,
     onAnswer: () => undefined,
     onCut: (reason, count) => cuts.push([reason, count]),
   })
@@ -79,9 +86,9 @@ async function open(unfinishedBytesMax: number, tls?: typeof context): Promise<O
     release: () => {
       for (const end of waiting.splice(0)) end()
     },
-    async connect(bytes) {
+    async connect(bytes, from) {
       const before = connections.unfinishedBytes
-      const socket = openSocket(url)
+      const socket = from === undefined ? openSocket(url) : connectFrom(port, from)
       const client: Client = { socket, isClosed: false, send: (more) => void socket.write(more) }
       socket.on('close', () => {
         client.isClosed = true
@@ -92,6 +99,12 @@ async function open(unfinishedBytesMax: number, tls?: typeof context): Promise<O
       return client
     },
   }
+}
+
+function connectFrom(port: number, localAddress: string): Socket {
+  const socket = connectTcp({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => undefined)
+  return socket
 }
 
 const HEAD = 'GET / HTTP/1.1\r\nHost: x\r\n'
@@ -178,6 +191,19 @@ describe('the budget', () => {
     expect(connections.size).toBe(7)
     clients.at(-1)?.send('\r\n\r\n')
     const [answer] = splitAnswers(String((await once(clients.at(-1)?.socket as Socket, 'data'))[0]))
+    expect(answer?.status).toBe(200)
+  })
+
+  it('is divided: an address with a quarter pays for itself, and others keep what they have', async () => {
+    const { connections, connect } = await open(256 * KIBIBYTE, undefined, (address) => address)
+    const other = await connect(unfinished(20 * KIBIBYTE), '127.0.0.2')
+    const clients: Client[] = []
+    for (let count = 0; count < 9; count++) clients.push(await connect(unfinished(16 * KIBIBYTE), '127.0.0.3'))
+    await expect.poll(() => clients.filter(({ isClosed }) => !isClosed).length).toBeLessThanOrEqual(4)
+    expect(connections.unfinishedBytes).toBeLessThanOrEqual(84 * KIBIBYTE)
+    expect([other.isClosed, clients.at(-1)?.isClosed]).toEqual([false, false])
+    other.send('\r\n\r\n')
+    const [answer] = splitAnswers(String((await once(other.socket, 'data'))[0]))
     expect(answer?.status).toBe(200)
   })
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { currentHolder } from '../../src/base/caller.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { createHttpServer } from '../../src/http/server.ts'
@@ -30,6 +31,16 @@ app.get('/bug', async () => {
 })
 app.get('/unreachable', async () => {
   throw new Unreachable()
+})
+
+app.get('/holder', {
+  onRequest: async (request) => {
+    request.answeredClient = String(request.headers.client)
+  },
+  handler: async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    return { holder: currentHolder() }
+  },
 })
 
 /** Has time limits that are too short for other tests. */
@@ -140,6 +151,11 @@ describe('problems of a request', () => {
     const { request_id } = JSON.parse(text)
     const line = lines.find((each) => each.includes('request failed') && each.includes(request_id))
     expect(line).toContain('hunter2')
+  })
+
+  it('is handled for its client, so that what it waits for is shared fairly', async () => {
+    const ask = async (client: string) => (await fetch(`${url}/holder`, { headers: { client } })).json()
+    expect(await Promise.all([ask('A'), ask('B')])).toEqual([{ holder: 'A' }, { holder: 'B' }])
   })
 
   it('HEAD works where GET does', async () => {

@@ -68,10 +68,22 @@ describe('a handshake', () => {
     await expect(stage.connect('other')).rejects.toMatchObject({ status: 401 })
   })
 
-  it('is answered 503 over ingest.connections_max', async () => {
-    for (let count = 0; count < 8; count++) await stage.connect(count % 2 === 0 ? 'engine' : 'other')
-    await expect(stage.connect('engine')).rejects.toMatchObject({ status: 503 })
+  it('is answered 503 over a quarter of ingest.connections_max, and another client is not', async () => {
+    for (let count = 0; count < 16; count++) await stage.connect('engine')
+    const refusal = { status: 503, body: expect.stringContaining('the client has 16 publishers') }
+    await expect(stage.connect('engine')).rejects.toMatchObject(refusal)
     expect((await post(HEARTBEAT)).status).toBe(503)
+    await stage.connect('other')
+    expect((await post(HEARTBEAT, 'other')).status).toBe(200)
+  })
+
+  it('is answered 503 when all clients together have ingest.connections_max publishers', async () => {
+    const full = await Stage.open({ connectionsMax: () => 4 })
+    full.permit(Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, { markets: ['BTCUSD'] }])))
+    for (const name of ['a', 'b', 'c', 'd']) await full.connect(name)
+    const refusal = { status: 503, body: expect.stringContaining('limit of publishers') }
+    await expect(full.connect('e')).rejects.toMatchObject(refusal)
+    await full.close()
   })
 })
 
@@ -281,6 +293,25 @@ describe('POST /publish', () => {
     })
     const many = await answerOf(post('nonsense\n'.repeat(150)))
     expect([many.problems.length, many.omitted_problems]).toEqual([100, 50])
+  })
+
+  it('is read while another client drips as many bodies as it may', async () => {
+    const { port } = new URL(stage.url)
+    const head =
+      'POST /publish HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer other\r\nContent-Type: application/x-ndjson\r\n'
+    const dripping = Array.from({ length: 6 }, () => {
+      const socket = connect(Number(port), '127.0.0.1')
+      socket.on('error', () => undefined)
+      socket.write(`${head}Content-Length: 10000\r\n\r\n{`)
+      return socket
+    })
+    const answers = dripping.map((socket) => new Promise((resolve) => socket.once('data', resolve)))
+    const refused = String(await Promise.race(answers))
+    expect(refused).toContain('503 Service Unavailable')
+    expect(refused).toContain('too many bodies are being read of this client')
+    const { accepted } = await answerOf(post(lines(engine.snapshot())))
+    expect(accepted).toEqual([{ market: 'BTCUSD', epoch: 'run-1', seq: 0 }])
+    for (const socket of dripping) socket.destroy()
   })
 
   it('refuses a line over the limit and bytes that are not UTF-8', async () => {

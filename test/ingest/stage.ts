@@ -94,7 +94,7 @@ export class Stage {
       log,
       metrics: this.metrics,
       settings: {
-        connectionsMax: () => 8,
+        connectionsMax: () => 64,
         lineWaitMilliseconds: () => 1_000,
         messageBytesMax: 65_536,
         closesExpired: false,
@@ -110,7 +110,8 @@ export class Stage {
       requestMilliseconds: 60_000,
       translate: () => undefined,
       unfinishedBytesMax: 536_870_912,
-      upgrade: (request, socket, head) => this.ingest.upgrade(request, socket, head, '127.0.0.1'),
+      upgrade: (request, socket, head) =>
+        this.ingest.upgrade(request, socket, head, { address: '127.0.0.1', holder: '' }),
     })
     this.ingest.registerRoutes(this.#app)
     this.sourceMarkets = SYMBOLS.map((symbol) => this.#sourceMarket(symbol, decimals))

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { runFor } from '../../src/base/caller.ts'
 import { StoreUnavailable } from '../../src/store/db.ts'
-import { WAITERS_MAX } from '../../src/store/limits.ts'
 import { Semaphore } from '../../src/store/semaphore.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
@@ -45,12 +45,47 @@ it('rejects a request that waited too long, and grants the next one', async () =
   expect(outcomes).toEqual(['a has it', 'b refused', 'c has it'])
 })
 
+it('serves the clients that wait in turn, and our own work like one of them', async () => {
+  const semaphore = new Semaphore(new VirtualClock())
+  const outcomes: string[] = []
+  const take = taker(semaphore, outcomes)
+  await take('holder')
+  const waiting = [
+    ...[1, 2, 3].map((count) => runFor('A', () => take(`A${count}`))),
+    ...[1, 2].map((count) => runFor('B', () => take(`B${count}`))),
+    take('own'),
+  ]
+  for (const _ of waiting) {
+    semaphore.release()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await Promise.all(waiting)
+  expect(outcomes.slice(1).map((outcome) => outcome.split(' ')[0])).toEqual(['A1', 'B1', 'own', 'A2', 'B2', 'A3'])
+})
+
+it('rejects a request at once when as many wait for its client as may, and accepts one of another client', async () => {
+  const semaphore = new Semaphore(new VirtualClock())
+  const outcomes: string[] = []
+  const take = taker(semaphore, outcomes)
+  await take('holder')
+  const waiting = Array.from({ length: 1_000 }, (_, index) => runFor('A', () => take(String(index))))
+  await runFor('A', () => take('one more'))
+  expect(outcomes).toEqual(['holder has it', 'one more refused'])
+  const other = runFor('B', () => take('other'))
+  semaphore.release()
+  semaphore.release()
+  await other
+  expect(outcomes.slice(2).sort()).toEqual(['0 has it', 'other has it'])
+  void semaphore.close()
+  await Promise.all(waiting)
+})
+
 it('rejects a request at once when too many wait', async () => {
   const semaphore = new Semaphore(new VirtualClock())
   const outcomes: string[] = []
   const take = taker(semaphore, outcomes)
   await take('holder')
-  const waiting = Array.from({ length: WAITERS_MAX }, (_, index) => take(String(index)))
+  const waiting = Array.from({ length: 3_600 }, (_, index) => take(String(index)))
   await take('one more')
   expect(outcomes).toEqual(['holder has it', 'one more refused'])
   semaphore.release()
@@ -59,7 +94,7 @@ it('rejects a request at once when too many wait', async () => {
   void semaphore.close()
   await Promise.all([...waiting, again])
   expect(outcomes.slice(2, 4)).toEqual(['0 has it', '1 refused'])
-  expect(outcomes).toHaveLength(WAITERS_MAX + 3)
+  expect(outcomes).toHaveLength(3_600 + 3)
 })
 
 it('rejects all requests when it is closed, and completes when the last permit is released', async () => {

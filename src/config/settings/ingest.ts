@@ -50,7 +50,8 @@ export const INGEST_SETTINGS = {
     min: 1,
     max: 10_000,
     live: true,
-    meaning: 'publishers that are connected at once, those of `POST /publish` included; more are answered with 503',
+    meaning:
+      'publishers that are connected at once, those of `POST /publish` included, of one client at most a quarter; more are answered with 503',
   }),
   'ingest.message_bytes_max': integer({
     initial: 16_777_216,

@@ -13,7 +13,8 @@ export const REST_SETTINGS = {
     initial: UNREAD_LIMITS.clientBytesMax,
     min: 4_194_304,
     max: 1_073_741_824,
-    meaning: 'bytes of responses that one client has not read; above it its requests are answered with 429',
+    meaning:
+      'bytes of responses that one client has not read, at most a quarter of those of all; above it its requests are answered with 429',
   }),
   'rest.unread_bytes_max': integer({
     initial: UNREAD_LIMITS.bytesMax,

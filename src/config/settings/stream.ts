@@ -70,7 +70,8 @@ export const STREAM_SETTINGS = {
     min: 1,
     max: 1_000_000,
     live: true,
-    meaning: 'connections of this node; more are answered with 503',
+    meaning:
+      'connections of this node; more are answered with 503. The last tenth is for clients without a connection, unless one client may have more than a quarter',
   }),
   'stream.outbox_bytes_max': integer({
     initial: 262_144,
