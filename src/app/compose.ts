@@ -195,7 +195,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const loader = createDirectoryLoader(parts, db, encryptionKey)
   const leadership = createLeadership(parts, db)
   const markets = createMarkets(parts, db, leadership)
-  const linked = startBus(parts, markets.replicas, (symbol, epoch) => leadership?.heard(symbol, epoch))
+  const linked = startBus(parts, markets, (symbol, epoch) => leadership?.heard(symbol, epoch))
   const local = startGatewayProcesses(parts, markets.replicas, linked)
   const { hub, gateway, prices } = startGateway(parts, markets.replicas, local?.processes)
   startSelfAudit(parts, markets, hub)

@@ -19,6 +19,7 @@ import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { LedMarkets } from '../markets/feed-leadership.ts'
+import type { Markets } from '../markets/market-changes.ts'
 import type { MarketReplicas } from '../markets/market-replicas.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withdrawAfterMilliseconds } from './start-markets.ts'
@@ -58,7 +59,7 @@ const FOLLOW_CHECK_MILLISECONDS = 10
  */
 export function startBus(
   parts: BusParts,
-  replicas: MarketReplicas,
+  { replicas, positions }: Pick<Markets, 'replicas' | 'positions'>,
   onLaterEpoch: (symbol: string, epoch: string) => void,
 ): LinkedMarkets | undefined {
   const { config, bus, lifecycle } = parts
@@ -68,7 +69,7 @@ export function startBus(
   const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
   lifecycle.started('bus', () => link.stop())
   const exporter = startExport(parts, link, replicas)
-  const importer = startImport(parts, link, replicas, onLaterEpoch)
+  const importer = startImport(parts, link, { replicas, positions }, onLaterEpoch)
   /** By symbol: what ends sending the market, and following it. */
   const sendingEnds = new Map<string, () => void>()
   const followingEnds = new Map<string, () => void>()
@@ -136,7 +137,7 @@ function startExport({ bus, clock, lifecycle }: BusParts, link: NatsLink, replic
 function startImport(
   parts: BusParts,
   link: NatsLink,
-  replicas: MarketReplicas,
+  { replicas, positions }: Pick<Markets, 'replicas' | 'positions'>,
   onLaterEpoch: (symbol: string, epoch: string) => void,
 ): BusImport {
   const importer = new BusImport({
@@ -144,11 +145,16 @@ function startImport(
     transport: link.importTransport,
     replicaOf: (market) => replicas.replicaOf(market),
     onLaterEpoch,
+    positions,
     withdrawAfterMilliseconds: withdrawAfterMilliseconds(parts.config),
     metrics: createImportMetrics(parts.metrics),
   })
   parts.lifecycle.started('bus import', () => importer.stop())
   link.startImport(importer)
+  if (positions === undefined) return importer
+  // Only for a process that may write markets.
+  link.onPositions((bytes) => importer.onPositions(bytes))
+  positions.connect((market, bytes) => link.sendPositions(market, bytes))
   return importer
 }
 

@@ -9,6 +9,7 @@ import type { MetricsRegistry } from '../base/metrics.ts'
 import { untilAborted, withTimeLimit } from '../base/time-limit.ts'
 import type { Bus } from '../channel/bus.ts'
 import { createSequencerMetrics } from '../channel/sequencer-metrics.ts'
+import { SourcePositionLog } from '../channel/source-positions.ts'
 import { feedTransportProblems } from '../config/feeds.ts'
 import type { Config } from '../config/settings.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
@@ -57,10 +58,13 @@ export function createMarkets(parts: MarketParts, db: Db, leadership: FeedLeader
   // First, so that it stops after the markets.
   const recorder = startRecording(parts)
   const replicas = new MarketReplicas({ markets, bus, executionsKept: config['stream.executions_kept'] })
+  const positions = leadership === undefined ? undefined : new SourcePositionLog(clock)
+  lifecycle.started('source positions', () => positions?.stop())
   const writers = new MarketWriters({
     markets: leadership === undefined ? writtenMarkets(config, config) : [],
     lead: leadership,
     replicaOf: leadership === undefined ? undefined : (symbol) => replicas.replicaOf(symbol),
+    positions,
     withdrawAfterMilliseconds: withdrawAfterMilliseconds(config),
     bus,
     clock,
@@ -75,7 +79,7 @@ export function createMarkets(parts: MarketParts, db: Db, leadership: FeedLeader
   lifecycle.started('replicas', () => replicas.stop())
   const commitTimes = new CommitTimes({ db, clock, log, latest: () => writers.commitTimes() })
   lifecycle.started('commit times', () => commitTimes.stop())
-  return { writers, replicas, recorder }
+  return { writers, replicas, positions, recorder }
 }
 
 /**

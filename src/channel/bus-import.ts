@@ -16,6 +16,7 @@ import { hasScale, scaleOf } from './bus-export.ts'
 import type { CommitRequest, StateRequest } from './bus-requests.ts'
 import { Follower } from './follower.ts'
 import type { Replica } from './replica.ts'
+import { decodePositions, type SourcePositionLog } from './source-positions.ts'
 
 const CHECK_MILLISECONDS = 1_000
 
@@ -80,6 +81,8 @@ export interface BusImportOptions {
   readonly replicaOf: (market: string) => Replica | undefined
   /** Called with each epoch of a market that is later than all that were heard of before. It may call `follow`. */
   readonly onLaterEpoch?: (market: string, epoch: string) => void
+  /** Notes how far the sources of followed markets were followed; absent where this process never writes them. */
+  readonly positions?: Pick<SourcePositionLog, 'note'> | undefined
   /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly metrics: ImportMetrics
@@ -166,6 +169,12 @@ export class BusImport {
 
   onState(bytes: Buffer): void {
     this.#read(bytes, decodeState, ({ scale, state }) => this.#followerOf(scale)?.onState(state))
+  }
+
+  onPositions(bytes: Buffer): void {
+    this.#read(bytes, decodePositions, (positions) => {
+      if (this.#followers.has(positions.market)) this.#options.positions?.note(positions)
+    })
   }
 
   onDigest(bytes: Buffer): void {

@@ -118,6 +118,15 @@ export class NatsLink {
     }
   }
 
+  sendPositions(market: string, bytes: Buffer): void {
+    this.#connection.publish(`${PREFIX}.position.${market}`, bytes)
+  }
+
+  /** Takes the positions of all markets from now on. */
+  onPositions(take: (bytes: Buffer) => void): void {
+    this.#connection.subscribe(`${PREFIX}.position.*`, take)
+  }
+
   /** The transport of a `BusImport`. */
   get importTransport() {
     return {

@@ -4,7 +4,26 @@
  * sync, after which only a new `snapshot` makes it live again. It never throws into its caller after `start`, and never
  * calls a listener after `stop`. Markets are added and removed while it runs without affecting the others.
  */
-import type { Execution, Instrument, MarketDefinition, MarketEvent } from '../market/event.ts'
+import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent } from '../market/event.ts'
+
+/** How far a publication (docs/feeding-your-own-book.md) was followed. */
+export interface FollowedPosition {
+  /** `EPOCH.SEQ`: every execution up to there was passed on, or reported as missed. */
+  readonly position: string
+  /** Whether the book that was passed on is the one after that message. */
+  readonly hasBook: boolean
+}
+
+/** A publication as another process followed it. */
+export interface FollowedPublication {
+  readonly epoch: string
+  readonly seq: number
+  /** The full book after that message; absent where it is not known. */
+  readonly levels?: readonly LevelChange[]
+  /** Where a relay says that this book comes from. */
+  readonly origin?: string
+  readonly instrument?: Instrument
+}
 
 /** What a simulator says about each of its markets; `simulator.allowed` permits such a market. */
 export const SIMULATED_NOTICE = 'simulated: its prices are invented'
@@ -26,9 +45,11 @@ export interface Source {
   /**
    * Continues the executions of a market after those that another process published, oldest first; to be called in the
    * tick in which the market was added. It passes on every execution after the last of them, each once, or reports that
-   * some were missed. False, and absent: it cannot.
+   * some were missed. A publication continues after `followed`, where that is known. False, and absent: it cannot.
    */
-  resume?(market: SourceMarket, executed: readonly Execution[]): boolean
+  resume?(market: SourceMarket, executed: readonly Execution[], followed: FollowedPublication | undefined): boolean
+  /** How far the publication of a market was followed; absent where the source is none. */
+  followed?(market: SourceMarket): FollowedPosition | undefined
   /** Removes a market: its listener is not called any more. An unknown market is ignored. */
   remove(market: SourceMarket): void
   /** Ends the source; resolves when its connections are closed. */

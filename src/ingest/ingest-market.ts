@@ -7,18 +7,16 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { LogLimit } from '../base/log-limit.ts'
+import { followedBy } from '../feed/publication/fed-publication.ts'
 import {
   type HeartbeatBook,
   type PublicationMessage,
   type PublicationProblem,
   problemText,
 } from '../feed/publication/message.ts'
-import {
-  type PublicationPosition,
-  PublicationReader,
-  type PublicationStep,
-} from '../feed/publication/publication-reader.ts'
-import type { SourceMarket } from '../feed/source.ts'
+import { PublicationReader } from '../feed/publication/publication-reader.ts'
+import type { PublicationPosition, PublicationStep } from '../feed/publication/publication-step.ts'
+import type { FollowedPosition, FollowedPublication, SourceMarket } from '../feed/source.ts'
 import type { Instrument, MarketEvent } from '../market/event.ts'
 import { type Arrival, type LineStep, Lines } from './lines.ts'
 import { type IngestMetrics, MESSAGE_OUTCOMES, type MessageOutcome } from './metrics.ts'
@@ -55,6 +53,8 @@ export class IngestMarket {
   readonly #options: IngestMarketOptions
   readonly #lines: Lines<Publisher>
   readonly #reader: PublicationReader
+  /** The last message that another process accepted. */
+  #takenHead: PublicationPosition | undefined
   /** Publishers that were asked for a SNAPSHOT and have not sent one. */
   readonly #asked = new Set<Publisher>()
   readonly #holding = new Set<Publisher>()
@@ -83,7 +83,7 @@ export class IngestMarket {
     this.#counters = Object.fromEntries(counters) as Record<MessageOutcome, { inc(): void }>
     this.#timer = clock.schedule(FIRST_PUBLISHER_MILLISECONDS, () => {
       this.#timer = undefined
-      const wasSilent = this.#lines.size === 0 && this.#lines.head === undefined
+      const wasSilent = this.#lines.size === 0 && this.#lines.head === this.#takenHead
       if (wasSilent) this.#emit([{ type: 'lost', reason: 'no publisher is connected' }])
       this.#notice()
     })
@@ -102,9 +102,21 @@ export class IngestMarket {
     return this.#lines.lines.map(({ token, description }) => `published by ${token.clientId} (${description})`)
   }
 
-  /** The last message that was accepted; undefined when there is none, or when a SNAPSHOT is needed. */
+  /** The last message that was accepted, also by another process before; undefined when a SNAPSHOT is needed first. */
   get accepted(): PublicationPosition | undefined {
-    return this.#reader.needsSnapshot ? undefined : this.#reader.position
+    return this.#reader.canContinue ? this.#reader.position : undefined
+  }
+
+  get followed(): FollowedPosition | undefined {
+    return followedBy(this.#reader)
+  }
+
+  /** Continues after what another process has followed; to be called before publishers are accepted. */
+  takeOver(followed: FollowedPublication): void {
+    this.#reader.takeOver(followed)
+    this.#lines.takeOver(followed)
+    this.#takenHead = this.#lines.head
+    this.#instrumentShown = this.instrument
   }
 
   /** Whether the publisher is a line of the market, or may become one. */

@@ -11,7 +11,7 @@ import {
   parsePublication,
   problemText,
 } from '../feed/publication/message.ts'
-import type { PublicationPosition } from '../feed/publication/publication-reader.ts'
+import type { PublicationPosition } from '../feed/publication/publication-step.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import { hashInParts } from './content-hash.ts'
 import { IngestMarket, type IngestMarketOptions } from './ingest-market.ts'
@@ -51,6 +51,11 @@ export class IngestMarkets {
       },
       rebuild: (market, reason) => this.#bySource.get(market)?.rebuild(reason),
       instrument: (market) => this.#bySource.get(market)?.instrument,
+      followed: (market) => this.#bySource.get(market)?.followed,
+      resume: (market, _executed, followed) => {
+        if (followed !== undefined) this.#bySource.get(market)?.takeOver(followed)
+        return followed !== undefined
+      },
       notices: (market) => this.#bySource.get(market)?.notices ?? [],
     }
   }

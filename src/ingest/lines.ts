@@ -110,6 +110,11 @@ export class Lines<Line> {
     return this.#states.get(line)?.held !== undefined
   }
 
+  /** Begins after a message that another process has passed on. */
+  takeOver({ epoch, seq }: { readonly epoch: string; readonly seq: number }): void {
+    this.#head = { epoch, seq }
+  }
+
   /** When `expire` has to be called; undefined while no line waits. */
   get dueMilliseconds(): number | undefined {
     let due: number | undefined

@@ -4,6 +4,7 @@
  * replica has subscribed.
  */
 import type { Replica } from '../channel/replica.ts'
+import type { SourcePositionLog } from '../channel/source-positions.ts'
 import type { ConfiguredMarket } from './configured-market.ts'
 import type { MarketReplicas } from './market-replicas.ts'
 import type { MarketWriters } from './market-writers.ts'
@@ -13,6 +14,8 @@ import type { ServiceRecorder } from './service-recorder.ts'
 export interface Markets {
   readonly writers: MarketWriters
   readonly replicas: MarketReplicas
+  /** How far publications are followed; absent where no other process can write the markets. */
+  readonly positions?: SourcePositionLog | undefined
   /** Records what is published; absent when `recording.dir` is empty. */
   readonly recorder?: Pick<ServiceRecorder, 'change' | 'pastBooks'> | undefined
 }

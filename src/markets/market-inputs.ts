@@ -9,7 +9,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Counter } from '../base/metrics.ts'
-import type { SourceMarket } from '../feed/source.ts'
+import type { FollowedPosition, SourceMarket } from '../feed/source.ts'
 import { Aggregate, type SourcePresence } from '../market/aggregate.ts'
 import type { Execution, MarketEvent } from '../market/event.ts'
 import { type ConfiguredMarket, type MarketSource, sourceText } from './configured-market.ts'
@@ -42,6 +42,8 @@ export interface MarketInputsOptions {
   readonly onInstrument: () => void
   /** Asks one source for a fresh snapshot. */
   readonly rebuild: (input: MarketInput, reason: string) => void
+  /** How far the publication of an input was followed; undefined where its source is none. */
+  readonly followedBy: (input: MarketInput) => FollowedPosition | undefined
   /** Why a source may not be served, although it has a book; undefined = it may. */
   readonly refusalOf: (input: MarketInput) => string | undefined
 }
@@ -78,6 +80,8 @@ export class MarketInputs {
   readonly #silent: Set<SourceMarket>
   /** The inputs that may not be served. */
   readonly #refused = new Map<SourceMarket, Refusal>()
+  /** How far the publications were followed with what was handed to the sequencer. */
+  readonly #followed = new Map<SourceMarket, FollowedPosition>()
 
   constructor(options: MarketInputsOptions) {
     const { configured } = options
@@ -97,6 +101,20 @@ export class MarketInputs {
   /** In the order of `list`. */
   get states(): readonly InputState[] {
     return this.#states
+  }
+
+  /** By source, as configured, how far its publication was followed; none of those that are no publications. */
+  get positions(): readonly (readonly [source: string, position: string])[] {
+    return this.#inputs.flatMap(({ source, sourceMarket }) => {
+      const followed = this.#followed.get(sourceMarket)
+      return followed === undefined ? [] : [[sourceText(source), followed.position] as const]
+    })
+  }
+
+  /** Whether the book is that of the one source at its position. */
+  get isBookFollowed(): boolean {
+    const [only, ...others] = this.#inputs
+    return others.length === 0 && this.#followed.get(only!.sourceMarket)?.hasBook === true
   }
 
   /**
@@ -124,6 +142,7 @@ export class MarketInputs {
     for (const { sourceMarket } of removed) {
       this.#silent.delete(sourceMarket)
       this.#refused.delete(sourceMarket)
+      this.#followed.delete(sourceMarket)
     }
     const wasThere = isIn(earlier)
     return {
@@ -194,6 +213,8 @@ export class MarketInputs {
     if (!isServed) return
     if (event.type === 'snapshot') this.#note(index, 'live', '')
     if (event.type === 'lost') this.#note(index, 'lost', event.reason)
+    const followed = this.#options.followedBy(this.#inputs[index]!)
+    if (followed !== undefined) this.#followed.set(sourceMarket, followed)
     this.#offer(index, withVenues(event, this.#inputs[index]!.source))
   }
 

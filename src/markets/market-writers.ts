@@ -11,10 +11,12 @@ import type { Bus } from '../channel/bus.ts'
 import type { Replica } from '../channel/replica.ts'
 import { Sequencer } from '../channel/sequencer.ts'
 import { forgetMarket, type SequencerMetrics } from '../channel/sequencer-metrics.ts'
+import type { SourcePositionLog } from '../channel/source-positions.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import type { SourcePresence } from '../market/aggregate.ts'
 import type { Instrument, InstrumentState } from '../market/event.ts'
 import { type ConfiguredMarket, sourceText } from './configured-market.ts'
+import { followedPublication, sendPositions } from './followed-positions.ts'
 import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
 import type { CreateSource } from './sources.ts'
 
@@ -48,6 +50,8 @@ export interface MarketWritersOptions {
   readonly lead?: Lead | undefined
   /** What has followed a market here until its sequencer starts; absent where no other process can write it. */
   readonly replicaOf?: ((symbol: string) => Replica | undefined) | undefined
+  /** How far publications are followed, here and by other processes; absent where no other process can write them. */
+  readonly positions?: SourcePositionLog | undefined
   /** The current value of `simulator.allowed`. */
   readonly allowsSimulated: () => boolean
   /** Called for each feed, the simulator and the player of recordings when a market begins to use it. */
@@ -58,6 +62,7 @@ interface WrittenMarket {
   configured: ConfiguredMarket
   readonly sequencer: Sequencer
   readonly inputs: MarketInputs
+  readonly endPositions: (() => void) | undefined
 }
 
 /** One source of a market as it is now. */
@@ -256,10 +261,14 @@ export class MarketWriters {
   /** Continues the executions of the process that led the market before, or reports that some may be missing. */
   #resumeExecutions(symbol: string, inputs: readonly MarketInput[]): void {
     const replica = this.#options.replicaOf?.(symbol)
-    if (replica?.followed === undefined) return
-    const isResumed = inputs.every(({ source: { feed }, sourceMarket }) => {
+    const state = replica?.state('', 0)
+    if (replica === undefined || state === undefined) return
+    const { positions } = this.#options
+    const isResumed = inputs.every((input) => {
+      const { feed } = input.source
       const executed = replica.executions.lastOf(feed, RESUMED_EXECUTIONS_MAX)
-      return this.#sources.get(feed)?.resume?.(sourceMarket, executed) === true
+      const followed = positions && followedPublication(input, inputs.length === 1, state, positions)
+      return this.#sources.get(feed)?.resume?.(input.sourceMarket, executed, followed) === true
     })
     if (isResumed) return
     const reason = 'executions between the last leader of the market and this one are not known'
@@ -287,7 +296,8 @@ export class MarketWriters {
 
   /** Its sequencer has ended. */
   #remove(symbol: string): void {
-    const { inputs } = this.#markets.get(symbol) as WrittenMarket
+    const { inputs, endPositions } = this.#markets.get(symbol) as WrittenMarket
+    endPositions?.()
     for (const { source, sourceMarket } of inputs.list) this.#sources.get(source.feed)?.remove(sourceMarket)
     this.#markets.delete(symbol)
     this.#noteStarted(symbol)
@@ -345,9 +355,12 @@ export class MarketWriters {
       onStarted: () => this.#noteStarted(symbol),
       onInstrument: () => this.#noteInstrument(symbol),
       rebuild: ({ source, sourceMarket }, reason) => this.#sources.get(source.feed)?.rebuild(sourceMarket, reason),
+      followedBy: ({ source, sourceMarket }) => this.#sources.get(source.feed)?.followed?.(sourceMarket),
       refusalOf: (input): string | undefined => this.#refusalOf(input, inputs.list.length),
     })
-    this.#markets.set(symbol, { configured, sequencer, inputs })
+    const { positions } = this.#options
+    const endPositions = positions && sendPositions(bus, symbol, inputs, positions)
+    this.#markets.set(symbol, { configured, sequencer, inputs, endPositions })
     if (replica?.followed !== undefined) sequencer.announce()
     return inputs.list
   }

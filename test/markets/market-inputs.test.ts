@@ -63,6 +63,7 @@ function setUp(sourceCount: number) {
     offer: (event) => sequencer.offer(event),
     onStarted: () => undefined,
     onInstrument: () => undefined,
+    followedBy: () => undefined,
     refusalOf: () => undefined,
     rebuild: (input) => rebuilt.push(inputs.list.indexOf(input)),
   })

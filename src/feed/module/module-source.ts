@@ -66,6 +66,12 @@ export function createModuleSource({ markets, ...parts }: ModuleSourceOptions): 
     instrument(market) {
       return hostOf(market)?.fedBy(market)?.instrument
     },
+    followed(market) {
+      return hostOf(market)?.fedBy(market)?.followed
+    },
+    resume(market, _executed, followed) {
+      return hostOf(market)?.fedBy(market)?.takeOver(followed) ?? false
+    },
     notices(market) {
       const instrument = hostOf(market)?.fedBy(market)?.instrument
       if (instrument === undefined || instrument.state === 'OPEN') return []

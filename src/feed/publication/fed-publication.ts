@@ -4,15 +4,18 @@
  * after `end`.
  */
 import type { Instrument, MarketEvent } from '../../market/event.ts'
-import type { SourceMarket } from '../source.ts'
+import type { FollowedPosition, FollowedPublication, SourceMarket } from '../source.ts'
 import type { HeartbeatBook, PublicationMessage, PublicationProblem } from './message.ts'
-import { PublicationReader, type PublicationStep } from './publication-reader.ts'
+import { PublicationReader } from './publication-reader.ts'
+import type { PublicationStep } from './publication-step.ts'
 
 /** What the owner of the publication is called with. */
 export interface FedPublicationOptions {
   readonly source: SourceMarket
-  /** A SNAPSHOT is needed. */
+  /** A SNAPSHOT is needed, or the messages after the position of the reader, if it still has a book. */
   readonly onRequest: (reason: string) => void
+  /** Whether the publisher can be asked for the messages after a position. */
+  readonly resumes?: boolean
   /** A message breaks a rule, or the market does not accept it. */
   readonly onProblem: (problem: string) => void
   /** Called with each event before the listener. */
@@ -31,7 +34,8 @@ export class FedPublication {
 
   constructor(options: FedPublicationOptions) {
     this.#options = options
-    this.reader = new PublicationReader({ market: options.source.market })
+    const { source, resumes } = options
+    this.reader = new PublicationReader({ market: source.market, ...(resumes === undefined ? {} : { resumes }) })
   }
 
   get source(): SourceMarket {
@@ -42,6 +46,16 @@ export class FedPublication {
   get instrument(): Instrument | undefined {
     const { instrument } = this.reader
     return this.#isConnected || instrument?.simulated === true ? instrument : undefined
+  }
+
+  get followed(): FollowedPosition | undefined {
+    return followedBy(this.reader)
+  }
+
+  /** Continues after what another process has followed. False: where that ended is not known. */
+  takeOver(followed: FollowedPublication | undefined): boolean {
+    if (followed !== undefined) this.reader.takeOver(followed)
+    return followed !== undefined
   }
 
   take(message: PublicationMessage): void {
@@ -114,4 +128,9 @@ export class FedPublication {
     if ((isSame && before?.simulated === now?.simulated) || this.#isEnded) return
     this.#options.source.onInstrument?.()
   }
+}
+
+/** How far a reader has followed its publication; undefined before the first SNAPSHOT. */
+export function followedBy({ position, needsSnapshot }: PublicationReader): FollowedPosition | undefined {
+  return position === undefined ? undefined : { position: `${position.epoch}.${position.seq}`, hasBook: !needsSnapshot }
 }

@@ -97,6 +97,8 @@ export interface SnapshotMessage extends Numbered {
   readonly type: 'SNAPSHOT'
   /** No execution is missing between this message and the SNAPSHOT. */
   readonly prev: number | undefined
+  /** The last message of an earlier epoch, after which message 1 of this one follows, `EPOCH.SEQ`. */
+  readonly continues?: string | undefined
   readonly instrument: PublishedInstrument
   readonly bids: readonly PublishedLevel[]
   readonly asks: readonly PublishedLevel[]
@@ -213,8 +215,9 @@ function publication(
     const numbered = { market, timeMilliseconds, epoch, seq: whole(stream.seq, 0, 'stream.seq'), origin }
     if (type === 'LOST') return { type, ...numbered, reason: relayedReason(payload.reason, 'payload.reason') }
     const prev = stream.prev === undefined ? undefined : whole(stream.prev, 0, 'stream.prev')
+    const continues = stream.continues === undefined ? undefined : originOf(stream.continues, 'stream.continues')
     const instrument = instrumentOf(object(payload.instrument, 'payload.instrument'), 'payload.instrument')
-    return { type, ...numbered, prev, instrument, ...snapshotContent(payload, checked) }
+    return { type, ...numbered, prev, continues, instrument, ...snapshotContent(payload, checked) }
   }
   const seq = whole(stream.seq, 1, 'stream.seq')
   const prev = stream.prev === undefined ? seq - 1 : whole(stream.prev, 0, 'stream.prev')

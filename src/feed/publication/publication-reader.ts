@@ -6,60 +6,41 @@
  * book is that after `#bookSeq`. The book is trusted while both are equal. So no execution is published twice, and none
  * is skipped silently, whether or not there is a book: between the loss of a book and its SNAPSHOT, executions continue
  * as far as their numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has caught up.
+ * Where the publisher can be asked for past messages (`resumes`), that is done once for each gap, also for one before a
+ * SNAPSHOT, and executions are reported as missed only when that fails.
  *
  * An epoch that was left may be used again by two relays that share one address. It is then treated like a new one, but
  * must continue at or after the number at which it was left. It opens nothing, waits for nothing and never throws. Pure.
  */
 import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent } from '../../market/event.ts'
-import { LevelAmounts } from '../../market/level-amounts.ts'
-import { Orders } from '../../market/orders.ts'
+import type { FollowedPublication } from '../source.ts'
 import { Broken } from './member-checks.ts'
 import {
   type HeartbeatBook,
   type InstrumentMessage,
   type LostMessage,
-  PUBLISHED_ENTRIES_MAX,
   type PublicationMessage,
   type PublicationProblem,
   problemText,
   type SnapshotMessage,
   type UpdateMessage,
 } from './message.ts'
-import { checkDecimals, instrumentOf, scaledLevels, scaledOrder, throwOrderProblem } from './scaled-content.ts'
-import { executionsOf, levelChangesOf } from './update-content.ts'
-
-/** The last message of a publication that was applied. */
-export interface PublicationPosition {
-  readonly epoch: string
-  readonly seq: number
-}
-
-/**
- * What became of one message.
- * - `applied`: it is the last message applied now.
- * - `repeated`: its `seq` was applied before; it is ignored.
- * - `waiting`: it was ignored because a SNAPSHOT is needed first.
- * - `refused`: it breaks a rule, or the market does not accept it; `problem` names the reason.
- */
-export interface PublicationStep {
-  readonly outcome: 'applied' | 'repeated' | 'waiting' | 'refused'
-  /** For the listener of the market, in order. */
-  readonly events: readonly MarketEvent[]
-  /**
-   * Why a SNAPSHOT has to be requested; absent when none is needed, or when it was requested by an earlier step and
-   * has not arrived.
-   */
-  readonly request?: string
-  /** Only with `refused`: member and rule, for the log. */
-  readonly problem?: string
-}
+import { gapText, missingText, type PublicationPosition, type PublicationStep } from './publication-step.ts'
+import { PublishedBook } from './published-book.ts'
+import { checkDecimals, instrumentOf } from './scaled-content.ts'
+import { executionsOf } from './update-content.ts'
 
 export interface PublicationReaderOptions {
   readonly market: MarketDefinition
+  /** Whether the publisher can be asked for the messages after `position`. */
+  readonly resumes?: boolean
 }
 
 /** Who sends the SNAPSHOT that the book needs. */
 type Awaited = 'none' | 'request' | 'publisher'
+
+/** Whether the messages of a gap can be requested; `requested`: all messages are ignored until the publisher answers. */
+type Resumption = 'possible' | 'requested' | 'answered'
 
 /** Epochs that were left and are remembered. */
 const LEFT_EPOCHS_MAX = 16
@@ -68,9 +49,7 @@ type CountedMessage = UpdateMessage | InstrumentMessage
 
 export class PublicationReader {
   readonly #options: PublicationReaderOptions
-  #levels: LevelAmounts
-  /** Present while the publisher sends orders instead of levels. */
-  #orders: Orders | undefined
+  readonly #book: PublishedBook
   #epoch: string | undefined
   #seq = 0
   /** Undefined while a SNAPSHOT is needed. */
@@ -78,6 +57,9 @@ export class PublicationReader {
   /** Since the connection ended, until a message continues the publication. */
   #isSuspended = false
   #awaited: Awaited = 'none'
+  #resumption: Resumption
+  /** Until the first SNAPSHOT, where another process has followed the publication before. */
+  #isTaken = false
   /** The reason of the last `lost` event; undefined while the book is trusted. */
   #lostReason: string | undefined
   #hasExecutions = false
@@ -90,7 +72,8 @@ export class PublicationReader {
 
   constructor(options: PublicationReaderOptions) {
     this.#options = options
-    this.#levels = new LevelAmounts(options.market)
+    this.#book = new PublishedBook(options.market)
+    this.#resumption = options.resumes === true ? 'possible' : 'answered'
   }
 
   /** The last message applied; undefined before the first SNAPSHOT. */
@@ -113,9 +96,35 @@ export class PublicationReader {
     return this.#bookSeq === undefined
   }
 
+  /** Whether the book is that of a SNAPSHOT which waits for the messages before it. */
+  get isAhead(): boolean {
+    return this.#bookSeq !== undefined && this.#bookSeq > this.#seq
+  }
+
+  /** Whether the publication can continue after `position`, although its book may need a SNAPSHOT. */
+  get canContinue(): boolean {
+    return !this.needsSnapshot || this.#isTaken
+  }
+
+  /** Continues a publication that another process has followed; to be called before all messages. */
+  takeOver({ epoch, seq, levels, origin, instrument }: FollowedPublication): void {
+    this.#epoch = epoch
+    this.#seq = seq
+    this.#instrument = instrument
+    this.#hasExecutions = true
+    this.#isTaken = true
+    this.#isSuspended = true
+    this.#lostReason = 'another process published the market'
+    if (levels === undefined) return
+    this.#bookSeq = seq
+    this.#relayedOrigin = origin
+    this.#book.begin(levels)
+  }
+
   /** Takes the next message of the market. */
   take(message: PublicationMessage): PublicationStep {
     this.#events = []
+    if (this.#resumption === 'requested') return this.#step('waiting')
     try {
       if (message.type === 'SNAPSHOT') return this.#takeSnapshot(message)
       if (message.type === 'LOST') return this.#takeLost(message)
@@ -133,6 +142,8 @@ export class PublicationReader {
   /** Takes a message of the market that breaks a rule: the market is lost, and a SNAPSHOT needed. */
   refuse(problem: PublicationProblem): PublicationStep {
     this.#events = []
+    // Its executions could not be read a second time either.
+    this.#resumption = 'answered'
     const text = problemText(problem)
     if (problem.isSnapshot && this.#awaited === 'request') this.#awaited = 'none'
     return { ...this.#need('refused', `the publisher breaks a rule: ${text}`), problem: text }
@@ -141,8 +152,9 @@ export class PublicationReader {
   /** Compares the digest of a heartbeat, where it is that of the current book. */
   compare({ epoch, seq, digest }: HeartbeatBook): PublicationStep {
     this.#events = []
-    if (epoch !== this.#epoch || seq !== this.#seq || this.#bookSeq !== seq) return this.#step('waiting')
-    if (this.#levels.digest() !== digest) {
+    const isCurrent = epoch === this.#epoch && seq === this.#seq && this.#bookSeq === seq
+    if (!isCurrent || this.#resumption === 'requested') return this.#step('waiting')
+    if (this.#book.digest() !== digest) {
       const problem = `the digest of the publisher's book after message ${seq} differs`
       return { ...this.#need('refused', problem), problem }
     }
@@ -162,8 +174,14 @@ export class PublicationReader {
   /** The publisher continues after `position`, and has proved it. */
   resume(): readonly MarketEvent[] {
     this.#events = []
+    this.#resumption = 'answered'
     this.#continue()
     return this.#events
+  }
+
+  /** A SNAPSHOT follows instead. `wasAsked`: the publisher does not have the messages after `position`. */
+  refuseResume(wasAsked: boolean): void {
+    if (wasAsked || this.#resumption === 'requested') this.#resumption = 'answered'
   }
 
   /** Makes the market lost until a SNAPSHOT that the publisher sends by itself. */
@@ -190,24 +208,26 @@ export class PublicationReader {
       throw new Broken('stream.seq', `is below ${left}, at which this epoch was left`)
     checkDecimals(instrument, this.#options.market, 'payload.instrument')
     this.#awaited = 'none'
-    const levels = this.#load(message)
-    if (this.#epoch === undefined) {
-      this.#seq = seq
-    } else if (!isSameEpoch) {
-      this.#leaveEpoch(epoch)
-      this.#seq = seq
-    } else if (seq > this.#seq) {
-      if (message.prev !== this.#seq) this.#miss(this.#seq + 1, seq)
-      this.#seq = seq
-    }
+    this.#isTaken = false
+    const levels = this.#book.load(message)
+    if (this.#epoch === undefined) this.#seq = seq
+    else if (!isSameEpoch) this.#seq = this.#leaveEpoch(message)
     this.#epoch = epoch
     this.#bookSeq = seq
     this.#relayedOrigin = message.origin
     this.#isSuspended = false
+    if (seq > this.#seq && message.prev !== this.#seq) {
+      // Instruments of the messages in between, which end with this one, may follow.
+      if (this.#resumption === 'possible') this.#instrument = instrumentOf(instrument)
+      if (this.#resumption === 'possible') return this.#askToResume(missingText(this.#seq + 1, seq, epoch))
+      this.#miss(this.#seq + 1, seq)
+    }
+    this.#seq = Math.max(this.#seq, seq)
     if (seq === this.#seq) {
       this.#instrument = instrumentOf(instrument)
       this.#publishBook(levels)
     } else {
+      this.#instrument ??= instrumentOf(instrument)
       this.#lose(`the SNAPSHOT is that after message ${seq}, but message ${this.#seq} was applied`)
     }
     return this.#step('applied')
@@ -217,6 +237,7 @@ export class PublicationReader {
     const left = this.#left.get(epoch) ?? -1
     if (epoch === this.#epoch ? seq < this.#seq : seq <= left) return this.#step('repeated')
     if (epoch === this.#epoch) {
+      if (seq > this.#seq && this.#canResumeBook) return this.#askToResume(missingText(this.#seq + 1, seq, epoch))
       if (seq > this.#seq) this.#miss(this.#seq + 1, seq)
       this.#seq = seq
     }
@@ -229,6 +250,9 @@ export class PublicationReader {
   #takeCounted(message: CountedMessage): PublicationStep {
     const { epoch, seq, prev } = message
     if (epoch !== this.#epoch) return this.#takeOtherEpoch(epoch, seq)
+    if (prev > this.#seq && this.#canResumeBook) return this.#askToResume(missingText(this.#seq + 1, prev, epoch))
+    if (this.#isTaken && seq > this.#seq && message.type === 'UPDATE' && (message.orders?.length ?? 0) > 0)
+      this.#forgetLevels()
     const isNew = seq > this.#seq
     const { instrument } = message
     if (instrument !== undefined && isNew) {
@@ -242,7 +266,7 @@ export class PublicationReader {
       if (seq === this.#seq && this.#isSuspended) this.#continue()
       return this.#step('repeated')
     }
-    const changes = isNext && message.type === 'UPDATE' ? this.#applyToBook(message) : []
+    const changes = isNext && message.type === 'UPDATE' ? this.#book.apply(message) : []
     if (isGap) this.#lose(gapText(this.#bookSeq as number, message))
     if (isGap) this.#bookSeq = undefined
     if (isNext) {
@@ -251,7 +275,7 @@ export class PublicationReader {
       this.#relayedOrigin = message.origin ?? this.#relayedOrigin
     }
     if (isNew) this.#count(message, executions, changes)
-    if (isNext) this.#continue()
+    if (isNext || this.#bookSeq === this.#seq) this.#continue()
     // Without a book, one SNAPSHOT is requested, unless the publisher announced it by LOST.
     if (this.#bookSeq !== undefined || this.#awaited !== 'none') return this.#step('applied')
     return this.#need('applied', this.#lostReason ?? 'the book needs a SNAPSHOT')
@@ -287,51 +311,47 @@ export class PublicationReader {
     if (provable.length > 0) this.#hasExecutions = true
     if (type !== 'UPDATE') return
     if (wasLive && this.isLive) {
+      if (this.#options.resumes === true) this.#resumption = 'possible'
       this.#events.push({ type: 'update', changes, executions: provable, origin: this.#origin })
     } else if (provable.length > 0) {
       this.#events.push({ type: 'update', changes: [], executions: provable })
     }
   }
 
-  /** Throws `Broken` when the changes are impossible; there is no book then. */
-  #applyToBook(message: UpdateMessage): readonly LevelChange[] {
-    return levelChangesOf(message, this.#options.market, this.#levels, this.#orders)
-  }
-
-  /** Replaces the book by that of a SNAPSHOT, and returns its levels; throws `Broken`, after which there is none. */
-  #load({ bids, asks, orders, prepared }: SnapshotMessage): readonly LevelChange[] {
-    const { market } = this.#options
-    const own = prepared?.find((book) => book.market === market)
-    if (own?.broken !== undefined) throw own.broken
-    if (orders === undefined) {
-      this.#orders = undefined
-      this.#levels = own?.amounts ?? new LevelAmounts(market)
-      if (own !== undefined) return own.levels
-      const levels = scaledLevels(bids, asks, market)
-      for (const { side, price, amount } of levels) this.#levels.set(side, price, amount)
-      return levels
-    }
-    const resting = orders.map((order, index) => scaledOrder(order, market, `payload.orders[${index}]`))
-    this.#orders = new Orders(this.#levels, PUBLISHED_ENTRIES_MAX)
-    const problem = this.#orders.replace(resting)
-    if (problem !== undefined) throwOrderProblem(problem)
-    return this.#levels.levels()
-  }
-
-  #leaveEpoch(next: string): void {
+  /** Returns the number after which the executions of the next epoch are to be published. */
+  #leaveEpoch({ epoch: next, seq, continues }: SnapshotMessage): number {
     const epoch = this.#epoch as string
     this.#left.delete(next)
     this.#left.set(epoch, this.#seq)
     const [oldest] = this.#left.keys()
     if (this.#left.size > LEFT_EPOCHS_MAX && oldest !== undefined) this.#left.delete(oldest)
-    if (!this.#hasExecutions) return
+    if (continues === `${epoch}.${this.#seq}`) return 0
+    if (!this.#hasExecutions) return seq
     const reason = `the epoch ${epoch} ended; executions after its message ${this.#seq} are unknown`
     this.#events.push({ type: 'missed', reason })
+    return seq
   }
 
   #miss(first: number, last: number): void {
-    const reason = first === last ? `message ${first} is missing` : `the messages ${first} to ${last} are missing`
-    this.#events.push({ type: 'missed', reason: `${reason} in epoch ${this.#epoch}` })
+    this.#events.push({ type: 'missed', reason: missingText(first, last, this.#epoch as string) })
+  }
+
+  /** Whether the messages after `position` would continue the book as well. */
+  get #canResumeBook(): boolean {
+    return this.#resumption === 'possible' && this.#bookSeq === this.#seq
+  }
+
+  #askToResume(reason: string): PublicationStep {
+    this.#resumption = 'requested'
+    this.#lose(reason)
+    return { outcome: 'waiting', events: this.#events, request: reason }
+  }
+
+  /** The engine changes orders, and only their levels are known. */
+  #forgetLevels(): void {
+    this.#isTaken = false
+    this.#bookSeq = undefined
+    this.#lose('the orders of the book are not known')
   }
 
   /** Trusts the book again that was suspended or has caught up, if nothing is missing. */
@@ -344,7 +364,7 @@ export class PublicationReader {
     return this.#relayedOrigin ?? `${this.#epoch}.${this.#seq}`
   }
 
-  #publishBook(levels: readonly LevelChange[] = this.#levels.levels()): void {
+  #publishBook(levels: readonly LevelChange[] = this.#book.levels()): void {
     this.#lostReason = undefined
     this.#events.push({ type: 'snapshot', levels, origin: this.#origin })
   }
@@ -368,10 +388,4 @@ export class PublicationReader {
   #step(outcome: PublicationStep['outcome']): PublicationStep {
     return { outcome, events: this.#events }
   }
-}
-
-function gapText(bookSeq: number, { epoch, seq, prev }: CountedMessage): string {
-  return prev > bookSeq
-    ? `the messages ${bookSeq + 1} to ${prev} of epoch ${epoch} are missing`
-    : `message ${seq} of epoch ${epoch} covers messages of which some were applied`
 }

@@ -3,7 +3,7 @@
  * besides the messages of a publication. Pure.
  */
 import { isObject, type JsonObject, membersOf } from '../../base/json-value.ts'
-import type { PublicationPosition } from '../publication/publication-reader.ts'
+import type { PublicationPosition } from '../publication/publication-step.ts'
 
 /** Entries in one request: their bytes stay below 64 KiB, the limit of another Tidegate. */
 const ENTRIES_MAX = 100

@@ -1,6 +1,7 @@
 /**
  * The subscription of one market of a publisher, shared by all markets that name it. It subscribes where the publication
- * ended, requests a SNAPSHOT by subscribing again, and repeats a request that was refused or not answered, with backoff.
+ * ended; after a gap it subscribes again there, and where a SNAPSHOT is needed without a position. It repeats a request
+ * that was refused or not answered, with backoff.
  *
  * States: `idle` (no connection), `refused` (until the next attempt), `subscribing`, `subscribed`, `unsubscribing`; the
  * last three end when the publisher acknowledges, or when the time for it ends and the connection with it. A market that
@@ -11,7 +12,7 @@ import type { Log } from '../../base/log.ts'
 import type { MarketDefinition, MarketEvent } from '../../market/event.ts'
 import { FedPublication } from '../publication/fed-publication.ts'
 import type { HeartbeatBook, PublicationMessage, PublicationProblem } from '../publication/message.ts'
-import type { PublicationPosition } from '../publication/publication-reader.ts'
+import type { PublicationPosition } from '../publication/publication-step.ts'
 import type { SourceMarket } from '../source.ts'
 import { retryMilliseconds } from '../venue-connection.ts'
 import type { PairMetrics } from '../venue-metrics.ts'
@@ -58,6 +59,10 @@ export class PulledMarket {
     return this.#fed.size > 0
   }
 
+  get isIdle(): boolean {
+    return this.#state === 'idle'
+  }
+
   /** Of the markets that it feeds. */
   get definitions(): readonly MarketDefinition[] {
     return [...this.#fed.keys()].map(({ market }) => market)
@@ -71,12 +76,13 @@ export class PulledMarket {
     const { log, symbol } = this.#options
     const fed: FedPublication = new FedPublication({
       source,
-      onRequest: (reason) => this.#requestSnapshot(reason),
+      resumes: true,
+      onRequest: (reason) => this.#subscribeAgain(reason),
       onProblem: (problem) => log.warn({ symbol, market: source.market.symbol, problem }, 'publication refused'),
       onEvent: (event) => this.#count(event),
     })
     this.#fed.set(source, fed)
-    if (this.#state !== 'idle') this.#requestSnapshot(`the market ${source.market.symbol} was added`)
+    if (this.#state !== 'idle') this.#subscribeAgain(`the market ${source.market.symbol} was added`)
   }
 
   /** Ends the subscription with its last market. */
@@ -160,11 +166,23 @@ export class PulledMarket {
     if (isResumed && resume !== undefined) {
       this.#each((fed) => fed.resume())
       // A market that lost its book while the acknowledgement was awaited.
-      if (this.#position() === undefined) this.#requestSnapshot('the book was lost before the publication continued')
+      if (this.#position() === undefined) this.#subscribeAgain('the book was lost before the publication continued')
+      // One whose SNAPSHOT is later than that needs the messages in between.
+      else if ([...this.#fed.values()].some(({ reader }) => reader.isAhead)) this.#expectMessages()
       return
     }
+    this.#each(({ reader }) => reader.refuseResume(resume !== undefined))
     this.#timer = this.#options.clock.schedule(ANSWER_MILLISECONDS_MAX, () =>
-      this.#requestSnapshot(`none arrived within ${ANSWER_MILLISECONDS_MAX / 1000} s of the subscription`),
+      this.#subscribeAgain(`no SNAPSHOT arrived within ${ANSWER_MILLISECONDS_MAX / 1000} s of the subscription`),
+    )
+  }
+
+  #expectMessages(): void {
+    const reason = `the messages before the SNAPSHOT did not arrive within ${ANSWER_MILLISECONDS_MAX / 1000} s`
+    this.#timer = this.#options.clock.schedule(ANSWER_MILLISECONDS_MAX, () =>
+      this.#each((fed) => {
+        if (!fed.reader.isLive) fed.rebuild(reason)
+      }),
     )
   }
 
@@ -182,15 +200,16 @@ export class PulledMarket {
     this.#each((fed) => fed.disconnect(reason))
   }
 
-  /** Subscribes again without a position; while a request is under way, its SNAPSHOT is awaited. */
-  #requestSnapshot(reason: string): void {
+  /** Where all markets can continue, or else without a position; while a request is under way, its answer is awaited. */
+  #subscribeAgain(reason: string): void {
     const { symbol, log, metrics, clock } = this.#options
     metrics.countGap()
-    log.warn({ symbol, reason }, 'publication needs a snapshot')
+    log.warn({ symbol, reason }, 'publication is subscribed again')
     // A subscription that resumes is followed by no SNAPSHOT: the acknowledgement leads here again.
     if (this.#state !== 'subscribed') return
     this.#timer?.cancel()
-    const delay = this.#nextDelay()
+    // The messages before a SNAPSHOT belong to the same attempt.
+    const delay = [...this.#fed.values()].some(({ reader }) => reader.isAhead) ? 0 : this.#nextDelay()
     if (delay === 0) this.#unsubscribe()
     else this.#timer = clock.schedule(delay, () => this.#unsubscribe())
   }

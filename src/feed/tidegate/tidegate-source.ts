@@ -9,10 +9,10 @@ import type { Clock } from '../../base/clock.ts'
 import { parseJson } from '../../base/json-value.ts'
 import type { Log } from '../../base/log.ts'
 import type { MetricsRegistry } from '../../base/metrics.ts'
-import type { Instrument } from '../../market/event.ts'
+import type { Execution, Instrument } from '../../market/event.ts'
 import { parseLargeMessage, readLargeValue } from '../publication/large-message.ts'
 import { type PublishedMessage, parsePublication, problemText, readPublication } from '../publication/message.ts'
-import type { Source, SourceMarket } from '../source.ts'
+import type { FollowedPosition, FollowedPublication, Source, SourceMarket } from '../source.ts'
 import { VenueConnection } from '../venue-connection.ts'
 import { forgetPair, pairMetrics, type VenueMetrics, venueMetrics } from '../venue-metrics.ts'
 import { type Acknowledgement, HEARTBEAT_ENTRY, isControl, readControl, requests } from './control.ts'
@@ -89,7 +89,16 @@ export class TidegateSource implements Source {
     const pulled = this.#pulledOf(market.venueSymbol)
     const isNew = !pulled.isUsed
     pulled.add(market)
-    if (isNew && this.#isOpen) this.#send('subscribe', [pulled.open()])
+    // At the end of the tick: until then, `resume` may name a position.
+    if (isNew && this.#isOpen) this.#options.clock.endOfTick(() => this.#openLater(market.venueSymbol, pulled))
+  }
+
+  resume(market: SourceMarket, _executed: readonly Execution[], followed: FollowedPublication | undefined): boolean {
+    return this.#pulled.get(market.venueSymbol)?.fedBy(market)?.takeOver(followed) ?? false
+  }
+
+  followed(market: SourceMarket): FollowedPosition | undefined {
+    return this.#pulled.get(market.venueSymbol)?.fedBy(market)?.followed
   }
 
   remove(market: SourceMarket): void {
@@ -139,6 +148,12 @@ export class TidegateSource implements Source {
     })
     this.#pulled.set(symbol, pulled)
     return pulled
+  }
+
+  /** The market may have been removed meanwhile, and the connection have ended. */
+  #openLater(symbol: string, pulled: PulledMarket): void {
+    const isWaiting = this.#isOpen && pulled.isIdle && this.#pulled.get(symbol) === pulled
+    if (isWaiting) this.#send('subscribe', [pulled.open()])
   }
 
   #open(): void {

@@ -5,7 +5,8 @@
  */
 import { expect, test } from 'vitest'
 import { parsePublication } from '../../../src/feed/publication/message.ts'
-import { PublicationReader, type PublicationStep } from '../../../src/feed/publication/publication-reader.ts'
+import { PublicationReader } from '../../../src/feed/publication/publication-reader.ts'
+import type { PublicationStep } from '../../../src/feed/publication/publication-step.ts'
 import type { MarketDefinition } from '../../../src/market/event.ts'
 import { PublicationFollower } from '../../support/publication-follower.ts'
 import { PublishingEngine, type WireMessage } from '../../support/publishing-engine.ts'

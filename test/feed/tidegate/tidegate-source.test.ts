@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { readPublication, type SnapshotMessage } from '../../../src/feed/publication/message.ts'
+import { PublicationReader } from '../../../src/feed/publication/publication-reader.ts'
 import { PublishingEngine, type WireMessage } from '../../support/publishing-engine.ts'
 import { FollowedMarket, PulledFeed } from '../../support/pulled-feed.ts'
 import { Random } from '../../support/random.ts'
 import { TestPublisher, type TestPublisherOptions } from '../../support/test-publisher.ts'
 import { NodeClock } from '../../support/virtual-clock.ts'
+import { Waiters } from '../../support/waiters.ts'
 
 const SILENCE_MILLISECONDS = 15_000
 
@@ -109,17 +112,96 @@ describe('a source that pulls', () => {
     }
   })
 
-  it('asks for a new SNAPSHOT after a gap: unsubscribes, waits, and subscribes without a position', async () => {
+  it('subscribes again at its position after a gap, and misses nothing', async () => {
+    for (const publishesOrders of [false, true]) {
+      const { btc, publisher, feed, market, send, isCurrent } = await pullOne({ publishesOrders })
+      await feed.until('the book', isCurrent)
+      const tradesBefore = btc.trades
+      for (let count = 0; count < 20; count++) btc.step()
+      for (let count = 0; count < 3; count++) send()
+      await feed.until('the loss', () => market.summary.some((event) => event.startsWith('lost')))
+      await feed.until('the book again', isCurrent)
+      expect(publisher.said.slice(2)).toEqual(['unsubscribe BTCUSD', 'subscribe BTCUSD run-1.5'])
+      expect(market.summary).toContain('lost: the messages 6 to 25 are missing in epoch run-1')
+      expect([market.follower.missed, market.follower.executions]).toEqual([0, btc.trades - tradesBefore])
+      send()
+      await feed.until('the next message', isCurrent)
+    }
+  })
+
+  it('asks for a new SNAPSHOT after a gap whose messages the publisher has not kept, and reports one miss', async () => {
     const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
     await feed.until('the book', isCurrent)
+    publisher.forgets = true
     btc.step()
     send()
     await feed.until('the loss', () => market.follower.missed > 0)
     await feed.until('the book again', isCurrent)
-    expect(publisher.said.slice(2)).toEqual(['unsubscribe BTCUSD', 'subscribe BTCUSD'])
-    expect(market.summary).toContain('lost: the messages 6 to 6 of epoch run-1 are missing')
+    expect(publisher.said.slice(2)).toEqual(['unsubscribe BTCUSD', 'subscribe BTCUSD run-1.5'])
     send()
     await feed.until('the next message', isCurrent)
+    expect(market.follower.missed).toBe(1)
+  })
+
+  it('reports a gap that the publisher leaves again as missed, and is not asked for it without end', async () => {
+    const { btc, publisher, feed, market, send, isCurrent } = await pullOne({ keptMax: 0 })
+    await feed.until('the book', isCurrent)
+    // It claims to resume, and has nothing to resume with.
+    btc.after = () => []
+    btc.step()
+    send()
+    await feed.until('the first answer', () => publisher.said.at(-1) === 'subscribe BTCUSD run-1.5')
+    await feed.until('the book again', () => market.follower.isLive)
+    send()
+    await feed.until('the miss', () => market.follower.missed > 0)
+    feed.clock.advance(2_000)
+    await feed.until('the book of the SNAPSHOT', isCurrent)
+    expect(publisher.said.slice(-2)).toEqual(['unsubscribe BTCUSD', 'subscribe BTCUSD'])
+    expect(market.follower.missed).toBe(1)
+  })
+
+  it('fetches the executions before a SNAPSHOT that it needed, and misses none', async () => {
+    const { btc, publisher, feed, market, send, isCurrent } = await pullOne()
+    await feed.until('the book', isCurrent)
+    feed.source.rebuild(market, 'the book is crossed')
+    const tradesBefore = btc.trades
+    for (let count = 0; count < 20; count++) btc.step()
+    await feed.until('the book again', isCurrent)
+    expect(publisher.said.slice(2)).toEqual([
+      'unsubscribe BTCUSD',
+      'subscribe BTCUSD',
+      'unsubscribe BTCUSD',
+      'subscribe BTCUSD run-1.5',
+    ])
+    expect([market.follower.missed, market.follower.executions]).toEqual([0, btc.trades - tradesBefore])
+    send()
+    await feed.until('the next message', isCurrent)
+  })
+
+  it('continues where another process has followed the publication, with levels, with orders, and without the book', async () => {
+    for (const publishesOrders of [false, true]) {
+      for (const hasBook of [false, true]) {
+        const btc = engine('BTCUSD', { publishesOrders })
+        for (let count = 0; count < 5; count++) btc.step()
+        const { market: definition } = new FollowedMarket(new Waiters(), 'BTCUSD')
+        const reader = new PublicationReader({ market: definition })
+        const [book] = reader.take(readPublication(btc.snapshot()) as SnapshotMessage).events
+        const levels = book?.type === 'snapshot' ? book.levels : []
+        const tradesBefore = btc.trades
+        for (let count = 0; count < 20; count++) btc.step()
+        const publisher = await publish([btc])
+        const feed = pull([], { url: publisher.url })
+        const market = new FollowedMarket(feed.waiters, 'BTCUSD')
+        feed.source.add(market)
+        const instrument = { state: 'OPEN', reason: '' } as const
+        expect(
+          feed.source.resume(market, [], { epoch: btc.epoch, seq: 5, instrument, ...(hasBook ? { levels } : {}) }),
+        ).toBe(true)
+        feed.clock.settle()
+        await feed.until('the book', () => market.follower.isLive && same(market.follower.levels(), btc.levels()))
+        expect([market.follower.missed, market.follower.executions]).toEqual([0, btc.trades - tradesBefore])
+      }
+    }
   })
 
   it('waits longer before each further SNAPSHOT, so that a broken publisher is not asked without a pause', async () => {
@@ -278,6 +360,7 @@ describe('a source that pulls', () => {
     const finer = new FollowedMarket(feed.waiters, 'BTCUSD', { priceDecimals: 5 })
     feed.source.add(added)
     feed.source.add(finer)
+    feed.clock.settle()
     await feed.until('all books', () => added.follower.isLive && finer.follower.isLive && feed.market.follower.isLive)
     publisher.publish(btc.step())
     publisher.publish(eth.step())
