@@ -20,6 +20,7 @@ import {
   encodeCommitRequest,
   encodeStateRequest,
 } from '../../src/channel/bus-requests.ts'
+import { decodePositions, encodePositions } from '../../src/channel/source-positions.ts'
 import { ASK, type Attribution, BID, type Execution } from '../../src/market/event.ts'
 
 /** Written by the first release with a bus; it is never changed. A new format gets a file of its own. */
@@ -119,6 +120,17 @@ const request = { ...SCALE, epoch: EPOCH, version: 299, executionNumber: 38, mil
 const firstRequest = { ...SCALE, epoch: '', version: 0, executionNumber: 0, milliseconds: 0 }
 const commitRequest = { market: 'BTCUSD', laterThanMilliseconds: 1_764_000_000_122 }
 const digest = { ...SCALE, depth: 50, epoch: EPOCH, version: 300, digest: '0123456789abcdef' }
+const positions = {
+  market: 'BTCUSD',
+  epoch: EPOCH,
+  version: 300,
+  executionNumber: 40,
+  hasBook: true,
+  positions: [
+    ['ingest', 'run-2026-11-20-1.18'],
+    ['engine:BTC-USD', 'a.9007199254740991'],
+  ],
+} as const
 const heartbeats = [
   { ...SCALE, epoch: EPOCH, version: 300, live: true, reason: '' },
   { ...SCALE, market: 'ETHUSD', epoch: EPOCH, version: 0, live: false, reason: 'waiting for the first snapshot' },
@@ -143,6 +155,11 @@ const MESSAGES: Readonly<Record<string, { value: unknown; encode: () => Buffer; 
       decode: decodeCommitRequest,
     },
     'the digest of a book': { value: digest, encode: () => encodeDigest(digest), decode: decodeDigest },
+    'how far the sources of a market were followed': {
+      value: positions,
+      encode: () => encodePositions(positions),
+      decode: decodePositions,
+    },
     heartbeats: { value: heartbeats, encode: () => encodeHeartbeats(heartbeats), decode: decodeHeartbeats },
   }
 

@@ -8,7 +8,7 @@ import type { Random } from './random.ts'
 export interface WireMessage {
   readonly channel: 'publication'
   readonly payload: Readonly<Record<string, unknown>> & { readonly market: string; readonly type: string }
-  readonly stream: { readonly epoch: string; readonly seq: number; readonly prev?: number }
+  readonly stream: { readonly epoch: string; readonly seq: number; readonly prev?: number; readonly continues?: string }
 }
 
 type SideName = 'bids' | 'asks'
