@@ -11,6 +11,7 @@ const EXECUTIONS_MAX = 100_000
 const BOOKS_MAX = 10_000
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER
 
+const POSITION = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}[.](0|[1-9][0-9]{0,15})$' }
 const DECIMAL = { type: 'string', pattern: '^[0-9]{1,40}([.][0-9]{1,40})?$' }
 const ABOVE_ZERO = { ...DECIMAL, allOf: [{ pattern: '[1-9]' }] }
 const IDENTIFIER = { type: 'string', pattern: '^[ -~]{1,64}$' }
@@ -47,6 +48,8 @@ const EXECUTION_REQUIRED = ['id', 'price', 'amount']
 /** Orders stand in place of levels. */
 const NO_LEVELS = { not: { anyOf: [{ required: ['bids'] }, { required: ['asks'] }] } }
 
+const PREV = whole(0, NUMBER_MAX)
+
 const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
   Level: members({ price: ABOVE_ZERO, amount: ABOVE_ZERO }, ['price', 'amount']),
   LevelChange: members({ price: ABOVE_ZERO, amount: DECIMAL }, ['price', 'amount']),
@@ -65,7 +68,7 @@ const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
     ],
   },
   Instrument: members(INSTRUMENT_MEMBERS, INSTRUMENT_REQUIRED),
-  Snapshot: publication('SNAPSHOT', 0, true, {
+  Snapshot: publication('SNAPSHOT', 0, { prev: PREV, continues: POSITION }, {
     ...members(
       {
         instrument: reference('Instrument'),
@@ -80,7 +83,7 @@ const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
     then: NO_LEVELS,
     else: { required: ['bids', 'asks'] },
   }),
-  Update: publication('UPDATE', 1, true, {
+  Update: publication('UPDATE', 1, { prev: PREV }, {
     ...members(
       {
         bids: list('LevelChange', ENTRIES_MAX),
@@ -96,8 +99,8 @@ const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
     // biome-ignore lint/suspicious/noThenProperty: the name is that of JSON Schema
     then: NO_LEVELS,
   }),
-  InstrumentChange: publication('INSTRUMENT', 1, true, members(INSTRUMENT_MEMBERS, INSTRUMENT_REQUIRED)),
-  Lost: publication('LOST', 0, false, members({ reason: { type: 'string' } }, [])),
+  InstrumentChange: publication('INSTRUMENT', 1, { prev: PREV }, members(INSTRUMENT_MEMBERS, INSTRUMENT_REQUIRED)),
+  Lost: publication('LOST', 0, {}, members({ reason: { type: 'string' } }, [])),
   PublisherHeartbeat: members(
     {
       channel: word('heartbeat'),
@@ -140,14 +143,18 @@ export const PUBLICATION_SCHEMA = {
   $defs: DEFINITIONS,
 } as const
 
-function publication(type: string, minimum: number, hasPrev: boolean, content: JsonSchema): JsonSchema {
-  const position = { epoch: EPOCH, seq: whole(minimum, NUMBER_MAX) }
+function publication(
+  type: string,
+  minimum: number,
+  more: Readonly<Record<string, JsonSchema>>,
+  content: JsonSchema,
+): JsonSchema {
   const payload = members({ market: MARKET, type: word(type), time: TIME }, ['market', 'type', 'time'])
   return members(
     {
       channel: word('publication'),
       payload: { allOf: [payload, content] },
-      stream: members(hasPrev ? { ...position, prev: whole(0, NUMBER_MAX) } : position, ['epoch', 'seq']),
+      stream: members({ epoch: EPOCH, seq: whole(minimum, NUMBER_MAX), ...more }, ['epoch', 'seq']),
     },
     ['channel', 'payload', 'stream'],
   )

@@ -119,6 +119,7 @@ describe.concurrent('a publisher to which the check connects', () => {
       ['no-pong', 'ping-unanswered', { answer: 1_500 }],
       ['ends-on-malformed', 'publisher-stopped'],
       ['keeps-epoch', 'epoch-kept'],
+      ['continues-early', 'continues-wrong'],
     ]),
   )('that %s is reported as %s and by no other name', async (mistake, name, times) => {
     expect(namesOf(await pull({ mistake }, times))).toEqual([name])

@@ -45,6 +45,7 @@ export type Mistake =
   | 'no-pong'
   | 'ends-on-malformed'
   | 'keeps-epoch'
+  | 'continues-early'
   | 'keeps-everything'
   | 'ignores-accepted'
   | 'ignores-request'
@@ -88,6 +89,8 @@ export class MistakenPublisher {
   #sockets: WebSocketServer | undefined
   #isStopped = false
   #milliseconds = 0
+  /** The last message before a restart. */
+  #continues: string | undefined
 
   constructor({ mistake, publishesOrders = false, seed = 7 }: MistakenPublisherOptions) {
     this.#mistake = mistake
@@ -155,6 +158,8 @@ export class MistakenPublisher {
   /** A restart of the engine: every connection ends, and a new epoch begins. */
   restart(): void {
     if (this.#mistake !== 'keeps-epoch') {
+      const { epoch, seq } = this.engine
+      this.#continues = `${epoch}.${this.#mistake === 'continues-early' ? 0 : seq}`
       this.engine.restart()
       this.#log = []
     }
@@ -305,7 +310,7 @@ export class MistakenPublisher {
       const name = this.#publishesOrders ? 'orders' : 'asks'
       return { ...message, payload: { ...payload, [name]: (payload[name] as unknown[]).slice(1) } }
     }
-    return message
+    return { ...message, stream: { ...message.stream, ...(this.#continues && { continues: this.#continues }) } }
   }
 
   #timed(message: WireMessage): WireMessage {

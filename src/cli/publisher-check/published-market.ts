@@ -84,6 +84,7 @@ export class PublishedMarket {
   takeSnapshot(message: SnapshotMessage, text: string): void {
     const { epoch, seq, instrument, orders, bids, asks } = message
     const say = this.#sayer(text)
+    this.#checkContinues(message, say)
     this.#enter(epoch, say)
     this.#takeInstrument(instrument, say)
     const book = new NaiveBook(orders !== undefined, this.#marketDecimals ?? this.#instrumentDecimals)
@@ -167,6 +168,14 @@ export class PublishedMarket {
 
   #sayer(text: string): Say {
     return (name, detail) => this.#report(name, this.symbol, detail, text)
+  }
+
+  #checkContinues({ epoch, continues }: SnapshotMessage, say: Say): void {
+    const before = this.#position
+    if (continues === undefined || before === undefined || before.epoch === epoch) return
+    if (!continues.startsWith(`${before.epoch}.`) || Number(continues.slice(before.epoch.length + 1)) < before.seq) {
+      say('continues-wrong', `it is ${continues}, and message ${before.seq} of the epoch ${before.epoch} was sent`)
+    }
   }
 
   #enter(epoch: string, say: Say): void {

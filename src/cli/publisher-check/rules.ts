@@ -29,6 +29,7 @@ export const PUBLISHER_RULES = {
   'number-reused': { rule: 'a number of an epoch always stands for the same message', section: MESSAGES },
   'epoch-reused': { rule: 'an epoch that was left is never used again', section: MESSAGES },
   'epoch-kept': { rule: 'a restarted engine uses a new epoch', section: MESSAGES },
+  'continues-wrong': { rule: 'continues names the last message of the epoch before', section: SNAPSHOT },
   'snapshot-without-instrument': { rule: 'every SNAPSHOT has the instrument', section: SNAPSHOT },
   'snapshot-differs': { rule: 'a SNAPSHOT is the book after message seq', section: SNAPSHOT },
   'level-twice': { rule: 'no price occurs twice on one side of a message', section: SNAPSHOT },
