@@ -26,7 +26,7 @@ const KEPT_MAX = 16
 /** Positions are sent again after this time, for processes that have begun to listen. */
 const REPEAT_MILLISECONDS = 1_000
 
-export function encodePositions(positions: SourcePositions): Buffer {
+function encodePositions(positions: SourcePositions): Buffer {
   const writer = new ByteWriter()
   writer.byte(BUS_FORMAT)
   writer.text(positions.market)

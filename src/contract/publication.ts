@@ -68,37 +68,47 @@ const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
     ],
   },
   Instrument: members(INSTRUMENT_MEMBERS, INSTRUMENT_REQUIRED),
-  Snapshot: publication('SNAPSHOT', 0, { prev: PREV, continues: POSITION }, {
-    ...members(
-      {
-        instrument: reference('Instrument'),
-        bids: list('Level', ENTRIES_MAX),
-        asks: list('Level', ENTRIES_MAX),
-        orders: list('Order', ENTRIES_MAX),
-      },
-      ['instrument'],
-    ),
-    if: { required: ['orders'] },
-    // biome-ignore lint/suspicious/noThenProperty: the name is that of JSON Schema
-    then: NO_LEVELS,
-    else: { required: ['bids', 'asks'] },
-  }),
-  Update: publication('UPDATE', 1, { prev: PREV }, {
-    ...members(
-      {
-        bids: list('LevelChange', ENTRIES_MAX),
-        asks: list('LevelChange', ENTRIES_MAX),
-        executions: list('Execution', EXECUTIONS_MAX),
-        orders: list('OrderChange', ENTRIES_MAX),
-        missed: { type: 'string' },
-        instrument: reference('Instrument'),
-      },
-      [],
-    ),
-    if: { required: ['orders'] },
-    // biome-ignore lint/suspicious/noThenProperty: the name is that of JSON Schema
-    then: NO_LEVELS,
-  }),
+  Snapshot: publication(
+    'SNAPSHOT',
+    0,
+    { prev: PREV, continues: POSITION },
+    {
+      ...members(
+        {
+          instrument: reference('Instrument'),
+          bids: list('Level', ENTRIES_MAX),
+          asks: list('Level', ENTRIES_MAX),
+          orders: list('Order', ENTRIES_MAX),
+        },
+        ['instrument'],
+      ),
+      if: { required: ['orders'] },
+      // biome-ignore lint/suspicious/noThenProperty: the name is that of JSON Schema
+      then: NO_LEVELS,
+      else: { required: ['bids', 'asks'] },
+    },
+  ),
+  Update: publication(
+    'UPDATE',
+    1,
+    { prev: PREV },
+    {
+      ...members(
+        {
+          bids: list('LevelChange', ENTRIES_MAX),
+          asks: list('LevelChange', ENTRIES_MAX),
+          executions: list('Execution', EXECUTIONS_MAX),
+          orders: list('OrderChange', ENTRIES_MAX),
+          missed: { type: 'string' },
+          instrument: reference('Instrument'),
+        },
+        [],
+      ),
+      if: { required: ['orders'] },
+      // biome-ignore lint/suspicious/noThenProperty: the name is that of JSON Schema
+      then: NO_LEVELS,
+    },
+  ),
   InstrumentChange: publication('INSTRUMENT', 1, { prev: PREV }, members(INSTRUMENT_MEMBERS, INSTRUMENT_REQUIRED)),
   Lost: publication('LOST', 0, {}, members({ reason: { type: 'string' } }, [])),
   PublisherHeartbeat: members(

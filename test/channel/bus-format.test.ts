@@ -20,8 +20,9 @@ import {
   encodeCommitRequest,
   encodeStateRequest,
 } from '../../src/channel/bus-requests.ts'
-import { decodePositions, encodePositions } from '../../src/channel/source-positions.ts'
+import { decodePositions, SourcePositionLog } from '../../src/channel/source-positions.ts'
 import { ASK, type Attribution, BID, type Execution } from '../../src/market/event.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 
 /** Written by the first release with a bus; it is never changed. A new format gets a file of its own. */
 const RECORDED = new URL('../fixtures/bus-format-1.json', import.meta.url)
@@ -157,11 +158,19 @@ const MESSAGES: Readonly<Record<string, { value: unknown; encode: () => Buffer; 
     'the digest of a book': { value: digest, encode: () => encodeDigest(digest), decode: decodeDigest },
     'how far the sources of a market were followed': {
       value: positions,
-      encode: () => encodePositions(positions),
+      encode: () => sentPositions(),
       decode: decodePositions,
     },
     heartbeats: { value: heartbeats, encode: () => encodeHeartbeats(heartbeats), decode: decodeHeartbeats },
   }
+
+function sentPositions(): Buffer {
+  const sent: Buffer[] = []
+  const log = new SourcePositionLog(new VirtualClock())
+  log.connect((_market, bytes) => sent.push(bytes))
+  log.send(positions)
+  return sent[0] as Buffer
+}
 
 function messages(...sent: (Commit | MarketStatus)[]) {
   return { value: { scale: SCALE, messages: sent }, encode: () => encodeMessages(SCALE, sent), decode: decodeMessages }
