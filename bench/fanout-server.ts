@@ -180,8 +180,8 @@ function listen(hub: Hub, sockets: Sockets, transportOf: (webSocket: WebSocket, 
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const session = hub.open(transportOf(webSocket, socket), TOKEN)
       webSocket.on('message', (data, isBinary) => session.receive({ data: data as Buffer, isBinary }))
-      webSocket.on('ping', (data) => session.receiveControl(data))
-      webSocket.on('pong', () => session.receiveControl(undefined))
+      webSocket.on('ping', (data) => session.receivePing(data))
+      webSocket.on('pong', (data) => session.receivePong(data))
       webSocket.on('error', () => process.exit(0))
       webSocket.on('close', () => session.end())
       sockets.all.push(socket)

@@ -19,6 +19,7 @@ const MARKETS_MAX = 500
 
 export function sessionDocument(session: Session): SessionDocument {
   const { clientAddress, subprotocol, bytesWritten } = session.transport
+  const { pongAgeMilliseconds, roundTripMilliseconds } = session
   return {
     id: session.id,
     client_id: session.token.clientId,
@@ -28,6 +29,9 @@ export function sessionDocument(session: Session): SessionDocument {
     created_at: millisecondText(session.createdMilliseconds),
     subscriptions: session.subscriptionCount,
     behind: session.isLagging,
+    reading: session.isPeerReading,
+    ...(pongAgeMilliseconds === undefined ? {} : { pong_age_ms: Math.round(pongAgeMilliseconds) }),
+    ...(roundTripMilliseconds === undefined ? {} : { round_trip_ms: Math.round(roundTripMilliseconds) }),
     queued_bytes: session.queuedBytes,
     bytes_out: bytesWritten,
     conflated_messages: session.outbox.conflated,

@@ -201,8 +201,11 @@ function readDocument(value: unknown, node: string): ConnectionDocument | undefi
     ) &&
     ['subscriptions', 'queued_bytes', 'bytes_out'].every((name) => Number.isSafeInteger(value[name])) &&
     typeof value.behind === 'boolean' &&
-    // Of a node of an earlier release.
-    (value.conflated_messages === undefined || Number.isSafeInteger(value.conflated_messages)) &&
+    // A node of an earlier release has none of them.
+    ['boolean', 'undefined'].includes(typeof value.reading) &&
+    ['conflated_messages', 'pong_age_ms', 'round_trip_ms'].every(
+      (name) => value[name] === undefined || Number.isSafeInteger(value[name]),
+    ) &&
     ['string', 'undefined'].includes(typeof value.subprotocol)
   return isDocument ? ({ ...value, node } as unknown as ConnectionDocument) : undefined
 }

@@ -4,7 +4,9 @@ import { CHANNELS } from '../contract/channels.ts'
 import type { OutboxTotals } from './outbox.ts'
 
 interface Observed {
-  readonly sessions: Iterable<{ readonly queuedBytes: number }> & { readonly size: number }
+  readonly sessions: Iterable<{ readonly queuedBytes: number; readonly isPeerReading: boolean }> & {
+    readonly size: number
+  }
 }
 
 export interface GatewayMetrics {
@@ -103,6 +105,16 @@ function observeHub(registry: MetricsRegistry, hub: Observed): void {
     registers,
     collect() {
       this.set(hub.sessions.size)
+    },
+  })
+  new Gauge({
+    name: 'tidegate_connections_not_reading',
+    help: 'Connections that take nothing of what they are sent: two pongs are missing',
+    registers,
+    collect() {
+      let count = 0
+      for (const session of hub.sessions) if (!session.isPeerReading) count += 1
+      this.set(count)
     },
   })
   new Gauge({

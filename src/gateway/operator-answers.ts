@@ -16,6 +16,14 @@ export const Connection = Type.Object(
     created_at: Time,
     subscriptions: Count,
     behind: Type.Boolean({ description: 'Whether it lags: it gets conflated updates when its socket has drained' }),
+    reading: Type.Optional(
+      Type.Boolean({
+        description:
+          'False when it takes nothing of what it is sent: two pongs are missing. Absent from a node of an earlier release',
+      }),
+    ),
+    pong_age_ms: Type.Optional({ ...Count, description: 'Since its last pong. Absent before the first' }),
+    round_trip_ms: Type.Optional({ ...Count, description: 'From the last ping that it answered to its pong' }),
     queued_bytes: { ...Count, description: 'Bytes that wait in the process' },
     bytes_out: { ...Count, description: 'Bytes written to its socket' },
     conflated_messages: Type.Optional({

@@ -78,8 +78,8 @@ export class Transport {
     if (this.isOpen) this.#webSocket.resume()
   }
 
-  ping(): void {
-    if (this.isOpen) this.#webSocket.ping()
+  ping(data?: Buffer): void {
+    if (this.isOpen) this.#webSocket.ping(data)
   }
 
   pong(data: Buffer): void {

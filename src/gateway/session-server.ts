@@ -121,10 +121,10 @@ function createListeners(log: Log) {
       sessionOf(this).receive({ data: data as Buffer, isBinary })
     },
     ping(this: WebSocket, data: Buffer) {
-      sessionOf(this).receiveControl(data)
+      sessionOf(this).receivePing(data)
     },
-    pong(this: WebSocket) {
-      sessionOf(this).receiveControl(undefined)
+    pong(this: WebSocket, data: Buffer) {
+      sessionOf(this).receivePong(data)
     },
     /** A protocol error of the peer: ws has closed with its code (1002, 1007, 1008, 1009). */
     error(this: WebSocket, error: Error) {

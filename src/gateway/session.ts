@@ -17,6 +17,7 @@ import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import type { SentMarket } from './market-stream.ts'
 import { CLOSE_MILLISECONDS_MAX, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
+import { Pongs } from './pongs.ts'
 import { type ChannelKey, type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
 import { Requests, type RequestsHost } from './requests.ts'
 import type { MarketSubscription, Subscriber } from './subscription.ts'
@@ -72,6 +73,7 @@ export class Session implements OutboxOwner, Subscriber {
   #isReading = true
   #lastArrivalMilliseconds: number
   readonly #controlFrames = new ControlFrames()
+  readonly #pongs = new Pongs()
   /** Data of the ping that is not answered yet: a pong is never queued behind bytes that a slow peer has not read. */
   #owedPong: Buffer | undefined
   /** Unsolicited notices for when the outbox is not blocked; at most one per market. */
@@ -117,6 +119,22 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#transport.queuedBytes
   }
 
+  /** False when the peer does not take what it is sent; true before its second ping is due. */
+  get isPeerReading(): boolean {
+    return this.#pongs.isPeerReading
+  }
+
+  /** Undefined before the first pong. */
+  get pongAgeMilliseconds(): number | undefined {
+    const { lastMilliseconds } = this.#pongs
+    return lastMilliseconds === undefined ? undefined : this.#host.clock.monotonicMilliseconds() - lastMilliseconds
+  }
+
+  /** From the last ping that was answered to its pong. */
+  get roundTripMilliseconds(): number | undefined {
+    return this.#pongs.roundTripMilliseconds
+  }
+
   get subscriptionCount(): number {
     return this.#requests.subscriptionCount
   }
@@ -158,17 +176,25 @@ export class Session implements OutboxOwner, Subscriber {
     this.#setReading()
   }
 
-  /** Takes a ping (its data, which the pong repeats) or a pong (undefined) from the socket. */
-  receiveControl(pingData: Buffer | undefined): void {
-    if (this.#state !== 'open') return
+  /** Takes a ping from the socket; the pong repeats its data. */
+  receivePing(data: Buffer): void {
+    if (!this.#admitControlFrame()) return
+    // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
+    this.#owedPong = data
+    if (!this.outbox.isBlocked) this.#sendPong()
+  }
+
+  /** Takes a pong from the socket. */
+  receivePong(data: Buffer): void {
+    if (this.#admitControlFrame()) this.#pongs.pong(data, this.#lastArrivalMilliseconds)
+  }
+
+  #admitControlFrame(): boolean {
+    if (this.#state !== 'open') return false
     this.#arrived()
-    if (!this.#controlFrames.admit(this.#lastArrivalMilliseconds)) {
-      this.close('flood')
-    } else if (pingData !== undefined) {
-      // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
-      this.#owedPong = pingData
-      if (!this.outbox.isBlocked) this.#sendPong()
-    }
+    if (this.#controlFrames.admit(this.#lastArrivalMilliseconds)) return true
+    this.close('flood')
+    return false
   }
 
   /**
@@ -223,12 +249,18 @@ export class Session implements OutboxOwner, Subscriber {
 
   /** Pings the peer; drops the connection when nothing has arrived for `silenceMilliseconds`. */
   checkLife(silenceMilliseconds: number): void {
-    if (this.#state !== 'open' || !this.#isReading) return
-    if (this.#host.clock.monotonicMilliseconds() - this.#lastArrivalMilliseconds > silenceMilliseconds) {
+    if (this.#state !== 'open') return
+    if (!this.#isReading) {
+      const { bytesWritten, queuedBytes } = this.#transport
+      if (this.outbox.isBlocked) this.#pongs.checkUnread(bytesWritten - queuedBytes)
+      return
+    }
+    const now = this.#host.clock.monotonicMilliseconds()
+    if (now - this.#lastArrivalMilliseconds > silenceMilliseconds) {
       this.#host.log.info({ connection: this.id }, 'silent connection dropped')
       this.#transport.cut()
     } else {
-      this.#transport.ping()
+      this.#transport.ping(this.#pongs.ping(now))
     }
   }
 

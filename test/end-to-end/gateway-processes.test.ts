@@ -47,6 +47,7 @@ beforeAll(async () => {
     'gateway.processes': 2,
     'stream.connections_per_client_max': CONNECTIONS_PER_CLIENT_MAX,
     'stream.drain_seconds': 0,
+    'stream.ping_seconds': 0.5,
     ...(await storeFlags(folder.path)),
   }
   const args = Object.entries(flags).flatMap(([key, value]) => [`--${key}`, String(value)])
@@ -72,7 +73,12 @@ function pids(): number[] {
 const connect = (token: string, more = {}) => SampleClient.connect({ wsUrl: service.ws, token, ...more })
 
 interface Listed {
-  readonly items: readonly { readonly id: string; readonly subscriptions: number; readonly bytes_out: number }[]
+  readonly items: readonly {
+    readonly id: string
+    readonly subscriptions: number
+    readonly bytes_out: number
+    readonly reading: boolean
+  }[]
 }
 
 const listed = (clientId: string) => service.operator.call<Listed>('GET', `/connections?client_id=${clientId}`)
@@ -162,6 +168,24 @@ describe('a service with gateway processes', () => {
     await Promise.all(readers.map((reader) => reader.untilClosed()))
     expect(readers.map(({ closed }) => closed?.code).toSorted()).toEqual([1001, 4003, 4003, 4003])
     await expect.poll(async () => (await listed(client.clientId)).items).toEqual([])
+  })
+
+  test('shows which client of a gateway process reads nothing', async () => {
+    const client = await service.operator.createClient()
+    const token = await tokenOf(service, client)
+    const [paused, reading] = (await Promise.all([connect(token), connect(token)])) as [SampleClient, SampleClient]
+    const states = async () =>
+      (await service.operator.call<Listed>('GET', `/connections?client_id=${client.clientId}`)).items
+        .map((item) => item.reading)
+        .toSorted()
+    const notReading = () => service.operator.metric('tidegate_connections_not_reading')
+    paused.pause()
+    await expect.poll(states).toEqual([false, true])
+    await expect.poll(notReading).toBe(1)
+    paused.resume()
+    await expect.poll(states).toEqual([true, true])
+    await expect.poll(notReading).toBe(0)
+    for (const reader of [paused, reading]) reader.terminate()
   })
 
   test('replaces a process that is killed; connections of the other stay', async () => {

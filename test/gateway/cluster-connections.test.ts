@@ -182,6 +182,28 @@ describe('a connection of another node', () => {
     ])
   })
 
+  it('is shown as not reading where that node misses its pongs, and as it was by a node of an earlier release', async () => {
+    const [first, second] = nodes as [TestNode, TestNode]
+    const client = second.stream.connect()
+    second.stream.clock.advance(15_100)
+    client.session.receivePong(client.transport.pingData.at(-1) as Buffer)
+    second.stream.clock.advance(60_000)
+    const listed = async () => (await first.ask('GET', '/connections')).body
+    const [shown] = (await listed()).items
+    expect(shown).toMatchObject({ behind: false, reading: false, round_trip_ms: expect.any(Number) })
+    expect(shown.pong_age_ms).toBeGreaterThan(59_000)
+    const { reading: _, pong_age_ms: __, round_trip_ms: ___, ...earlier } = shown
+    const place = { id: shown.id, createdMilliseconds: 0 }
+    for (const [document, count] of [
+      [earlier, 1],
+      [{ ...shown, reading: 'yes' }, 0],
+      [{ ...shown, pong_age_ms: '1' }, 0],
+    ]) {
+      second.node.questions.answer('connections', async () => ({ records: [{ ...place, document }], total: 1 }))
+      expect((await listed()).items).toHaveLength(count)
+    }
+  })
+
   it('is 404 only when each node has said that it has none', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     expect((await first.ask('GET', `/connections/${NO_ONE}`)).status).toBe(404)

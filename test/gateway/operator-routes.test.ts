@@ -102,6 +102,7 @@ describe('connections', () => {
           created_at: new Date(client.session.createdMilliseconds).toISOString(),
           subscriptions: 3,
           behind: false,
+          reading: true,
           queued_bytes: 0,
           bytes_out: client.transport.bytesWritten,
           conflated_messages: 0,

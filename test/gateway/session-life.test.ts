@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { sessionDocument } from '../../src/gateway/connection-document.ts'
 import type { MarketStream } from '../../src/gateway/market-stream.ts'
 import { BID } from '../../src/market/event.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -88,8 +89,8 @@ describe('requests that come fast', () => {
 describe('control frames', () => {
   test('a ping is answered with its data', () => {
     const client = new LiveStream().connect()
-    client.session.receiveControl(Buffer.from('abc'))
-    client.session.receiveControl(undefined)
+    client.session.receivePing(Buffer.from('abc'))
+    client.session.receivePong(Buffer.alloc(0))
     expect(client.transport.pongs).toEqual([Buffer.from('abc')])
   })
 
@@ -97,22 +98,95 @@ describe('control frames', () => {
     const stream = new LiveStream()
     const [steady, flood] = [stream.connect(), stream.connect()]
     for (let second = 0; second < 5; second++) {
-      for (let count = 0; count < 100; count++) steady.session.receiveControl(undefined)
+      for (let count = 0; count < 100; count++) steady.session.receivePong(Buffer.alloc(0))
       stream.clock.advance(1_000)
     }
     expect(steady.transport.closed).toBeUndefined()
-    for (let count = 0; count < 101; count++) flood.session.receiveControl(Buffer.from('x'))
+    for (let count = 0; count < 101; count++) flood.session.receivePing(Buffer.from('x'))
     expect(flood.transport.closed).toEqual({ code: 1008, reason: 'too many control frames' })
     expect(flood.transport.pongs).toHaveLength(100)
   })
 
   test('of the pings that a blocked connection cannot answer, the last is answered when it can', () => {
     const { stream, client } = blockedClient()
-    for (const data of ['a', 'b']) client.session.receiveControl(Buffer.from(data))
+    for (const data of ['a', 'b']) client.session.receivePing(Buffer.from(data))
     expect(client.transport.pongs).toEqual([])
     client.read()
     stream.clock.advance(1)
     expect(client.transport.pongs).toEqual([Buffer.from('b')])
+  })
+})
+
+/** The client answers the last ping, or one before it. */
+function answerPing({ session, transport }: LiveClient, before = 0): void {
+  session.receivePong(transport.pingData.at(-1 - before) as Buffer)
+}
+
+describe('a client that reads nothing', () => {
+  test('is shown as not reading after two missed pongs, is counted, and is not closed', async () => {
+    const stream = new LiveStream()
+    const [paused, reading] = [stream.connect(), stream.connect()]
+    const shown = () => [paused, reading].map(({ session }) => session.isPeerReading)
+    // The first ping is sent at once.
+    for (const expected of [true, false, false]) {
+      stream.clock.advance(15_100)
+      answerPing(reading)
+      expect(shown()).toEqual([expected, true])
+    }
+    expect(await stream.registry.metrics()).toContain('tidegate_connections_not_reading 1')
+    expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 0')
+    expect(paused.session.isLagging).toBe(false)
+    expect(paused.transport.isOpen).toBe(true)
+    answerPing(paused)
+    expect(shown()).toEqual([true, true])
+    expect(await stream.registry.metrics()).toContain('tidegate_connections_not_reading 0')
+  })
+
+  test('is shown with the age of its last pong and the round trip, once there is one', () => {
+    const stream = new LiveStream()
+    const client = stream.connect()
+    const shown = () => {
+      const { reading, pong_age_ms, round_trip_ms } = sessionDocument(client.session)
+      return { reading, pong_age_ms, round_trip_ms }
+    }
+    stream.clock.advance(15_000)
+    expect(shown()).toEqual({ reading: true })
+    stream.clock.advance(40.6)
+    answerPing(client)
+    stream.clock.advance(2_000)
+    expect(shown()).toEqual({ reading: true, pong_age_ms: 2_000, round_trip_ms: expect.closeTo(40, -2) })
+    // A pong that comes after the next ping still has its own round trip.
+    const { round_trip_ms } = shown()
+    stream.clock.advance(30_000)
+    answerPing(client, 1)
+    expect(shown().round_trip_ms).toBeGreaterThan(15_000)
+    expect(round_trip_ms).toBeLessThan(100)
+  })
+
+  test('is not taken for reading because of pongs that answer no ping', () => {
+    const stream = new LiveStream()
+    const client = stream.connect()
+    for (let period = 0; period < 4; period++) {
+      stream.clock.advance(15_100)
+      client.session.receivePong(Buffer.alloc(0))
+      client.session.receivePong(Buffer.alloc(4))
+    }
+    expect(client.session.isPeerReading).toBe(false)
+    expect(client.session.pongAgeMilliseconds).toBeUndefined()
+  })
+
+  test('is shown as not reading while it lags too, and a slow one that lags is not', () => {
+    const { stream, client } = blockedClient()
+    stream.clock.advance(50_000)
+    expect([client.session.isLagging, client.session.isPeerReading]).toEqual([true, false])
+    const slow = blockedClient()
+    for (let period = 0; period < 5; period++) {
+      slow.stream.clock.advance(15_100)
+      slow.stream.update([], [{ price: 1, amount: 1 }])
+      // It takes one write, and more waits.
+      slow.client.transport.drain()
+      expect(slow.client.session.isPeerReading).toBe(true)
+    }
   })
 })
 
@@ -136,7 +210,7 @@ describe('silence', () => {
     expect(silent.transport.pings).toBe(4)
     stream.clock.advance(800_000)
     expect(silent.transport.isOpen).toBe(true)
-    alive.session.receiveControl(undefined)
+    alive.session.receivePong(Buffer.alloc(0))
     stream.clock.advance(60_000)
     expect(silent.transport.isOpen).toBe(false)
     expect(silent.transport.closed).toBeUndefined()
@@ -229,7 +303,7 @@ describe('an expired token', () => {
     const client = stream.connect({ expiresAt })
     for (let minutes = 0; minutes < 120; minutes++) {
       stream.clock.advance(60_000)
-      client.session.receiveControl(undefined)
+      client.session.receivePong(Buffer.alloc(0))
     }
     expect(client.transport.isOpen).toBe(true)
   })
@@ -242,7 +316,7 @@ describe('an expired token', () => {
     client.subscribe('heartbeat')
     for (const wait of [1_800_000 - 1, 1_800_000 - 1]) {
       stream.clock.advance(1)
-      client.session.receiveControl(undefined)
+      client.session.receivePong(Buffer.alloc(0))
       stream.clock.advance(wait)
       // Read it so that its heartbeats do not pile up.
       if (client.transport.isOpen) client.read()
@@ -348,7 +422,7 @@ describe('the end of a connection', () => {
     expect(client.transport.cutAfterMilliseconds).toEqual([5_000])
     const writes = client.transport.writes.length
     client.receive(LIST)
-    client.session.receiveControl(Buffer.from('x'))
+    client.session.receivePing(Buffer.from('x'))
     client.session.close('revoked')
     stream.update([{ side: BID, price: 100, amount: 5 }])
     stream.clock.advance(5_000)

@@ -16,7 +16,8 @@ export class FakeTransport implements TransportPort {
   bytesWritten = 0
   isReading = true
   closed: { code: number; reason: string } | undefined
-  pings = 0
+  /** The data of the pings that were sent. */
+  readonly pingData: (Buffer | undefined)[] = []
   readonly pongs: Buffer[] = []
   /** The maximum number of bytes queued in the process. */
   queuedBytesMost = 0
@@ -73,8 +74,12 @@ export class FakeTransport implements TransportPort {
     this.isReading = true
   }
 
-  ping(): void {
-    this.pings += 1
+  get pings(): number {
+    return this.pingData.length
+  }
+
+  ping(data?: Buffer): void {
+    this.pingData.push(data)
   }
 
   pong(data: Buffer): void {

@@ -67,8 +67,8 @@ export class ScriptedTransport extends Transport {
     return this.#delivery === 'normal'
   }
 
-  override ping(): void {
-    if (this.canPing) super.ping()
+  override ping(data?: Buffer): void {
+    if (this.canPing) super.ping(data)
   }
 
   override pong(data: Buffer): void {

@@ -274,10 +274,10 @@ export class TortureService {
         connection.receive(data, isBinary, webSocket)
         this.#onChange()
       })
-      webSocket.on('ping', (data) => session.receiveControl(data))
-      webSocket.on('pong', () => {
+      webSocket.on('ping', (data) => session.receivePing(data))
+      webSocket.on('pong', (data) => {
         connection.pongCount++
-        session.receiveControl(undefined)
+        session.receivePong(data)
         this.#onChange()
       })
       // ws has already closed the connection with the code of the error; 'close' follows.

@@ -1789,6 +1789,12 @@ export interface components {
             subscriptions: number;
             /** @description Whether it lags: it gets conflated updates when its socket has drained */
             behind: boolean;
+            /** @description False when it takes nothing of what it is sent: two pongs are missing. Absent from a node of an earlier release */
+            reading?: boolean;
+            /** @description Since its last pong. Absent before the first */
+            pong_age_ms?: number;
+            /** @description From the last ping that it answered to its pong */
+            round_trip_ms?: number;
             /** @description Bytes that wait in the process */
             queued_bytes: number;
             /** @description Bytes written to its socket */
@@ -1811,6 +1817,12 @@ export interface components {
             subscriptions: number;
             /** @description Whether it lags: it gets conflated updates when its socket has drained */
             behind: boolean;
+            /** @description False when it takes nothing of what it is sent: two pongs are missing. Absent from a node of an earlier release */
+            reading?: boolean;
+            /** @description Since its last pong. Absent before the first */
+            pong_age_ms?: number;
+            /** @description From the last ping that it answered to its pong */
+            round_trip_ms?: number;
             /** @description Bytes that wait in the process */
             queued_bytes: number;
             /** @description Bytes written to its socket */

@@ -1,12 +1,12 @@
 /** One connection as its client has been sent it: lag, conflated messages, and per market the book and its last digest. */
-import { bytesText, count } from '../base/format.ts'
+import { bytesText, count, durationText } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { navigate } from '../base/router.ts'
 import { Customer } from '../ui/customer.tsx'
 import { Badge, Card, Empty, Facts, Id, NotLoaded, PageHead, ProblemNote, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
-import { CloseButton } from './connections.tsx'
+import { CloseButton, ConnectionState, millisecondsText } from './connections.tsx'
 
 const REFRESH_MILLISECONDS = 2_000
 
@@ -21,7 +21,7 @@ export function ConnectionPage({ id }: { readonly id: string }) {
         retry={reload}
       />
     )
-  const { customer_id, client_id, behind, queued_bytes, conflated_messages } = document
+  const { customer_id, client_id, queued_bytes, conflated_messages, pong_age_ms, round_trip_ms } = document
   const customerPath = `/customers/${customer_id}`
   return (
     <>
@@ -41,12 +41,9 @@ export function ConnectionPage({ id }: { readonly id: string }) {
         <Card title="As its client is served" note="renewed every two seconds">
           <Facts
             rows={[
-              [
-                'State',
-                <Badge key="s" tone={behind ? 'warn' : 'good'}>
-                  {behind ? 'Lagging' : 'Current'}
-                </Badge>,
-              ],
+              ['State', <ConnectionState key="s" of={document} />],
+              ['Last pong', pong_age_ms === undefined ? 'none yet' : `${durationText(pong_age_ms)} ago`],
+              ['Round trip', round_trip_ms === undefined ? undefined : millisecondsText(round_trip_ms)],
               ['Unsent', bytesText(queued_bytes)],
               ['Conflated messages', conflated_messages === undefined ? undefined : count(conflated_messages)],
               ['Sent', bytesText(document.bytes_out)],

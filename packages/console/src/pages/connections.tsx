@@ -50,12 +50,9 @@ export function ConnectionsCard({
             { name: 'Address', show: ({ client_address }) => <span class="mono">{client_address}</span> },
             {
               name: 'State',
-              show: ({ behind, queued_bytes }) => (
-                <Badge tone={behind ? 'warn' : 'good'}>
-                  {behind ? `Lagging, ${bytesText(queued_bytes)} unsent` : 'Current'}
-                </Badge>
-              ),
+              show: (connection) => <ConnectionState of={connection} />,
             },
+            { name: 'Round trip', isNumber: true, show: ({ round_trip_ms }) => millisecondsText(round_trip_ms) },
             { name: 'Protocol', show: ({ subprotocol }) => subprotocol ?? 'base protocol' },
             { name: 'Channels', isNumber: true, show: ({ subscriptions }) => count(subscriptions) },
             { name: 'Conflated', isNumber: true, show: ({ conflated_messages = '' }) => conflated_messages },
@@ -77,6 +74,25 @@ export function ConnectionsCard({
       )}
     </Card>
   )
+}
+
+/** Whether it lags, and whether its client reads: a client that has stopped may take megabytes before it lags. */
+export function ConnectionState({
+  of: { behind, reading, queued_bytes },
+}: {
+  readonly of: Pick<Schema<'Connection'>, 'behind' | 'reading' | 'queued_bytes'>
+}) {
+  return (
+    <>
+      {behind && <Badge tone="warn">{`Lagging, ${bytesText(queued_bytes)} unsent`}</Badge>}
+      {reading === false && <Badge tone="bad">Not reading</Badge>}
+      {!behind && reading !== false && <Badge tone="good">Current</Badge>}
+    </>
+  )
+}
+
+export function millisecondsText(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? '' : `${count(milliseconds)} ms`
 }
 
 export function CloseButton({
