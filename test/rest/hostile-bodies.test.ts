@@ -52,6 +52,19 @@ async function leastCpuMilliseconds(work: () => Promise<unknown>): Promise<numbe
   return least
 }
 
+it('a body with many faults is validated up to the first one at every route', async () => {
+  const members = Array.from({ length: 100 }, (_, index) => [`unknown ${index}`, index])
+  const body = Buffer.from(JSON.stringify(Object.fromEntries(members)))
+  const faultCounts: [string, number | undefined][] = []
+  for (const route of node.routes.filter(({ schema }) => schema.body !== undefined)) {
+    const { text } = await send(route, body)
+    const { errors } = JSON.parse(text) as { readonly errors?: readonly object[] }
+    faultCounts.push([`${route.method} ${route.url}`, errors?.length])
+  }
+  expect(faultCounts.length).toBeGreaterThan(10)
+  expect(faultCounts.filter(([, count]) => count !== 1)).toEqual([])
+})
+
 describe('a body of a mebibyte', () => {
   const values = Object.entries(HOSTILE_VALUES).map(([what, value], number) => ({ what, value, number }))
   it.each(values)('of $what is validated in bounded time in every member', async ({ value, number }) => {
