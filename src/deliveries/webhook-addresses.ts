@@ -4,12 +4,16 @@
  */
 import { BlockList, isIP } from 'node:net'
 
-/** IPv4 ranges that are not public: the IANA registry of special-purpose addresses, and multicast. */
+/**
+ * IPv4 ranges that are not public: the IANA registry of special-purpose addresses, multicast, and the platform service of
+ * Azure, which answers every virtual machine there. The metadata services of other clouds are in the special ranges.
+ */
 const SPECIAL_RANGES_4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],

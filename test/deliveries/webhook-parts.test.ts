@@ -48,6 +48,13 @@ describe('addresses', () => {
     ['100.64.0.1', false],
     ['127.0.0.1', false],
     ['169.254.169.254', false],
+    // Metadata and platform services of clouds.
+    ['168.63.129.16', false],
+    ['168.63.129.17', true],
+    ['100.100.100.200', false],
+    ['192.0.0.192', false],
+    ['fd00:ec2::254', false],
+    ['fd20:ce::254', false],
     ['172.16.0.1', false],
     ['172.31.255.255', false],
     ['172.32.0.1', true],
