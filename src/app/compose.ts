@@ -33,12 +33,11 @@ import type { Markets } from '../markets/market-changes.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
-import { networksWithoutAddresses } from './address-keys.ts'
 import { applyConfig } from './apply-config.ts'
 import { createConverter } from './converter.ts'
 import { createQuotas } from './customer-quotas.ts'
 import { createDemoPage, type DemoPage } from './demo-page.ts'
-import { checkDescriptorLimit, hasDescriptor } from './descriptors.ts'
+import { checkDescriptorLimit } from './descriptors.ts'
 import { checkEncryptionKey, loadEncryptionKey } from './encryption-key.ts'
 import { createHealthMetrics } from './health-metrics.ts'
 import { Lifecycle, type Stoppable } from './lifecycle.ts'
@@ -47,11 +46,11 @@ import { openStore } from './open-store.ts'
 import { createOperatorListener, type OperatorListener } from './operator-listener.ts'
 import { startOverview } from './overview.ts'
 import { createPublicListener, type PublicListener } from './public-listener.ts'
-import { type Readiness, readinessOf } from './readiness.ts'
+import type { Readiness } from './readiness.ts'
 import { prepareReceipts } from './receipts.ts'
 import { createReloadCounter, reload } from './reload.ts'
 import { type LinkedMarkets, startBus, waitForFeeds } from './start-bus.ts'
-import { startCluster } from './start-cluster.ts'
+import { type Cluster, startCluster } from './start-cluster.ts'
 import { createDirectoryLoader, loadDirectory, startUpkeep } from './start-directory.ts'
 import { refusingGateway, startGateway } from './start-gateway.ts'
 import { type LocalGateways, startGatewayProcesses } from './start-gateway-processes.ts'
@@ -60,6 +59,7 @@ import { createLeadership, startLeadership } from './start-leadership.ts'
 import { startLedger } from './start-ledger.ts'
 import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { type Operators, startOperators } from './start-operators.ts'
+import { startReadiness } from './start-readiness.ts'
 import { startWorkers } from './start-workers.ts'
 import { readFromStore, type SchemaState, waitFor, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
@@ -144,6 +144,8 @@ interface OperatedModules {
   readonly prices: PriceHistory
   readonly local: LocalGateways | undefined
   readonly linked: LinkedMarkets | undefined
+  readonly cluster: Cluster
+  readonly readiness: () => Readiness
   readonly ledger: LedgerUpkeep
   readonly converter: ReturnType<typeof createConverter>
 }
@@ -197,13 +199,15 @@ async function startParts(parts: Parts): Promise<Service> {
   const markets = createMarkets(parts, db, leadership)
   const linked = startBus(parts, markets, (symbol, epoch) => leadership?.heard(symbol, epoch))
   const local = startGatewayProcesses(parts, markets.replicas, linked)
-  const { hub, gateway, prices } = startGateway(parts, markets.replicas, local?.processes)
+  const cluster = startCluster(parts, { db, loader, linked }, () => readiness().ready)
+  const readiness = startReadiness(parts, { db, markets, leadership, local, linked, cluster })
+  const { hub, gateway, prices } = startGateway(parts, markets.replicas, local?.processes, cluster.currency)
   startSelfAudit(parts, markets, hub)
   const ledger = new LedgerUpkeep({ ...parts, db })
   const converter = createConverter(parts, db, markets.replicas)
   const operators = startOperators(parts, db, encryptionKey)
-  const engines = { markets, leadership, hub, prices, local, linked, ledger, converter }
-  const operated = { operators, db, storeClock, encryptionKey, loader, ...engines }
+  const engines = { markets, leadership, hub, prices, local, linked, cluster, ledger, converter }
+  const operated = { operators, db, storeClock, encryptionKey, loader, readiness, ...engines }
   const operator = await startOperatorListener(parts, operated)
   // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop().then(() => leadership?.stop()))
@@ -266,27 +270,9 @@ async function startDemoClient(
 }
 
 async function startOperatorListener(parts: Parts, modules: OperatedModules): Promise<OperatorListener> {
-  const { db, storeClock, loader, markets, ledger, operators } = modules
-  const { config, current, log, metrics, clock, directory, state, lifecycle } = parts
-  const withoutAddresses = parts.hasTestSeed === true ? [] : networksWithoutAddresses(config)
+  const { db, storeClock, loader, markets, readiness, ledger, operators } = modules
+  const { config, current, log, metrics, clock, lifecycle } = parts
   const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
-  const readiness = (): Readiness =>
-    readinessOf({
-      draining: state.draining,
-      hasDescriptor: hasDescriptor(),
-      storeProblem: db.problem,
-      schema: state.schema,
-      directoryLoaded: directory.loaded,
-      gatewayProcesses: modules.local?.processes.readyCount,
-      markets: markets.replicas.all,
-      sourcesOf,
-      starting: new Set([...markets.writers.starting, ...(modules.linked?.starting ?? [])]),
-      bus: modules.linked,
-      differingNodes: modules.linked === undefined ? undefined : cluster.nodes.differing,
-      feedLeases: modules.leadership?.states,
-      withoutAddresses,
-    })
-  const cluster = startCluster(parts, modules.linked, () => readiness().ready)
   createHealthMetrics({
     registry: metrics,
     clock,
@@ -318,9 +304,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       ...modules,
       ...operators,
       overview,
-      readiness,
       processes: modules.local?.processes,
-      cluster,
       issuesTokens: issuesTokens(config),
       scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
       refreshDirectory: () => loader.refresh(),

@@ -12,7 +12,7 @@ export function readinessFindings({ ready, checks }: Readiness): Finding[] {
   const sources = checks.filter(({ name }) => /^market \S+ source /.test(name))
   const gates = checks.filter((check) => !check.ok && !markets.includes(check) && !sources.includes(check))
   const live = markets.filter(({ ok: isLive }) => isLive).length
-  const summary = gates.map(({ name, detail }) => `${name}: ${detail}`).join(', ') || 'markets are starting'
+  const summary = gates.map(({ name, detail }) => `${name}: ${detail}`).join(', ')
   return [
     ready
       ? ok('readiness', `ready, ${live} markets live`)

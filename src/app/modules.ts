@@ -100,7 +100,7 @@ export interface OperatorModulesOptions
   readonly overview: Pick<OverviewHistory, 'document'>
   readonly hub: Hub
   readonly prices: Pick<PriceHistory, 'intervalSeconds' | 'pricesOf'>
-  readonly cluster: Cluster
+  readonly cluster: Pick<Cluster, 'nodes' | 'questions'>
   readonly processes?: GatewayProcesses | undefined
   readonly markets?: Pick<Markets, 'recorder'>
   sourcesOf(symbol: string): readonly SourceState[]

@@ -1,7 +1,7 @@
 /**
- * The result of `/readyz`: whether this node should receive traffic, and if not, every reason. Each market is a check of
- * its own, and so is each source of a market that has several. A node without markets is ready, because a deployment may
- * serve REST alone; the check `markets` then reports that none is configured.
+ * The checks of `/readyz`, and which of them decide whether this node should receive traffic. That depends on its roles:
+ * a gate is what a role cannot work without on this node alone. What all nodes would lack at the same moment is named and is
+ * no gate: a market, its sources, a lease; the store for a gateway or a feed. Pure.
  */
 import type { SchemaState } from './store-wait.ts'
 
@@ -10,6 +10,11 @@ export interface ReadinessCheck {
   readonly ok: boolean
   /** The problem when the check fails; otherwise `ok`, or notices for the operator. */
   readonly detail: string
+}
+
+/** `immediate`: the node is not ready as soon as the check fails. `steady`: with the hysteresis of `readiness-watch`. */
+export interface ReadinessRow extends ReadinessCheck {
+  readonly gate: 'none' | 'steady' | 'immediate'
 }
 
 export interface Readiness {
@@ -34,7 +39,10 @@ interface ObservedSource {
 }
 
 export interface ReadinessInput {
+  readonly roles: readonly string[]
   readonly draining: boolean
+  /** Whether the start has completed. */
+  readonly started: boolean
   /** Whether the process can open another file or connection. */
   readonly hasDescriptor: boolean
   /** Why the store is not available; undefined while it is. */
@@ -43,6 +51,10 @@ export interface ReadinessInput {
   readonly schema: SchemaState | undefined
   /** Whether customers and clients have been loaded. */
   readonly directoryLoaded: boolean
+  /** Whether they have not been current for too long. */
+  readonly directoryStale: boolean
+  /** Whether a feed was heard since the start, or none is needed: this process is one, or no market was configured. */
+  readonly feedHeard: boolean
   /** How many gateway processes take connections; undefined where this process serves the stream. */
   readonly gatewayProcesses?: number | undefined
   readonly markets: readonly {
@@ -52,10 +64,10 @@ export interface ReadinessInput {
   }[]
   /** The sources of a market. */
   readonly sourcesOf: (symbol: string) => readonly ObservedSource[]
-  /** Symbols of the markets that have no book yet because a source has sent no message. */
-  readonly starting: ReadonlySet<string>
   /** The connection to NATS; absent without one. `problem` is undefined while it is open. */
   readonly bus?: { readonly problem: string | undefined } | undefined
+  /** Whether other nodes report that theirs is open. */
+  readonly otherNodesHaveBus?: boolean
   /** Present nodes whose market definitions are not those of this node; absent without a bus. */
   readonly differingNodes?: readonly { readonly name: string }[] | undefined
   /** The feed groups that this process may lead; absent where no other process can. */
@@ -64,32 +76,34 @@ export interface ReadinessInput {
   readonly withoutAddresses: readonly string[]
 }
 
-/**
- * A market whose source is lost or refused fails its check without making the node unready: the other markets continue, and
- * all nodes would become unready at the same moment. A market in `starting` does make the node unready.
- */
-export function readinessOf(input: ReadinessInput): Readiness {
-  const gates: ReadinessCheck[] = [
-    check('draining', !input.draining, 'the node is shutting down'),
-    check('descriptors', input.hasDescriptor, 'the limit of open files is reached'),
-    check('store', input.storeProblem === undefined, `the store cannot be reached: ${input.storeProblem}`),
-    check('migrations', input.schema === 'current', schemaProblem(input.schema)),
-    check('directory', input.directoryLoaded, 'customers and clients are not loaded yet'),
+export function readinessRows(input: ReadinessInput): readonly ReadinessRow[] {
+  const { roles, bus } = input
+  const isGateway = roles.includes('gateway')
+  const needsStore = roles.includes('api') || roles.includes('worker')
+  const steady = (row: ReadinessCheck, isGate = true): ReadinessRow => ({ ...row, gate: isGate ? 'steady' : 'none' })
+  const storeProblem = `the store cannot be reached: ${input.storeProblem}`
+  const gates: ReadinessRow[] = [
+    { ...check('draining', !input.draining, 'the node is shutting down'), gate: 'immediate' },
+    steady(check('start', input.started, 'the start has not completed')),
+    steady(check('descriptors', input.hasDescriptor, 'the limit of open files is reached')),
+    steady(check('store', input.storeProblem === undefined, storeProblem), needsStore),
+    steady(check('migrations', input.schema === 'current', schemaProblem(input.schema)), needsStore),
+    steady(directoryCheck(input), isGateway),
     ...(input.gatewayProcesses === undefined
       ? []
-      : [check('gateway processes', input.gatewayProcesses > 0, 'no gateway process is ready')]),
+      : [steady(check('gateway processes', input.gatewayProcesses > 0, 'no gateway process is ready'))]),
+    ...(isGateway ? [steady(check('feed', input.feedHeard, 'no feed was heard since the start'))] : []),
+    // While no node reaches NATS, gateways keep their connections, and all would become unready at the same moment.
+    ...(bus === undefined ? [] : [steady(busCheck(input, bus), isGateway && input.otherNodesHaveBus === true)]),
   ]
-  // Not a gate: a feed streams its own books without NATS, and all nodes would become unready at the same moment.
-  const bus = input.bus === undefined ? [] : [check('bus', input.bus.problem === undefined, busProblem(input.bus))]
-  // Nor is this: nodes are configured one after the other.
+  // Nodes are configured one after the other.
   const nodes = input.differingNodes === undefined ? [] : [nodesCheck(input.differingNodes)]
-  // Nor these: a leader continues without the store, and markets that nothing leads are stale on every node.
+  // A leader continues without the store, and markets that nothing leads are stale on every node.
   const leases = (input.feedLeases ?? []).map(leaseCheck)
   const addresses = addressCheck(input.withoutAddresses)
   const markets = input.markets.flatMap((market) => marketChecks(market, input.sourcesOf(market.market.symbol)))
   const all = markets.length === 0 ? [NO_MARKETS] : markets
-  const checks = [...gates, ...bus, ...nodes, ...leases, addresses, ...all]
-  return { ready: gates.every(({ ok }) => ok) && input.starting.size === 0, checks }
+  return [...gates, ...[...nodes, ...leases, addresses, ...all].map((row) => steady(row, false))]
 }
 
 const NO_MARKETS: ReadinessCheck = { name: 'markets', ok: true, detail: 'no market is configured' }
@@ -128,8 +142,16 @@ function leaseCheck({ feedGroup, role, epoch, holderName, failures }: ObservedLe
   return { name, ok: true, detail: holderName === undefined ? 'standby' : `standby: ${holderName} leads` }
 }
 
-function busProblem({ problem }: NonNullable<ReadinessInput['bus']>): string {
-  return `NATS cannot be reached: ${problem}`
+function directoryCheck({ directoryLoaded, directoryStale }: ReadinessInput): ReadinessCheck {
+  const problem = directoryLoaded
+    ? 'customers and clients are not current: this node reaches neither the store nor a node that does'
+    : 'customers and clients are not loaded yet'
+  return check('directory', directoryLoaded && !directoryStale, problem)
+}
+
+function busCheck(input: ReadinessInput, { problem }: NonNullable<ReadinessInput['bus']>): ReadinessCheck {
+  const others = input.otherNodesHaveBus === true ? '; other nodes reach it' : ''
+  return check('bus', problem === undefined, `NATS cannot be reached: ${problem}${others}`)
 }
 
 /** Nodes that a detail names. */

@@ -40,6 +40,8 @@ export interface LinkedMarkets extends LedMarkets {
   readonly problem: string | undefined
   /** Markets that this process neither writes nor has heard of since its start. */
   readonly starting: ReadonlySet<string>
+  /** Whether another process has sent a heartbeat of its markets since the start. */
+  readonly hasHeardFeed: boolean
   /** Carries what nodes send each other beside the markets. */
   readonly nodeTransport: NodeTransport
   /** Whether the book of a market is written here, or its sequencer is heard of. */
@@ -95,6 +97,9 @@ export function startBus(
       const missing = new Set(importer.notCurrent)
       for (const symbol of unheard) if (!missing.has(symbol)) unheard.delete(symbol)
       return unheard
+    },
+    get hasHeardFeed() {
+      return importer.hasHeardFeed
     },
     nodeTransport: link.nodeTransport,
     isHeard: (symbol) => importer.isHeard(symbol),

@@ -1,14 +1,21 @@
-/** Composes what this node tells the other nodes of the service, and asks them; without a bus it is the only one. */
+/**
+ * Composes what this node reports to the other nodes of the service, and asks them; without a bus it is the only one. From
+ * their reports it knows whether its directory is current, and whether NATS is lost to this node alone.
+ */
 import { hostname } from 'node:os'
+import { DirectoryCurrency } from '../auth/directory-currency.ts'
+import type { DirectoryLoader } from '../auth/directory-loader.ts'
 import { type Clock, millisecondText } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { programVersion } from '../base/version.ts'
 import { definitionsDigest } from '../cluster/announcement.ts'
+import { BusReports } from '../cluster/bus-reports.ts'
 import { Nodes } from '../cluster/nodes.ts'
 import { NodeQuestions } from '../cluster/questions.ts'
 import type { Config } from '../config/settings.ts'
+import type { Db } from '../store/db.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { translateStoreError } from './listener.ts'
 import type { LinkedMarkets } from './start-bus.ts'
@@ -25,15 +32,20 @@ interface ClusterParts {
 export interface Cluster {
   readonly nodes: Nodes
   readonly questions: NodeQuestions
+  readonly currency: DirectoryCurrency
+  /** Absent where no other node has this store. */
+  readonly busReports: BusReports | undefined
 }
+
+type NodeLink = Pick<LinkedMarkets, 'nodeTransport' | 'problem'>
 
 /** @param isReady whether `/readyz` of this node answers 200 */
 export function startCluster(
   parts: ClusterParts,
-  linked: Pick<LinkedMarkets, 'nodeTransport'> | undefined,
+  { db, loader, linked }: { db: Db; loader: DirectoryLoader; linked: NodeLink | undefined },
   isReady: () => boolean,
 ): Cluster {
-  const { config, clock, lifecycle } = parts
+  const { config, clock, log, lifecycle } = parts
   const transport = linked?.nodeTransport
   const self = {
     id: transport?.node ?? newId(),
@@ -42,9 +54,20 @@ export function startCluster(
     version: programVersion(),
     started_at: millisecondText(clock.wallInstant().milliseconds),
   }
-  const nodes = new Nodes({ ...parts, transport, self, definitions: createDefinitions(parts.current), isReady })
+  const definitions = createDefinitions(parts.current)
+  const directoryVersion = () => currency.reportedVersion
+  const nodes = new Nodes({ ...parts, transport, self, definitions, directoryVersion, isReady })
   lifecycle.started('cluster', () => nodes.stop())
-  return { nodes, questions: new NodeQuestions({ ...parts, transport, translate: translateStoreError }) }
+  const isConnected = () => linked?.problem === undefined
+  const bus = linked === undefined ? undefined : { isConnected, versions: () => nodes.directoryVersions }
+  const staleSeconds = config['auth.directory_stale_seconds']
+  const currency = new DirectoryCurrency({ clock, log, loader, bus, staleSeconds })
+  lifecycle.started('directory currency', () => currency.stop())
+  const isShared = transport !== undefined && db.engine === 'postgres'
+  const busReports = isShared ? new BusReports({ db, clock, node: transport.node, isConnected }) : undefined
+  lifecycle.started('bus reports', () => busReports?.stop())
+  const questions = new NodeQuestions({ ...parts, transport, translate: translateStoreError })
+  return { nodes, questions, currency, busReports }
 }
 
 /** How an operator recognises this process. */

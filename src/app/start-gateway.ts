@@ -3,6 +3,7 @@
  * changes are read where they are used.
  */
 import type { Directory } from '../auth/directory.ts'
+import type { DirectoryCurrency } from '../auth/directory-currency.ts'
 import type { TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -37,6 +38,7 @@ export function startGateway(
   parts: GatewayParts,
   replicas: MarketReplicas,
   processes: GatewayProcesses | undefined,
+  currency: DirectoryCurrency,
 ): { readonly hub: Hub; readonly gateway: Gateway; readonly prices: PriceHistory } {
   const { config, current, bus, clock, log, directory, lifecycle } = parts
   const metrics = createGatewayMetrics(parts.metrics)
@@ -59,6 +61,7 @@ export function startGateway(
     hub,
     processes,
     directory,
+    currency,
     verifier: parts.verifier,
     clock,
     log,

@@ -53,7 +53,7 @@ export class DirectoryLoader {
   #reloadedMilliseconds = Number.NEGATIVE_INFINITY
   #failures = 0
   #failureCount = 0
-  #loadedMilliseconds: number | undefined
+  #loaded: { readonly version: number | undefined; readonly milliseconds: number } | undefined
   #timer: Timer | undefined
   #endWait: (() => void) | undefined
   #stopped = false
@@ -67,7 +67,12 @@ export class DirectoryLoader {
    * read.
    */
   get loadedMilliseconds(): number | undefined {
-    return this.#loadedMilliseconds
+    return this.#loaded?.milliseconds
+  }
+
+  /** The version that the directory had then. */
+  get loadedVersion(): number | undefined {
+    return this.#loaded?.version
   }
 
   /** Reads that failed since the start. */
@@ -118,7 +123,7 @@ export class DirectoryLoader {
       else if (this.#mustReload && this.#reloadWait() === 0) await this.#reload()
       if (this.#stopped) return
       this.#failures = 0
-      if (!this.#mustReload) this.#loadedMilliseconds = clock.monotonicMilliseconds()
+      if (!this.#mustReload) this.#loaded = { version: this.#version, milliseconds: clock.monotonicMilliseconds() }
       this.#readAfter(this.#mustReload ? this.#reloadWait() : POLL_MILLISECONDS)
     } catch (error) {
       this.#failureCount += 1

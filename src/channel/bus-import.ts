@@ -94,6 +94,7 @@ export class BusImport {
   /** Markets of which others send integers of another scale. */
   readonly #differing = new Set<string>()
   readonly #malformedLog: Throttle
+  #hasHeardFeed = false
   #timer: Timer
 
   constructor(options: BusImportOptions) {
@@ -152,6 +153,11 @@ export class BusImport {
     return this.#followers.get(market)?.follower.isHeard === true
   }
 
+  /** Whether a feed has sent a heartbeat since the start, of whichever markets. */
+  get hasHeardFeed(): boolean {
+    return this.#hasHeardFeed
+  }
+
   /** Repeats the requests that are under way, because there was no link that could carry them. */
   requestAgain(): void {
     for (const { follower } of this.#followers.values()) follower.requestAgain()
@@ -163,6 +169,7 @@ export class BusImport {
 
   onHeartbeats(bytes: Buffer): void {
     this.#read(bytes, decodeHeartbeats, (heartbeats) => {
+      this.#hasHeardFeed = true
       for (const heartbeat of heartbeats) this.#followerOf(heartbeat)?.onHeartbeat(heartbeat)
     })
   }

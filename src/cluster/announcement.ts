@@ -27,6 +27,8 @@ export interface NodeAnnouncement {
   /** Number of its markets, and the digest of their definitions. */
   readonly markets: number
   readonly definitions: string
+  /** Of the customers and clients that it knows; absent while it does not reach the store. */
+  readonly directory_version?: number
   /** Present in its last announcement. */
   readonly stopped?: true
 }
@@ -39,7 +41,7 @@ export function encodeAnnouncement(announcement: NodeAnnouncement): Buffer {
 export function decodeAnnouncement(bytes: Buffer): NodeAnnouncement | undefined {
   const document = parseDocument(bytes, DOCUMENT_BYTES_MAX)
   if (document === undefined) return undefined
-  const { id, name, roles, version, started_at, ready, markets, definitions, stopped } = document
+  const { id, name, roles, version, started_at, ready, markets, definitions, directory_version, stopped } = document
   if (typeof id !== 'string' || !isUuid(id) || !isShortText(name) || !isShortText(version)) return undefined
   if (!Array.isArray(roles) || roles.length > ROLES_MAX || !roles.every(isShortText)) return undefined
   if (!isShortText(started_at) || Number.isNaN(Date.parse(started_at)) || typeof ready !== 'boolean') return undefined
@@ -53,6 +55,7 @@ export function decodeAnnouncement(bytes: Buffer): NodeAnnouncement | undefined 
     ready,
     markets: markets as number,
     definitions,
+    ...(isVersion(directory_version) && { directory_version }),
     ...(stopped === true && { stopped }),
   }
 }
@@ -61,6 +64,10 @@ export function decodeAnnouncement(bytes: Buffer): NodeAnnouncement | undefined 
 export function parseDocument(bytes: Buffer, bytesMax: number): JsonObject | undefined {
   const value = bytes.length > bytesMax ? undefined : parseJson(bytes.toString())
   return isObject(value) ? value : undefined
+}
+
+function isVersion(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function isShortText(value: unknown): value is string {

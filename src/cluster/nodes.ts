@@ -35,6 +35,8 @@ export interface NodesOptions {
   readonly self: Pick<NodeAnnouncement, 'id' | 'name' | 'roles' | 'version' | 'started_at'>
   /** The present market definitions of this node. */
   readonly definitions: () => Pick<NodeAnnouncement, 'markets' | 'definitions'>
+  /** That of this node's customers and clients; undefined while it does not reach the store. */
+  readonly directoryVersion: () => number | undefined
   readonly isReady: () => boolean
   readonly clock: Clock
   readonly log: Log
@@ -109,6 +111,13 @@ export class Nodes {
     return this.others.filter((node) => node.state === 'present' && !node.same_definitions)
   }
 
+  /** Those of the customers and clients of other nodes that are present and reach the store. */
+  get directoryVersions(): readonly number[] {
+    return this.others.flatMap(({ state, directory_version }) =>
+      state === 'present' && directory_version !== undefined ? [directory_version] : [],
+    )
+  }
+
   /** Tells the others that this node stops. */
   stop(): void {
     this.#timer?.cancel()
@@ -116,8 +125,14 @@ export class Nodes {
   }
 
   #own(): NodeAnnouncement {
-    const { self, definitions, isReady } = this.#options
-    return { ...self, ...definitions(), ready: isReady() }
+    const { self, definitions, directoryVersion, isReady } = this.#options
+    const version = directoryVersion()
+    return {
+      ...self,
+      ...definitions(),
+      ...(version === undefined ? {} : { directory_version: version }),
+      ready: isReady(),
+    }
   }
 
   #tick(): void {

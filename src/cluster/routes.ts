@@ -15,6 +15,12 @@ const Node = Type.Object(
     ready: Type.Boolean({ description: 'Whether its `/readyz` answers 200' }),
     markets: Type.Integer({ minimum: 0, description: 'Number of its markets' }),
     definitions: Type.String({ description: 'Digest of the definitions of its markets' }),
+    directory_version: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Of the customers and clients that it knows; absent while it does not reach the store',
+      }),
+    ),
     self: Type.Boolean({ description: 'The node that answers' }),
     state: textChoice(['present', 'silent']),
     seen_at: Type.String({ format: 'date-time' }),

@@ -49,6 +49,9 @@ const OTHER_VARIABLES = ['TIDEGATE_CONFIG', 'TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIE
 /** Keys whose amounts must be of configured assets. */
 const AMOUNT_KEYS = ['conversion.notional_max', 'conversion.desk_limits', 'orchestrations.minimums'] as const
 
+/** The default of `auth.directory_stale_seconds` where other nodes report on a bus whether they reach the store. */
+const DIRECTORY_STALE_SECONDS_WITH_BUS = 60
+
 /** Unknown variables that are named in the warning. */
 const UNKNOWN_NAMES_MAX = 20
 
@@ -87,6 +90,9 @@ export function loadConfig(input: ConfigInput): ConfigResult {
     const reading = row.read(found.value)
     if ('value' in reading) values[key] = reading.value
     else for (const problem of reading.problems) problems.add(located(key, found.origin, problem))
+  }
+  if (!raw.has('auth.directory_stale_seconds') && values['bus.url'] !== '') {
+    values['auth.directory_stale_seconds'] = DIRECTORY_STALE_SECONDS_WITH_BUS
   }
   if (values.markets !== undefined) {
     const isInFile = input.file !== undefined && origins.markets === input.file

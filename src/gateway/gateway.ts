@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Directory } from '../auth/directory.ts'
+import type { DirectoryCurrency } from '../auth/directory-currency.ts'
 import { streamRefusal } from '../auth/stream-access.ts'
 import type { AccessToken, TokenVerifier } from '../auth/token-verifier.ts'
 import type { Clock } from '../base/clock.ts'
@@ -34,6 +35,8 @@ export interface GatewayOptions {
   /** Serve all connections, if there are any; otherwise the hub does. */
   readonly processes?: GatewayProcesses | undefined
   readonly directory: Directory
+  /** Absent: the directory is never stale. */
+  readonly currency?: Pick<DirectoryCurrency, 'isStale'>
   readonly verifier: TokenVerifier
   readonly clock: Clock
   readonly log: Log
@@ -68,6 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const context: HandshakeContext = {
     directory,
     verifier: options.verifier,
+    isDirectoryStale: () => options.currency?.isStale === true,
     // Functions, because a reload may change both.
     connectionsPerClientMax: () => settings.connectionsPerClientMax,
     connectionsMax: () => settings.connectionsMax,

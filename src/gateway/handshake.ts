@@ -23,10 +23,14 @@ import {
 
 const RETRY_AFTER = { headers: { 'Retry-After': String(HANDSHAKE_RETRY_SECONDS) } }
 
+const STALE = 'this node cannot know which tokens were revoked: connect to another'
+
 /** The state that the checks read. */
 export interface HandshakeContext {
   readonly directory: Directory
   readonly verifier: TokenVerifier
+  /** Whether it is not known what was revoked. */
+  isDirectoryStale(): boolean
   connectionsPerClientMax(): number
   connectionsMax(): number
   connections(): number
@@ -49,7 +53,10 @@ export async function authenticate(
   context: HandshakeContext,
 ): Promise<AccessToken | Problem> {
   const { directory, verifier } = context
-  return authenticateBearer(credentials(request), { directory, verifier, retryAfterSeconds: HANDSHAKE_RETRY_SECONDS })
+  const token = credentials(request)
+  // Before the token is verified: its key or its client may have been made meanwhile, and a 401 would blame the client.
+  if (!(token instanceof Problem) && context.isDirectoryStale()) return handshakeUnavailable(STALE)
+  return authenticateBearer(token, { directory, verifier, retryAfterSeconds: HANDSHAKE_RETRY_SECONDS })
 }
 
 /**

@@ -1,16 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { type ReadinessInput, readinessOf } from '../../src/app/readiness.ts'
+import { type ReadinessInput, readinessRows } from '../../src/app/readiness.ts'
+
+const ROLES = ['feed', 'gateway', 'api', 'worker']
 
 const WELL: ReadinessInput = {
+  roles: ROLES,
   draining: false,
+  started: true,
   hasDescriptor: true,
   storeProblem: undefined,
   schema: 'current',
   directoryLoaded: true,
+  directoryStale: false,
+  feedHeard: true,
   markets: [{ market: { symbol: 'BTCUSD' }, live: true, reason: '' }],
   sourcesOf: () => [],
-  starting: new Set(),
   withoutAddresses: [],
+}
+
+/** Ready when every gate passes; the hysteresis is tested with `readiness-watch`. */
+function readinessOf(input: ReadinessInput) {
+  const rows = readinessRows(input)
+  const checks = rows.map(({ name, ok, detail }) => ({ name, ok, detail }))
+  return { ready: rows.every(({ ok, gate }) => ok || gate === 'none'), checks }
 }
 
 const failing = (input: ReadinessInput) => readinessOf(input).checks.flatMap(({ name, ok }) => (ok ? [] : [name]))
@@ -18,27 +30,52 @@ const failing = (input: ReadinessInput) => readinessOf(input).checks.flatMap(({ 
 it('the service is ready when every check passes', () => {
   expect(readinessOf(WELL)).toEqual({
     ready: true,
-    checks: ['draining', 'descriptors', 'store', 'migrations', 'directory', 'deposit addresses', 'market BTCUSD'].map(
-      (name) => ({
-        name,
-        ok: true,
-        detail: 'ok',
-      }),
-    ),
+    checks: [
+      'draining',
+      'start',
+      'descriptors',
+      'store',
+      'migrations',
+      'directory',
+      'feed',
+      'deposit addresses',
+      'market BTCUSD',
+    ].map((name) => ({ name, ok: true, detail: 'ok' })),
   })
 })
 
-it.each([
-  ['draining', { draining: true }],
-  ['gateway processes', { gatewayProcesses: 0 }],
-  ['descriptors', { hasDescriptor: false }],
-  ['store', { storeProblem: 'no space left on device' }],
-  ['migrations', { schema: undefined }],
-  ['migrations', { schema: { missing: ['202611201230-accounts'] } }],
-  ['directory', { directoryLoaded: false }],
-])('the service is not ready because of %s', (name, difference) => {
-  expect(readinessOf({ ...WELL, ...difference }).ready).toBe(false)
-  expect(failing({ ...WELL, ...difference })).toEqual([name])
+const BUS_LOST = { bus: { problem: 'gone' } }
+
+describe.each([
+  ['draining', ROLES, { draining: true }],
+  ['start', ROLES, { started: false }],
+  ['descriptors', ROLES, { hasDescriptor: false }],
+  ['store', ['api', 'worker'], { storeProblem: 'no space left on device' }],
+  ['migrations', ['api', 'worker'], { schema: undefined }],
+  ['migrations', ['api', 'worker'], { schema: { missing: ['202611201230-accounts'] } }],
+  ['directory', ['gateway'], { directoryLoaded: false }],
+  ['directory', ['gateway'], { directoryStale: true }],
+  ['gateway processes', ['gateway'], { gatewayProcesses: 0 }],
+  ['feed', ['gateway'], { feedHeard: false }],
+  ['bus', ['gateway'], { ...BUS_LOST, otherNodesHaveBus: true }],
+  ['bus', [], { ...BUS_LOST, otherNodesHaveBus: false }],
+] as const)('the failed check %s', (name, roles, difference) => {
+  const failed: ReadinessInput = { ...WELL, ...difference }
+  // Only a gateway has these rows.
+  const isShown = (role: string) => role === 'gateway' || (name !== 'feed' && name !== 'gateway processes')
+
+  it.each(ROLES.filter(isShown))(
+    'is named by a process of the role %s, and makes it unready where the role needs it',
+    (role) => {
+      const input = { ...failed, roles: [role] }
+      expect(failing(input)).toEqual([name])
+      expect(readinessOf(input).ready).toBe(!(roles as readonly string[]).includes(role))
+    },
+  )
+
+  it('makes a process with several roles unready when one of them needs it', () => {
+    expect(readinessOf(failed).ready).toBe(roles.length === 0)
+  })
 })
 
 it('readiness reports why the store is unavailable', () => {
@@ -55,11 +92,14 @@ it('readiness names the migrations that are missing', () => {
   expect(checks).toContainEqual({ name: 'migrations', ok: false, detail: 'missing: 1-first, 2-second' })
 })
 
-it('readiness names a market without a source, but waits only for one that has never connected', () => {
-  const lost = { ...WELL, markets: [{ market: { symbol: 'BTCUSD' }, live: false, reason: 'disconnected' }] }
-  expect(readinessOf(lost).ready).toBe(true)
-  expect(readinessOf(lost).checks.at(-1)).toEqual({ name: 'market BTCUSD', ok: false, detail: 'disconnected' })
-  expect(readinessOf({ ...lost, starting: new Set(['BTCUSD']) }).ready).toBe(false)
+it.each(ROLES)('a process of the role %s names a market without a book and is ready', (role) => {
+  const input = {
+    ...WELL,
+    roles: [role],
+    markets: [{ market: { symbol: 'BTCUSD' }, live: false, reason: 'disconnected' }],
+  }
+  expect(readinessOf(input).ready).toBe(true)
+  expect(readinessOf(input).checks.at(-1)).toEqual({ name: 'market BTCUSD', ok: false, detail: 'disconnected' })
 })
 
 it('the service is ready without markets, because REST alone may be served, and reports that', () => {
@@ -111,16 +151,14 @@ describe('a market with several sources', () => {
   })
 })
 
-it('readiness reports why NATS cannot be reached, and waits for nothing because of it', () => {
-  const lost = readinessOf({ ...WELL, bus: { problem: 'nats:4222: connection refused' } })
-  expect(lost.ready).toBe(true)
+it('readiness reports why NATS cannot be reached, and whether other nodes reach it', () => {
+  const bus = { problem: 'nats:4222: connection refused' }
   const detail = 'NATS cannot be reached: nats:4222: connection refused'
-  expect(lost.checks).toContainEqual({ name: 'bus', ok: false, detail })
-  expect(readinessOf({ ...WELL, bus: { problem: undefined } }).checks).toContainEqual({
-    name: 'bus',
-    ok: true,
-    detail: 'ok',
-  })
+  expect(readinessOf({ ...WELL, bus }).checks).toContainEqual({ name: 'bus', ok: false, detail })
+  const alone = readinessOf({ ...WELL, bus, otherNodesHaveBus: true }).checks
+  expect(alone).toContainEqual({ name: 'bus', ok: false, detail: `${detail}; other nodes reach it` })
+  const well = readinessOf({ ...WELL, bus: { problem: undefined } }).checks
+  expect(well).toContainEqual({ name: 'bus', ok: true, detail: 'ok' })
 })
 
 it('readiness names nodes with other market definitions, five of them, and waits for nothing because of it', () => {

@@ -27,10 +27,7 @@ it('readiness names lost markets and sources, and those with further details', (
   ])
 })
 
-it('readiness names the gate that is closed, and reports that markets start when none is', () => {
-  const details = [row('store', false, 'away'), row('market BTCUSD', false, 'x')]
-  expect(readinessFindings({ ready: false, checks: details })[0]?.detail).toBe('not ready (store: away)')
-  expect(readinessFindings({ ready: false, checks: details.slice(1) })[0]?.detail).toBe(
-    'not ready (markets are starting)',
-  )
+it('readiness names the gates that are closed, and no market', () => {
+  const checks = [row('store', false, 'away'), row('feed', false, 'silent'), row('market BTCUSD', false, 'x')]
+  expect(readinessFindings({ ready: false, checks })[0]?.detail).toBe('not ready (store: away, feed: silent)')
 })

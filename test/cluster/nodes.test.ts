@@ -92,6 +92,18 @@ describe('nodes', () => {
   })
 })
 
+it('the directory versions of other nodes are known while they are present and report one', () => {
+  const { clock, exchange, here, there } = pair()
+  expect(here.nodes.directoryVersions).toEqual([])
+  there.state.directoryVersion = 12
+  clock.advance(1_010)
+  expect(here.nodes.directoryVersions).toEqual([12])
+  expect(there.nodes.directoryVersions).toEqual([])
+  exchange.cut.add(there.id)
+  clock.advance(4_000)
+  expect(here.nodes.directoryVersions).toEqual([])
+})
+
 describe('an announcement', () => {
   const announcement = {
     id: '018f0000-0000-7000-8000-000000000000',
@@ -118,6 +130,12 @@ describe('an announcement', () => {
     for (const members of wrong) {
       expect(decodeAnnouncement(Buffer.from(JSON.stringify({ ...announcement, ...members })))).toBeUndefined()
     }
+    for (const version of [-1, 0.5, '7']) {
+      const bytes = Buffer.from(JSON.stringify({ ...announcement, directory_version: version }))
+      expect(decodeAnnouncement(bytes)).toEqual(announcement)
+    }
+    const reporting = { ...announcement, directory_version: 7 }
+    expect(decodeAnnouncement(encodeAnnouncement(reporting))).toEqual(reporting)
     for (const text of ['', 'null', '[]', '{', ' '.repeat(5_000) + JSON.stringify(announcement)]) {
       expect(decodeAnnouncement(Buffer.from(text))).toBeUndefined()
     }

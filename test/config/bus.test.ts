@@ -64,6 +64,17 @@ describe('the settings of the bus', () => {
     expect(keysOf(result).map((key) => key.replace(/\[.*/, ''))).toEqual(keys)
   })
 
+  it('let a directory become stale after a minute with NATS, and never without it, unless that is configured', () => {
+    const staleSecondsOf = (flags: Readonly<Record<string, string>>) => {
+      const result = load(flags)
+      return result.ok && result.config['auth.directory_stale_seconds']
+    }
+    const nats = { 'bus.url': 'nats://host' }
+    expect([staleSecondsOf({}), staleSecondsOf(nats)]).toEqual([0, 60])
+    const configured = { 'auth.directory_stale_seconds': '0' }
+    expect(staleSecondsOf({ ...nats, ...configured })).toBe(0)
+  })
+
   it('take a part of the roles with PostgreSQL and NATS', () => {
     expect(load({ roles: '[gateway, api]', 'bus.url': 'tls://host', ...STORE }).ok).toBe(true)
     expect(load({ roles: '[feed, worker]', ...STORE }).ok).toBe(true)

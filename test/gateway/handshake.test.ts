@@ -26,6 +26,9 @@ const CLIENT: ClientRecord = {
   enabled: true,
 }
 
+/** Of the directory. */
+const currency = { isStale: false }
+
 /** Set by a test that needs time to stand still. */
 let stoppedAt: number | undefined
 const systemClock = createSystemClock()
@@ -65,7 +68,8 @@ beforeEach(async () => {
   const bus = createMemoryBus()
   const hub = new Hub({ replicas: [], bus, clock, log, metrics, settings: SETTINGS, random: () => 0 })
   const settings = { inboundBytesMax: 65_536, connectionsPerClientMax: 2, connectionsMax: 3 }
-  gateway = createGateway({ hub, directory, verifier: { verify }, clock, log, metrics, settings })
+  currency.isStale = false
+  gateway = createGateway({ hub, directory, currency, verifier: { verify }, clock, log, metrics, settings })
   server = createServer()
   server.on('upgrade', (request, socket, head) =>
     gateway.upgrade(request, socket, head, { address: '127.0.0.1', holder: '' }),
@@ -219,6 +223,20 @@ describe('a handshake', () => {
     const answer = await ask({ ...HANDSHAKE, Authorization: 'Bearer wrong' })
     expect(answer.status).toBe(503)
     expect(answer.headers['retry-after']).toMatch(/^[0-9]+$/)
+  })
+
+  test('is refused with 503 while the directory is stale, whatever its token, and an open connection stays', async () => {
+    const socket = await open([], { Authorization: 'Bearer good' })
+    currency.isStale = true
+    for (const token of ['good', 'scopeless', 'wrong']) {
+      const answer = await ask({ ...HANDSHAKE, Authorization: `Bearer ${token}` })
+      expect([answer.status, answer.body.code]).toEqual([503, 'unavailable'])
+      expect(answer.headers['retry-after']).toMatch(/^[0-9]+$/)
+    }
+    expect((await ask({ ...HANDSHAKE, Authorization: undefined })).status).toBe(401)
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    currency.isStale = false
+    expect((await ask(HANDSHAKE)).status).toBe(101)
   })
 
   test('meets the limit of the client, then of the node, then of a node that drains', async () => {

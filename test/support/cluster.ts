@@ -81,8 +81,8 @@ export class Cluster {
     return [...this.#processes.values()].filter(({ roles }) => roles.includes(role))
   }
 
-  /** Starts a process that does not run; resolves when it is ready. */
-  async launch(name: string, roles = this.#options.processes[name]): Promise<ClusterProcess> {
+  /** Starts a process that does not run, with these flags too; resolves when its start has completed. */
+  async launch(name: string, roles = this.#options.processes[name], more: Flags = {}): Promise<ClusterProcess> {
     if (roles === undefined) throw new Error(`${name} has no roles`)
     const folder = join(this.#folder.path, name)
     mkdirSync(folder, { recursive: true })
@@ -96,6 +96,7 @@ export class Cluster {
       'store.url': this.#store,
       'stream.drain_seconds': 0,
       ...this.#options.flags,
+      ...more,
     }
     const args = Object.entries(flags).flatMap(([key, value]) => [`--${key}`, String(value)])
     const command = startCommand(['serve', ...args], { isBuilt: true })

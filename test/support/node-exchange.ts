@@ -72,12 +72,22 @@ interface TestNodeOptions {
 /** A node without an exchange is the only one. `state` can be changed. */
 export function testNode({ clock, name = 'test:1', roles = ['gateway'], exchange, log }: TestNodeOptions) {
   const id = newId()
-  const state = { ready: true, definitions: { markets: 1, definitions: 'd1' } }
+  const state = {
+    ready: true,
+    definitions: { markets: 1, definitions: 'd1' },
+    directoryVersion: undefined as number | undefined,
+  }
   const metrics = createMetricsRegistry()
   const transport = exchange?.transportOf(id)
   const shared = { transport, clock, log: log ?? createLog('silent'), metrics }
   const self = { id, name, roles, version: '1.2.3', started_at: '2026-11-23T00:00:00.000Z' }
-  const nodes = new Nodes({ ...shared, self, definitions: () => state.definitions, isReady: () => state.ready })
+  const nodes = new Nodes({
+    ...shared,
+    self,
+    definitions: () => state.definitions,
+    directoryVersion: () => state.directoryVersion,
+    isReady: () => state.ready,
+  })
   const questions = new NodeQuestions({ ...shared, translate: translateStoreError })
   return { id, name, nodes, questions, state, metrics }
 }

@@ -304,6 +304,7 @@ export class TortureService {
       connectionsMax: () => Number.POSITIVE_INFINITY,
       connections: () => this.markets.hub.sessions.size,
       connectionsOfClient: () => 0,
+      isDirectoryStale: () => false,
       isDraining: () => false,
       isReady: () => true,
     }

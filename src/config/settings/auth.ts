@@ -27,6 +27,13 @@ export const AUTH_SETTINGS = {
       'token requests per second and source address (burst: four times that), counted separately for valid and failed ' +
       'credentials; requests above it are answered with 429',
   }),
+  'auth.directory_stale_seconds': integer({
+    initial: 0,
+    min: 0,
+    max: 86_400,
+    meaning:
+      'how long a node may be unable to know what was revoked, reaching neither the store nor a node that does, before it refuses new streams; 0 = for ever. Default with `bus.url`: 60',
+  }),
   'auth.issuer': text({
     initial: '',
     meaning: 'external issuer (`iss`) whose tokens are accepted; empty = this service issues the tokens',
