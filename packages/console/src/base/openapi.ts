@@ -2284,6 +2284,8 @@ export interface components {
             markets: number;
             /** @description Digest of the definitions of its markets */
             definitions: string;
+            /** @description Of the customers and clients that it knows; absent while it does not reach the store */
+            directory_version?: number;
             /** @description The node that answers */
             self: boolean;
             /** @enum {string} */
