@@ -41,6 +41,7 @@ describe('a node whose store is unreachable', () => {
     expect(readiness.status).toBe(503)
     const { checks } = (await readiness.json()) as { checks: { name: string; ok: boolean; detail: string }[] }
     expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([
+      'start',
       'store',
       'migrations',
       'directory',
