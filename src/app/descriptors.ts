@@ -11,15 +11,22 @@ import type { Config } from '../config/settings.ts'
 /** For the operator listener (256), connections to the store and to venues, certificates, logs and the runtime itself. */
 const RESERVE = 512
 
-/** Warns when the settings allow more connections than the process may open. A limit that cannot be read is not checked. */
+/**
+ * Warns when the settings allow more connections than the process may open: those of the stream only where it is served. A
+ * limit that cannot be read is not checked.
+ */
 export function checkDescriptorLimit(config: Config, log: Log, readLimits = readProcessLimits): void {
   const limit = softLimitOf(readLimits())
-  const connectionsMax = config['stream.connections_max']
+  const servesStream = config.roles.includes('gateway')
+  const connectionsMax = servesStream ? config['stream.connections_max'] : 0
   const needed = connectionsMax + SHARED_POOLS.public_connections.size + RESERVE
   if (limit === undefined || limit >= needed) return
+  const [fields, remedy] = servesStream
+    ? [{ 'stream.connections_max': connectionsMax }, ' or lower stream.connections_max']
+    : [{}, '']
   log.warn(
-    { limit, needed, 'stream.connections_max': connectionsMax },
-    'the limit of open files is too low: raise it (LimitNOFILE, ulimit -n) or lower stream.connections_max',
+    { limit, needed, ...fields },
+    `the limit of open files is too low: raise it (LimitNOFILE, ulimit -n)${remedy}`,
   )
 }
 

@@ -28,6 +28,7 @@ import { nodeFindings } from './doctor-nodes.ts'
 import { readinessFindings } from './doctor-readiness.ts'
 import { examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
 import { examineIssuerSecret } from './issuer-secret.ts'
+import { examineNode } from './node-version.ts'
 import type { Readiness } from './readiness.ts'
 import { issuesTokens } from './token-issuer.ts'
 
@@ -97,6 +98,7 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
     ...(await storeFindings(db, config, clock)),
     ledgerFinding(ledgerState()),
     ...nodeFindings(cluster.nodes.all),
+    examineNode(),
   ]
 }
 

@@ -28,6 +28,7 @@ import {
 import { existingEncryptionKey } from '../app/encryption-key.ts'
 import { examineIssuerSecret } from '../app/issuer-secret.ts'
 import { Lifecycle } from '../app/lifecycle.ts'
+import { examineNode } from '../app/node-version.ts'
 import type { Readiness } from '../app/readiness.ts'
 import { checkSources } from '../app/source-check.ts'
 import { checkBusFiles, tryBus } from '../app/start-bus.ts'
@@ -119,6 +120,7 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     ...examineTransport(config),
     ...(await examineService(examination)),
     await examineBus(config, clock),
+    examineNode(),
   ]
   const clockFinding = steps()
   const isReported = clockFinding.verdict === 'ok' && findings.some((finding) => finding.name === 'clock')

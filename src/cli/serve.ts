@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Service, ServiceAddresses } from '../app/compose.ts'
 import { type Running, runUntilSignal } from '../app/lifecycle.ts'
+import { nodeProblem } from '../app/node-version.ts'
 import { startWatchdog } from '../app/watchdog.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog, type Log } from '../base/log.ts'
@@ -26,6 +27,8 @@ Examples:
     const { config, origins } = readConfig(command, {}, (warning) => warnings.push(warning))
     const log = createLog(config['log.level'])
     for (const warning of warnings) log.warn({ warning }, 'configuration warning')
+    const problem = nodeProblem()
+    if (problem !== undefined) log.warn({ node: process.version }, problem)
     warnOfMarkets(config.markets, log)
     startWatchdog(log, config['process.hang_seconds'])
     const clock = createSystemClock()

@@ -9,9 +9,9 @@ const limits = (soft: string) =>
   `Max processes             95000                95000                processes \n` +
   `Max open files            ${soft.padEnd(20)} 1048576              files     \n`
 
-function warningsAt(connectionsMax: number, text: string): Record<string, unknown>[] {
+function warningsAt(connectionsMax: number, text: string, roles = ['feed', 'gateway']): Record<string, unknown>[] {
   const { log, lines } = captureLog()
-  checkDescriptorLimit({ 'stream.connections_max': connectionsMax } as Config, log, () => text)
+  checkDescriptorLimit({ 'stream.connections_max': connectionsMax, roles } as unknown as Config, log, () => text)
   return lines.map((line) => JSON.parse(line))
 }
 
@@ -29,6 +29,13 @@ describe('the limit of open files', () => {
     ['that cannot be read', ''],
   ])('causes no warning: %s', (_case, text) => {
     expect(warningsAt(50_000, text)).toEqual([])
+  })
+
+  it('does not have to suffice for the stream in a process that does not serve it', () => {
+    expect(warningsAt(50_000, limits('8704'), ['feed', 'api'])).toEqual([])
+    const [warning] = warningsAt(50_000, limits('8703'), ['feed', 'api'])
+    expect(warning).toMatchObject({ limit: 8_703, needed: 8_704 })
+    expect(JSON.stringify(warning)).not.toContain('stream.connections_max')
   })
 
   it('is high enough on this machine', () => {

@@ -27,7 +27,7 @@ it('examines the files and the store of this node, and says what to do next', as
   expect(status).toBe(200)
   const findings = body.findings as { name: string; verdict: string; next?: string }[]
   const names = new Set(findings.map(({ name }) => name))
-  for (const name of ['configuration', 'data folder', 'readiness', 'clock', 'signing key', 'ledger']) {
+  for (const name of ['configuration', 'data folder', 'readiness', 'clock', 'signing key', 'ledger', 'node']) {
     expect(names).toContain(name)
   }
   // A finding that is not well has a next step, and no other one has.

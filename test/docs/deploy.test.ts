@@ -35,9 +35,9 @@ describe('the files of deploy/', () => {
   })
 
   it('name the versions of Node that README and the package support', () => {
-    const text = 'Node.js 20.19 to 26 (24 recommended'
-    for (const path of ['README.md', 'docs/guide/production.md', 'deploy/tidegate.service']) {
-      expect(read(path), path).toContain(text)
+    expect(read('README.md')).toContain('Node.js 20.19 to 26 (24 recommended')
+    for (const path of ['docs/guide/production.md', 'deploy/tidegate.service', 'deploy/tidegate@.service']) {
+      expect(read(path), path).toMatch(/Node\.js 24[ .][\s\S]*20\.19 to 26/)
     }
     expect(JSON.parse(read('package.json')).engines).toEqual({ node: '>=20.19 <27' })
     expect(read('scripts/test-nodes.mjs')).toContain("LINES = ['20', '22', '24', '26']")
