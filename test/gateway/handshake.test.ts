@@ -273,6 +273,7 @@ describe('the last tenth of the connections', () => {
         connectionsMax: () => 100,
         connections: () => open,
         connectionsOfClient: () => ofClient,
+        isDirectoryStale: () => false,
         isDraining: () => false,
         isReady: () => true,
       }
