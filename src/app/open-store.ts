@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Config } from '../config/settings.ts'
+import { checkDepositMode } from '../deposits/mode.ts'
 import { acquireDataLock } from '../store/data-lock.ts'
 import type { Db } from '../store/db.ts'
 import { openEmbedded } from '../store/embedded.ts'
@@ -30,7 +31,10 @@ export interface StoreOptions {
   readonly takeOver?: boolean
 }
 
-/** Opens the store of a node, and holds its data folder. The wait for an embedded store is logged, and can be aborted. */
+/**
+ * Opens the store of a node, and holds its data folder. The wait for an embedded store is logged, and can be aborted. One
+ * with deposits of the other kind fails the start here, before any listener opens; a server may still be unreachable.
+ */
 export async function openStore(options: StoreOptions & Waiting): Promise<{ readonly db: Db }> {
   const { config, log } = options
   await holdDataFolder(options)
@@ -38,6 +42,7 @@ export async function openStore(options: StoreOptions & Waiting): Promise<{ read
   closeStoreFolder(config.data_dir, log)
   const db = await waitFor(options, 'embedded store', openFolder(options))
   await waitFor(options, 'migrations', migrate(db, log))
+  await waitFor(options, 'deposit mode', checkDepositMode(db, config['rest.sandbox']))
   return { db }
 }
 

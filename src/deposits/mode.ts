@@ -13,12 +13,14 @@ export async function keepDepositMode<Tables>(transaction: Transaction<Tables>, 
   )
 }
 
-/** Throws an error that names `rest.sandbox` when its value contradicts the deposits in the store. */
+/** Throws an error that names `rest.sandbox` and the remedy when its value contradicts the deposits in the store. */
 export async function checkDepositMode(db: Db, isSandbox: boolean): Promise<void> {
   const { rows } = await sql<{ readonly is_sandbox: boolean }>`select is_sandbox from deposit_mode`.execute(db.tables())
   const [row] = rows
   if (row === undefined || row.is_sandbox === isSandbox) return
+  const [kept, other] = row.is_sandbox ? ['sandbox', 'real'] : ['real', 'sandbox']
   throw new Error(
-    `rest.sandbox must be ${row.is_sandbox}: the store has ${row.is_sandbox ? 'sandbox' : 'real'} deposits`,
+    `rest.sandbox must be ${row.is_sandbox}: the store has ${kept} deposits. For ${other} deposits use another store: ` +
+      'another data_dir, or another database in store.url',
   )
 }

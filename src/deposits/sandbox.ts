@@ -1,6 +1,8 @@
-/** Sandbox deposits, with the setting `rest.sandbox`: invented payments, recorded in the same way as reported ones. */
-import { randomBytes } from 'node:crypto'
-import { newId } from '../base/ids.ts'
+/**
+ * Sandbox deposits, with the setting `rest.sandbox`: invented payments, recorded in the same way as reported ones. A customer's
+ * `ref_id` names one payment, so that a repeated request creates nothing.
+ */
+import { createHash, randomBytes } from 'node:crypto'
 import { isFiat } from '../contract/assets.ts'
 import { CRYPTO_NETWORKS, type CryptoNetwork, networkNamed } from '../contract/crypto-networks.ts'
 import { storedForms } from '../deposit-instructions/derivation/address-validity.ts'
@@ -9,9 +11,10 @@ import { formatAmount } from '../ledger/amounts.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { sql } from '../store/sql.ts'
+import { getTransfer } from '../transfers/lists.ts'
 import { attribute } from './attribution.ts'
 import { assignDeposit, holdDeposit } from './operator-actions.ts'
-import { type DepositSettings, recordReports } from './record.ts'
+import { type DepositSettings, type Outcome, recordReports } from './record.ts'
 import { isReport, type Report, readReport } from './report.ts'
 import type { SandboxDepositBody } from './schemas.ts'
 import type { DepositTables } from './tables.ts'
@@ -24,7 +27,11 @@ const SOURCE = 'sandbox'
 /** The actor in the audit trail: a sandbox deposit is recorded as if the operator had reported it. */
 const ACTOR = 'operator'
 
-/** Creates a deposit for a profile of this customer, and returns its id. */
+/**
+ * Creates a deposit for a profile of this customer, and returns its id.
+ *
+ * @throws {Problem} 409 with the existing deposit for a `ref_id` that was used before
+ */
 export async function makeSandboxDeposit(
   db: Db,
   customerId: string,
@@ -32,11 +39,28 @@ export async function makeSandboxDeposit(
   body: SandboxDepositBody,
   settings: DepositSettings,
 ): Promise<string> {
-  return await transactionWithRetries<DepositTables, string>(db, async (transaction) => {
-    await requireProfile(transaction, customerId, profileId)
-    const report = await reportOf(transaction, profileId, body, settings)
-    return await record(transaction, profileId, report, settings)
-  })
+  try {
+    return await transactionWithRetries<DepositTables, string>(db, async (transaction) => {
+      await requireProfile(transaction, customerId, profileId)
+      const key = body.ref_id === undefined ? randomBytes(32) : keyOf(customerId, body.ref_id)
+      const report = await reportOf(transaction, profileId, body, settings, key.toString('hex'))
+      return await record(transaction, profileId, report, settings)
+    })
+  } catch (error) {
+    if (!(error instanceof RefIdTaken)) throw error
+    const existing: unknown = JSON.parse((await getTransfer(db, customerId, error.depositId)) as string)
+    throw new Problem('already_exists', 'ref_id: a sandbox deposit with this ref_id exists', { meta: { existing } })
+  }
+}
+
+/** Ends the transaction, so that the repeated report changes nothing of the existing deposit. */
+class RefIdTaken extends Error {
+  readonly depositId: string
+
+  constructor(depositId: string) {
+    super('a sandbox deposit with this ref_id exists')
+    this.depositId = depositId
+  }
 }
 
 async function record(
@@ -53,7 +77,8 @@ async function record(
   const applied: DepositSettings = isBelow ? { ...settings, minimumOf: () => report.amount + 1n } : settings
   const first: Report = isHeld || isFailed ? { ...report, status: 'PENDING' } : report
   const [outcome] = await recordReports(transaction, [first], applied)
-  const { depositId } = outcome as { readonly depositId: string }
+  const { depositId, kind } = outcome as Outcome
+  if (kind !== 'created') throw new RefIdTaken(depositId)
   const [attribution] = await attribute(transaction, [report])
   if (attribution === undefined) {
     await assignDeposit(transaction, ACTOR, depositId, { profileId, runsRules: true }, applied)
@@ -63,6 +88,11 @@ async function record(
     await recordReports(transaction, [{ ...report, status: isHeld ? 'COMPLETED' : 'FAILED' }], applied)
   }
   return depositId
+}
+
+/** What a customer's `ref_id` gives as external id and as hash of the payment: the same each time. */
+function keyOf(customerId: string, refId: string): Buffer {
+  return createHash('sha256').update(`${customerId}\n${refId}`).digest()
 }
 
 async function requireProfile(
@@ -82,6 +112,7 @@ async function reportOf(
   profileId: string,
   body: SandboxDepositBody,
   settings: DepositSettings,
+  key: string,
 ): Promise<Report> {
   const { assets } = settings.conversions
   const asset = assets.find(({ symbol }) => symbol === body.asset)
@@ -94,14 +125,14 @@ async function reportOf(
   else refuse(body, ['memo_id'], 'is allowed only for a fiat asset')
   const common = {
     source: SOURCE,
-    external_id: newId(),
+    external_id: key,
     asset: body.asset,
     amount: body.amount,
     occurred_at: new Date().toISOString(),
   }
   const way = isBank
     ? { fiat: { network: 'WIRE' as const, ...(await memoOf(transaction, profileId, body)) } }
-    : { crypto: await paymentTo(transaction, profileId, body, asset.networks) }
+    : { crypto: await paymentTo(transaction, profileId, body, asset.networks, key) }
   const read = readReport({ ...common, ...way }, assets, ACTOR)
   if (!isReport(read)) throw invalidRequest(inBody(read))
   return read
@@ -143,6 +174,7 @@ async function paymentTo(
   profileId: string,
   { crypto_network, crypto_address }: SandboxDepositBody,
   carriers: readonly CryptoNetwork[],
+  key: string,
 ) {
   const wanted = crypto_network === undefined ? undefined : networkNamed(crypto_network)
   const networks = wanted === undefined ? carriers : [wanted]
@@ -162,12 +194,11 @@ async function paymentTo(
     throw notOfProfile('/crypto_network', 'the profile has no deposit address on this network; create one first')
   }
   const network = wanted ?? (carriers.includes(found.network) ? found.network : (carriers[0] as CryptoNetwork))
-  return { network, address: found.address, tx_hash: madeUpHash(network), tx_index: 0 }
+  return { network, address: found.address, tx_hash: hashFor(network, key), tx_index: 0 }
 }
 
-/** A random hash in the form of the network; base58 has no 0. */
-function madeUpHash(network: CryptoNetwork): string {
-  const digits = randomBytes(32).toString('hex')
+/** 64 hexadecimal digits as a hash in the form of the network; base58 has no 0. */
+function hashFor(network: CryptoNetwork, digits: string): string {
   return CRYPTO_NETWORKS[network] === 'solana' ? digits.replaceAll('0', 'z') : digits
 }
 

@@ -59,6 +59,9 @@ export const SandboxDeposit = Type.Object(
   {
     asset: Name,
     amount: Type.String({ minLength: 1, maxLength: 100 }),
+    ref_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'Your own id: a repeated one creates nothing' }),
+    ),
     crypto_network: Type.Optional(textChoice(REQUESTED_NETWORK_NAMES)),
     crypto_address: Type.Optional(Name),
     memo_id: Type.Optional(Name),

@@ -62,7 +62,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
     'already_exists',
   ],
   getOrchestration: [],
-  createSandboxDeposit: ['not_found'],
+  createSandboxDeposit: ['not_found', 'already_exists'],
 }
 
 /** By status, in the order of the table of problems. */

@@ -93,6 +93,30 @@ describe('a deposit for testing', () => {
     expect(answer.body.errors?.[0]).toMatchObject({ pointer })
   })
 
+  it('is created once for a ref_id of the customer, also by concurrent requests', async () => {
+    const carol = await newAccount(customer, 'carol')
+    const body = { asset: 'USD', amount: '7', ref_id: 'payment-1' }
+    const answers = await Promise.all([1, 2, 3].map(() => make(body, carol.profileId)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+    const created = answers.find(({ status }) => status === 200)?.body
+    const another = await make({ ...body, amount: '8' }, carol.profileId)
+    const refused = answers.filter(({ status }) => status === 409)
+    for (const answer of [...refused, another]) {
+      expect(answer.body).toMatchObject({ code: 'already_exists', meta: { existing: created } })
+    }
+    const address = { profile_id: carol.profileId, crypto_network: 'ETHEREUM' }
+    await customer.call('POST', '/v2/transfer/deposit-addresses', address)
+    const crypto = { asset: 'USDC', amount: '11.02', ref_id: 'payment-2' }
+    const failed = await make(crypto, carol.profileId)
+    expect(failed.body).toMatchObject({ status: 'FAILED' })
+    expect((await make(crypto, carol.profileId)).body).toMatchObject({ meta: { existing: failed.body } })
+    expect((await make({ ...crypto, crypto_network: 'BASE' }, carol.profileId)).body.code).toBe('already_exists')
+    expect(await balancesOf(carol)).toEqual([expect.objectContaining({ asset: 'USD', available: '7' })])
+    const stranger = await node.newCustomer()
+    const theirs = await newAccount(stranger)
+    expect((await make(body, theirs.profileId, stranger)).status).toBe(200)
+  })
+
   it('is for own profiles only', async () => {
     const stranger = await node.newCustomer()
     expect((await make({ asset: 'USDC', amount: '1' }, alice.profileId, stranger)).status).toBe(404)
@@ -102,6 +126,6 @@ describe('a deposit for testing', () => {
 it('marks its store: it is not served without rest.sandbox again', async () => {
   await checkDepositMode(node.db, true)
   await expect(checkDepositMode(node.db, false)).rejects.toThrow(
-    'rest.sandbox must be true: the store has sandbox deposits',
+    'rest.sandbox must be true: the store has sandbox deposits. For real deposits use another store: another data_dir',
   )
 })

@@ -3069,6 +3069,8 @@ export interface operations {
                 "application/json": {
                     asset: string;
                     amount: string;
+                    /** @description Your own id: a repeated one creates nothing */
+                    ref_id?: string;
                     /** @enum {string} */
                     crypto_network?: "BITCOIN" | "BITCOIN_CASH" | "LITECOIN" | "DOGECOIN" | "ETHEREUM" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "AVALANCHE" | "BNB" | "SOLANA" | "STELLAR" | "POLYGON";
                     crypto_address?: string;
@@ -3119,6 +3121,7 @@ export interface operations {
             403: components["responses"]["403.insufficient_scope.disabled"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.already_exists"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             429: components["responses"]["429.too_many_unread_answers.rate_limited"];
