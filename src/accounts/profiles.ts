@@ -139,18 +139,6 @@ export async function profilesWithIds<Tables>(
   )
 }
 
-/** Creates the profile of a new account. */
-export async function insertAccountProfile(
-  transaction: Transaction<AccountTables>,
-  customerId: string,
-  createdAt: string,
-): Promise<string> {
-  const id = newId()
-  const values = { id, customer_id: customerId, nickname: null, type: 'NORMAL', created_at: createdAt } as const
-  await transaction.insertInto('profiles').values(values).execute()
-  return id
-}
-
 /** The customer's profile with this nickname; created when there is none. */
 export async function ensureProfile(
   transaction: Transaction<AccountTables>,

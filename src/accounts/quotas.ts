@@ -108,6 +108,19 @@ export class Quotas {
     return { createdAt, admit }
   }
 
+  /** What the statement that creates an account checks. */
+  get accountLimits(): Pick<QuotaLimits, 'accountsMax' | 'creationsPerDay'> {
+    return this.#limits()
+  }
+
+  /** Throws the refusal of an account that the store did not create, as `admit` does; returns when there is no reason now. */
+  async refuseAccount(db: Db, customerId: string): Promise<void> {
+    const { totals, today, secondsOfDayLeft } = await readCreationCounts(db, customerId)
+    const { accountsMax, creationsPerDay } = this.#limits()
+    this.#admitTotal('accounts', { accounts: 1 }, { ...totals, accounts: totals.accounts + 1 }, accountsMax)
+    if (today >= creationsPerDay) throw this.#dayIsUsedUp({ limit: creationsPerDay, used: today }, secondsOfDayLeft)
+  }
+
   /** @param totals including the records that are about to be created */
   #admitTotal(
     kind: keyof CountedRecords,

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
+import type { Clock } from '../base/clock.ts'
 import { isUuid } from '../base/ids.ts'
 import { memberTexts } from '../base/json-text.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
@@ -9,6 +10,7 @@ import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
+import { CreationQueue } from './creation-queue.ts'
 import { accountDocument } from './documents.ts'
 import { listAccounts } from './lists.ts'
 import { METADATA_DEFAULT, readMetadata } from './metadata.ts'
@@ -22,10 +24,12 @@ export interface AccountRoutesOptions {
   readonly db: Db
   readonly guard: Guard
   readonly quotas: Quotas
+  readonly clock: Clock
 }
 
 /** Declares the routes, with the paths from the table of operations. */
-export function registerAccountRoutes(app: FastifyInstance, { db, guard, quotas }: AccountRoutesOptions): void {
+export function registerAccountRoutes(app: FastifyInstance, { db, guard, quotas, clock }: AccountRoutesOptions): void {
+  const creations = new CreationQueue(clock)
   app.route<{ Body: Static<typeof NewAccountBody> }>({
     ...guard('createAccount'),
     schema: { body: NewAccountBody, response: { 200: Account } },
@@ -38,9 +42,8 @@ export function registerAccountRoutes(app: FastifyInstance, { db, guard, quotas 
       const metadata = metadataIn(bodyMembers, '/account/metadata') ?? METADATA_DEFAULT
       const { identity_id: identityId, ref_id: refId, description } = account
       const wanted = { identityId, refId, description, metadata, members, type, withProfile }
-      const row = await db.transaction((transaction: Transaction<AccountTables>) =>
-        createAccount(transaction, writerOf(request), wanted, quotas),
-      )
+      const writer = writerOf(request)
+      const row = await creations.run(writer.customerId, () => createAccount(db, writer, wanted, quotas))
       return accountDocument(row)
     },
   })

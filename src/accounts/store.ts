@@ -5,9 +5,10 @@
  */
 import { newId } from '../base/ids.ts'
 import { Problem } from '../http/problem.ts'
-import { writeAudit } from '../store/audit.ts'
-import type { Db, Transaction } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { auditInsert, writeAudit } from '../store/audit.ts'
+import { accountCreation, NOT_NULL_VIOLATION } from '../store/creation-time.ts'
+import { type Db, type Kysely, StatementFailed, type Transaction } from '../store/db.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
 import { type AccountRow, accountDocument } from './documents.ts'
 import {
   type AccountMember,
@@ -18,7 +19,6 @@ import {
   reviewAfter,
   type SummaryStatus,
 } from './model.ts'
-import { insertAccountProfile } from './profiles.ts'
 import type { Quotas } from './quotas.ts'
 import type { AccountTables } from './tables.ts'
 
@@ -76,43 +76,47 @@ export const ACCOUNT_COLUMNS = [
   'updated_at',
 ] as const
 
+/**
+ * Creates an account with one statement, which is a transaction of its own: other creations of the customer wait for its row
+ * of `customer_clocks`, so nothing may happen outside the store while it is locked.
+ */
 export async function createAccount(
-  transaction: Transaction<AccountTables>,
+  db: Db,
   { customerId, actor }: Writer,
   account: NewAccount,
   quotas: Quotas,
 ): Promise<AccountRow> {
-  // Must precede the id, so that ids of a customer are in commit order on every node.
-  const creation = await quotas.begin(transaction, customerId, { accounts: 1 })
-  const { createdAt } = creation
   const id = newId()
   const { refId, identityId, type } = account
-  if (refId !== undefined) await takeRefId(transaction, customerId, refId, id)
-  creation.admit()
-  const profileId = account.withProfile ? await insertAccountProfile(transaction, customerId, createdAt) : null
-  const row = await transaction
-    .insertInto('accounts')
-    .values({
-      id,
-      customer_id: customerId,
-      identity_id: identityId,
-      ref_id: refId ?? null,
-      description: account.description ?? null,
-      metadata: account.metadata,
-      members: JSON.stringify(replaceMembers([], account.members, newId)),
-      type,
-      review_status: 'PENDING',
-      admin_disabled: false,
-      user_disabled: false,
-      profile_id: profileId,
-      created_at: createdAt,
-      updated_at: createdAt,
-    })
-    .returning(ACCOUNT_COLUMNS)
-    .executeTakeFirstOrThrow()
+  const profileId = account.withProfile ? newId() : null
   const detail = { customer_id: customerId, identity_id: identityId, ref_id: refId, type, profile_id: profileId }
-  await writeAudit(transaction, { actor, action: 'account.create', subject: id, detail })
-  return row
+  const entry = { actor, action: 'account.create', subject: id, detail }
+  // Before the row is locked: a transaction that reserves the same one may be in progress.
+  const reserved = refId === undefined ? sql`select 1` : reserveRefId(customerId, refId, id)
+  const profile = sql`insert into profiles (id, customer_id, type, created_at)
+    select ${profileId}::uuid, ${customerId}::uuid, 'NORMAL', last_created_at from clock`
+  const inserted = sql`insert into accounts (${sql.join(ACCOUNT_COLUMNS.map((name) => sql.ref(name)))})
+    select ${id}::uuid, ${customerId}::uuid, ${identityId}, ${refId ?? null}, ${account.description ?? null},
+      ${account.metadata}, ${JSON.stringify(replaceMembers([], account.members, newId))}::jsonb, ${type}, 'PENDING',
+      false, false, ${profileId}::uuid, last_created_at, last_created_at
+    from clock returning *`
+  const query = sql<AccountRow>`
+    with reserved as (${reserved}),
+      clock as (${accountCreation(customerId, quotas.accountLimits, sql`reserved`)}),
+      ${profileId === null ? sql`` : sql`profile as (${profile}),`}
+      account as (${inserted}),
+      entry as (${auditInsert(entry, sql`account`)})
+    select * from account`
+  try {
+    const [row] = (await query.execute(db.tables())).rows
+    if (row !== undefined) return row
+  } catch (error) {
+    if (!(error instanceof StatementFailed) || error.sqlState !== NOT_NULL_VIOLATION) throw error
+    await quotas.refuseAccount(db, customerId)
+    // The day has ended, or the quota was raised.
+    throw new Problem('unavailable', 'the quota has changed: try again', { headers: { 'retry-after': '1' } })
+  }
+  throw refIdTaken(await holderOf(db.tables(), customerId, refId as string))
 }
 
 /** Changes an account of the writer's customer; `undefined` when there is none with this id. */
@@ -191,23 +195,35 @@ async function takeRefId(
   refId: string,
   accountId: string,
 ): Promise<void> {
-  const taken = await transaction
-    .insertInto('account_ref_ids')
-    .values({ customer_id: customerId, ref_id: refId, account_id: accountId })
-    .onConflict((conflict) => conflict.constraint('account_ref_ids_once').doNothing())
-    .returning('account_id')
-    .executeTakeFirst()
-  if (taken !== undefined) return
-  const holder = await transaction
+  const { rows } = await reserveRefId(customerId, refId, accountId).execute(transaction)
+  if (rows.length > 0) return
+  const holder = await holderOf(transaction, customerId, refId)
+  // An account may reuse a `ref_id` that it had before.
+  if (holder.id !== accountId) throw refIdTaken(holder)
+}
+
+/** A statement, or a part of one: returns a row unless the `ref_id` is taken. */
+function reserveRefId(customerId: string, refId: string, accountId: string): RawBuilder<unknown> {
+  return sql`
+    insert into account_ref_ids (customer_id, ref_id, account_id)
+    values (${customerId}::uuid, ${refId}, ${accountId}::uuid)
+    on conflict on constraint account_ref_ids_once do nothing
+    returning account_id`
+}
+
+/** The account that a `ref_id` is reserved for. */
+async function holderOf(tables: Kysely<AccountTables>, customerId: string, refId: string): Promise<AccountRow> {
+  return await tables
     .selectFrom('account_ref_ids')
     .innerJoin('accounts', 'accounts.id', 'account_ref_ids.account_id')
     .selectAll('accounts')
     .where('account_ref_ids.customer_id', '=', customerId)
     .where('account_ref_ids.ref_id', '=', refId)
     .executeTakeFirstOrThrow()
-  // An account may reuse a `ref_id` that it had before.
-  if (holder.id === accountId) return
-  throw new Problem('already_exists', 'ref_id: it has been used for another account', {
+}
+
+function refIdTaken(holder: AccountRow): Problem {
+  return new Problem('already_exists', 'ref_id: it has been used for another account', {
     meta: { existing: accountDocument(holder) },
   })
 }

@@ -112,13 +112,13 @@ export interface OperatorModulesOptions
 
 /** None on a node without the role `api`. */
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {
-  const { db, current, quotas } = options
+  const { db, current, quotas, clock } = options
   if (!current.config.roles.includes('api')) return []
   const guard = createGuard(options)
   const supply = supplyOf(options)
   return [
     (app) => registerMarketRoutes(app, { ...options, guard }),
-    (app) => registerAccountRoutes(app, { db, guard, quotas }),
+    (app) => registerAccountRoutes(app, { db, guard, quotas, clock }),
     (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),

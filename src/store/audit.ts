@@ -6,7 +6,7 @@ import type { Db, Transaction } from './db.ts'
 import { readFilteredPage } from './filtered-list.ts'
 import type { PageOrder } from './page.ts'
 import { type ItemText, jsonbText, quotedText, type TextPage, timeText } from './page-text.ts'
-import { type Generated, sql } from './sql.ts'
+import { type Generated, type RawBuilder, sql } from './sql.ts'
 import { unnested } from './unnested.ts'
 
 /** An actor, an action and the record that it changed. */
@@ -45,6 +45,16 @@ export async function writeAudit<Tables>(
   // The transaction has the types of the caller's tables; the table of this module is in the same store.
   const ours = transaction as unknown as Transaction<AuditTables>
   await ours.insertInto('audit').values({ actor, action, subject, detail }).execute()
+}
+
+/** A part of a statement: writes the entry when `source` has a row, which is one at most. */
+export function auditInsert(
+  { actor, action, subject, detail }: AuditEntry,
+  source: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`
+    insert into audit (actor, action, subject, detail)
+    select ${actor}, ${action}, ${subject}, ${JSON.stringify(detail)}::jsonb from ${source}`
 }
 
 /** Writes several entries with one statement, in this order. */
