@@ -64,13 +64,13 @@ interface Arrival {
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { hub, processes, directory, log, metrics, settings, clock } = options
+  const { hub, processes, directory, verifier, log, metrics, settings, clock } = options
   const served = processes ?? hub
   const pending = new PendingHandshakes()
   let draining = false
   const context: HandshakeContext = {
     directory,
-    verifier: options.verifier,
+    verifier,
     isDirectoryStale: () => options.currency?.isStale === true,
     // Functions, because a reload may change both.
     connectionsPerClientMax: () => settings.connectionsPerClientMax,
@@ -81,15 +81,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     isReady: () => processes === undefined || processes.readyCount > 0,
   }
   const place = processes ?? new SessionServer({ hub, clock, log, inboundBytesMax: settings.inboundBytesMax })
-  const logLimit = new LogLimit(options.clock)
+  const logLimit = new LogLimit(clock)
   // Peers without a token can cause any number of these.
   const noteError = ({ code }: NodeJS.ErrnoException) => {
     const passed = logLimit.admit('broken handshake')
     if (passed !== undefined) log.debug({ reason: code, ...passed }, 'a handshake was aborted')
   }
-  const endWatch = directory.onChange((affected) =>
-    served.closeWhere(({ token }) => revocationCause(directory, token), affected),
-  )
+  const causeOf = ({ token }: { readonly token: AccessToken }) => revocationCause(directory, token)
+  const endWatch = directory.onChange((affected) => served.closeWhere(causeOf, affected))
 
   function noteRefusal({ status, code }: Problem, clientAddress: string): void {
     const passed = logLimit.admit(code)

@@ -282,7 +282,39 @@ describe('deploy/kubernetes/roles', () => {
   })
 })
 
+describe.each(['postgresql', 'roles'])('a private certificate authority in deploy/kubernetes/%s', (name) => {
+  const folder = `deploy/kubernetes/${name}`
+
+  it('has a file in every pod, which is named to PostgreSQL and NATS as the guide shows', () => {
+    const { configMapGenerator } = readYaml<Kustomization>(`${folder}/kustomization.yaml`)
+    expect(configMapGenerator.flatMap(({ files }) => files)).toEqual(['tidegate.yaml', 'ca.crt'])
+    // Empty until it is filled: it has comments alone.
+    expect(readText(`${folder}/ca.crt`).split('\n')).toSatisfy((lines: string[]) =>
+      lines.every((line) => line === '' || line.startsWith('#')),
+    )
+    const path = '/etc/tidegate/ca.crt'
+    const page = readText('docs/guide/kubernetes.md')
+    expect(page).toContain(`sslrootcert=${path}`)
+    const documents = [`${folder}/migrate.yaml`, `${folder}/${name === 'roles' ? 'base/' : ''}deployment.yaml`]
+    for (const document of documents) {
+      const [manifest] = readDocuments<Manifest>(document)
+      const mounts = manifest?.spec.template?.spec.containers[0].volumeMounts
+      expect(mounts).toContainEqual(expect.objectContaining({ name: 'config', mountPath: '/etc/tidegate' }))
+    }
+    if (name === 'roles')
+      expect(readText(documents[1] as string)).toContain(`# - {name: TIDEGATE_BUS_TLS_CA_FILE, value: ${path}}`)
+  })
+})
+
 describe('deploy/kubernetes', () => {
+  it('trusts the proxies of a range that the operator names, and no pod before that', () => {
+    for (const name of ['one-node', 'postgresql', 'roles'])
+      expect(readYaml(`deploy/kubernetes/${name}/tidegate.yaml`)).toMatchObject({
+        // RFC 5737: addresses for documentation.
+        http: { trusted_proxies: ['192.0.2.0/24'] },
+      })
+  })
+
   it('has one process on the embedded store, and never two', () => {
     const [set] = readDocuments<Manifest>('deploy/kubernetes/one-node/statefulset.yaml')
     expect([set?.kind, set?.spec.replicas]).toEqual(['StatefulSet', 1])
