@@ -17,6 +17,9 @@ export interface AttributedLevel extends LevelChange {
 
 type LevelKey = Pick<LevelVenues, 'side' | 'price'>
 
+/** Of a book whose venues are not known, or that has no levels. */
+export const NOT_ATTRIBUTED: Attribution = { type: 'all', levels: [] }
+
 export class AttributedViews {
   /** The full book of the market. */
   readonly #book: Book

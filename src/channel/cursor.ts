@@ -46,11 +46,6 @@ export class Cursors {
     return `${this.binding(epoch)}.${position - epoch.base}`
   }
 
-  /** The token of the position of the previous message; undefined when that was of an earlier epoch. */
-  previousToken(epoch: Epoch, position: number): string | undefined {
-    return position <= epoch.base ? undefined : this.token(epoch, position)
-  }
-
   /** The position of a token; undefined when it is not a token of this channel and epoch. */
   position(epoch: Epoch, token: string): number | undefined {
     const [binding, digits, ...rest] = token.split('.')
@@ -67,5 +62,44 @@ export class Cursors {
       this.#epoch = id
     }
     return this.#binding
+  }
+}
+
+/** Before all versions. */
+const NEVER = -1
+
+/**
+ * Which epoch the token of an earlier message of a market's book has, so that `prev` names a message that a subscriber
+ * received. Positions are versions in this process.
+ */
+export class PreviousMessages {
+  #epoch = NO_EPOCH
+  /** The first version of the epoch. */
+  #beganVersion = 0
+  /** The epoch whose book was withdrawn by the present one, with its first version. */
+  #withdrawn: { readonly epoch: Epoch; readonly beganVersion: number } | undefined
+  #withdrawnVersion = NEVER
+
+  /** The book begins again, with no difference to the one before. */
+  begin(epoch: Epoch, version: number): void {
+    this.#epoch = epoch
+    this.#beganVersion = version
+    this.#withdrawn = undefined
+  }
+
+  /** The book is empty from this version on, in a later epoch where the sequencer did not withdraw it. */
+  withdraw(version: number, epoch: Epoch = this.#epoch): void {
+    this.#withdrawnVersion = version
+    if (epoch === this.#epoch) return
+    const withdrawn = { epoch: this.#epoch, beganVersion: this.#beganVersion }
+    this.begin(epoch, version)
+    this.#withdrawn = withdrawn
+  }
+
+  /** The epoch of a message; undefined where it withdrew the book, and where a later one does not follow it. */
+  epochOf(version: number): Epoch | undefined {
+    if (version === this.#withdrawnVersion) return undefined
+    if (version >= this.#beganVersion) return this.#epoch
+    return version >= (this.#withdrawn?.beganVersion ?? Number.POSITIVE_INFINITY) ? this.#withdrawn?.epoch : undefined
   }
 }

@@ -38,6 +38,14 @@ export interface TopOfBook {
   readonly ask: LevelChange | undefined
 }
 
+export function isSameTop(left: TopOfBook, right: TopOfBook): boolean {
+  return isSameLevel(left.bid, right.bid) && isSameLevel(left.ask, right.ask)
+}
+
+function isSameLevel(left: LevelChange | undefined, right: LevelChange | undefined): boolean {
+  return left?.price === right?.price && left?.amount === right?.amount
+}
+
 /** A text message as one finished frame, whatever its length. */
 export function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text)

@@ -20,11 +20,11 @@ import {
   type MarketDefinition,
 } from '../market/event.ts'
 import { View } from '../market/view.ts'
-import { AttributedViews } from './attributed-views.ts'
+import { AttributedViews, NOT_ATTRIBUTED } from './attributed-views.ts'
 import type { Bus, Commit, Continuation, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
-import { type Epoch, NO_EPOCH } from './cursor.ts'
+import { type Epoch, NO_EPOCH, PreviousMessages } from './cursor.ts'
 import { ExecutionLog } from './execution-log.ts'
-import type { TopOfBook } from './frame.ts'
+import { isSameTop, type TopOfBook } from './frame.ts'
 import { type ChangesByDepth, moveView, OpenViews } from './open-views.ts'
 import { PublicationLog } from './publication-log.ts'
 import { SkippedVersions } from './skipped-versions.ts'
@@ -60,9 +60,6 @@ export interface ReplicaOptions {
 /** Changes of the top whose versions are remembered. */
 const TOP_VERSIONS_KEPT = 4_096
 
-/** Of a book whose venues are not known, or that has no levels. */
-const NOT_ATTRIBUTED: Attribution = { type: 'all', levels: [] }
-
 /** What the bus says of a version. */
 type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string }
 
@@ -83,6 +80,7 @@ export class Replica {
   readonly view: View
   readonly executions: ExecutionLog
   readonly publication: PublicationLog
+  readonly previous = new PreviousMessages()
   readonly #book = new Book()
   /** Views of other depths than the published one. */
   readonly #views = new OpenViews(this.#book)
@@ -283,7 +281,8 @@ export class Replica {
     if (commit.epoch !== this.#followedEpoch.id) this.#beginEpoch(commit, version - 1)
     assert(commit.version === version - this.#followedEpoch.base, 'a commit is missing')
     const begins = commit.beginsBook === true && this.#epoch !== this.#followedEpoch
-    if (begins) this.#epoch = this.#followedEpoch
+    if (begins) this.#beginBook(version)
+    if (commit.withdraws) this.previous.withdraw(version)
     this.#isWithdrawn ||= commit.withdraws === true
     const { instrument } = commit
     if (instrument !== undefined) this.#instrument = instrument ?? undefined
@@ -309,13 +308,14 @@ export class Replica {
     const begins = state.hasBook && (isFirst || this.#epoch !== this.#followedEpoch)
     let applied: readonly AppliedChange[] | undefined = []
     if (begins) {
-      this.#epoch = this.#followedEpoch
+      this.#beginBook(version)
       applied = this.#startOver(state.levels)
     } else if (state.hasBook) {
       applied = this.#book.replace(state.levels)
     }
     if (state.hasBook) {
       this.#hasBook = true
+      if (state.isWithdrawn && !this.#isWithdrawn) this.previous.withdraw(version)
       this.#isWithdrawn = state.isWithdrawn
     }
     const executionCount = this.executions.continueFrom(state, version)
@@ -330,6 +330,7 @@ export class Replica {
     const version = this.version + 1
     this.#followedEpoch = { id, base: base + 1 }
     this.#epoch = { id: `${id} withdrawn ${withdrawal.milliseconds}`, base: version - 1 }
+    this.previous.withdraw(version, this.#epoch)
     this.#isWithdrawn = true
     const applied = this.#startOver([])
     const attribution = NOT_ATTRIBUTED
@@ -341,7 +342,12 @@ export class Replica {
     assert(id > this.#followedEpoch.id, 'an epoch is not later than the one before')
     this.#followedEpoch = { id, base }
     this.#continues = continues
-    if (isFirst) this.#epoch = this.#followedEpoch
+    if (isFirst) this.#beginBook(base)
+  }
+
+  #beginBook(version: number): void {
+    this.#epoch = this.#followedEpoch
+    this.previous.begin(this.#epoch, version)
   }
 
   /** Replaces the book, without a difference to the one before. */
@@ -371,7 +377,7 @@ export class Replica {
   #moveTop(version: number, isNew: boolean): boolean {
     const bid = this.#book.best(BID)
     const ask = this.#book.best(ASK)
-    const same = sameLevel(bid, this.#top.bid) && sameLevel(ask, this.#top.ask)
+    const same = isSameTop({ bid, ask }, this.#top)
     if (same && !isNew) return false
     this.#top = { bid, ask }
     this.#topNumber += 1
@@ -389,8 +395,4 @@ export class Replica {
     }
     for (const listener of this.#listeners) listener.onStatus(live)
   }
-}
-
-function sameLevel(left: LevelChange | undefined, right: LevelChange | undefined): boolean {
-  return left?.price === right?.price && left?.amount === right?.amount
 }

@@ -365,9 +365,10 @@ export class ViewFeed {
   }
 
   #stream(changeVersion: number, prevCursor: number, covers: number): StreamMember {
-    const { epoch } = this.#replica
-    const prev = prevCursor === NONE ? undefined : this.#cursors.previousToken(epoch, prevCursor)
-    return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers }
+    const { epoch, previous } = this.#replica
+    const prevEpoch = prevCursor === NONE ? undefined : previous.epochOf(prevCursor)
+    const prev = prevEpoch && this.#cursors.token(prevEpoch, prevCursor)
+    return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers: prev === undefined ? 0 : covers }
   }
 
   #isUseful(encoding: Encoding, snapshot: Snapshot): boolean {

@@ -103,7 +103,9 @@ export class FramesProof {
     this.#receipts.messages.total += 1
     const { market, isSnapshot, prev, cursor, time } = message
     const before = this.#books.get(market)
-    if (!isSnapshot && before?.cursor !== prev) {
+    // The first UPDATE after a withdrawal, which emptied the book, names no message before it.
+    const follows = before !== undefined && (before.cursor === prev || (prev === undefined && before.book.depth === 0))
+    if (!isSnapshot && !follows) {
       this.#receipts.report(
         'message-missing',
         `line ${this.#lineNumber}, ${market}: the message ${prev} is not before it`,

@@ -122,7 +122,7 @@ const STREAM_MEMBER = {
   required: ['cursor', 'covers'],
   properties: {
     cursor: text('The position after this message; opaque'),
-    prev: text('The cursor of the previous message of this subscription; absent in the first'),
+    prev: text('The cursor of the previous message of this subscription; absent in the first, and after a withdrawal'),
     covers: { type: 'integer', minimum: 0, description: 'Number of commits since prev that this message contains' },
   },
 }

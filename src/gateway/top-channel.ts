@@ -133,14 +133,16 @@ export class TopChannel implements MarketChannel {
 
   /** The current top, for a subscriber whose previous message named `prevCursor`. */
   #frame(encoding: Encoding, prevCursor: number, covers: number): Buffer {
-    const { market, instant, top, topVersion, version, epoch } = this.#replica
+    const { market, instant, top, topVersion, version, epoch, previous } = this.#replica
     const key = encoding === BASE ? String(version) : `${version} ${prevCursor} ${covers}`
     const cached = this.#cached[encoding]
     if (cached?.key === key) return cached.frame
     let text = topOfBookText(market, instant, top)
     if (encoding === EXTENDED) {
-      const prev = prevCursor === NONE ? undefined : this.#cursors.previousToken(epoch, prevCursor)
-      text = extendedText(text, { cursor: this.#cursors.token(epoch, topVersion), prev, covers })
+      const prevEpoch = prevCursor === NONE ? undefined : previous.epochOf(prevCursor)
+      const prev = prevEpoch && this.#cursors.token(prevEpoch, prevCursor)
+      const cursor = this.#cursors.token(epoch, topVersion)
+      text = extendedText(text, { cursor, prev, covers: prev === undefined ? 0 : covers })
     }
     const frame = textFrame(text)
     this.#cached[encoding] = { key, frame }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Cursors } from '../../src/channel/cursor.ts'
+import { Cursors, PreviousMessages } from '../../src/channel/cursor.ts'
 
 const EPOCH = { id: 'epoch', base: 0 }
 const OTHER = { id: 'other', base: 0 }
@@ -47,8 +47,25 @@ test('a position is counted from the beginning of the epoch, so that processes t
   expect(cursors().position({ id: 'next', base: 1_000 }, token)).toBe(1_007)
 })
 
-test('a position of an earlier epoch has no token', () => {
-  const epoch = { id: 'next', base: 1_000 }
-  expect(cursors().previousToken(epoch, 1_000)).toBeUndefined()
-  expect(cursors().previousToken(epoch, 1_001)).toBe(cursors().token(epoch, 1_001))
+const WITHDRAWN = { id: 'withdrawn', base: 9 }
+const LATER = { id: 'second', base: 4 }
+
+test('messages of the present book have its epoch, and those of an earlier one none, however its versions are counted', () => {
+  const previous = new PreviousMessages()
+  previous.begin(EPOCH, 0)
+  expect(previous.epochOf(7)).toBe(EPOCH)
+  // The base of an epoch that is followed from a state on may be far below its first version here.
+  previous.begin(LATER, 8)
+  expect([previous.epochOf(7), previous.epochOf(8)]).toEqual([undefined, LATER])
+})
+
+test('the message that withdraws a book follows the one before it, and no message follows it', () => {
+  for (const epoch of [EPOCH, WITHDRAWN]) {
+    const previous = new PreviousMessages()
+    previous.begin(EPOCH, 0)
+    previous.withdraw(10, epoch)
+    expect([previous.epochOf(7), previous.epochOf(10)]).toEqual([EPOCH, undefined])
+    previous.begin(LATER, 12)
+    expect([previous.epochOf(7), previous.epochOf(10), previous.epochOf(12)]).toEqual([undefined, undefined, LATER])
+  }
 })

@@ -327,9 +327,52 @@ describe('with the extended protocol', () => {
     stream.snapshot()
     stream.clock.advance(1_000)
     const restored = client.readMessages()
-    expect(dataOf(restored).map(({ stream }) => stream)).toMatchObject([{ prev: emptied, covers: 1 }])
+    expect(dataOf(restored).map(({ stream }) => stream)).toEqual([{ cursor: expect.any(String), covers: 0 }])
     expect(booksOf(restored).at(-1)).toMatchObject({ live: true, since: '2026-01-01T00:00:12.003Z' })
   })
+
+  test.each(['the sequencer', 'a follower', 'a follower that had heard executions of a later epoch'])(
+    'every prev names a received message when %s withdraws the book',
+    (who) => {
+      const stream = new LiveStream({ settings: { staleSeconds: 10 } })
+      stream.snapshot()
+      const client = stream.connect({ subprotocol: 'tidegate.v1' })
+      const first = parsed(client.subscribe(BOOK, TOP)).filter(({ stream: own }) => own !== undefined)
+      for (let amount = 1; amount < 9; amount++) stream.update([...bid(100, amount)])
+      const before = client.readMessages()
+      const replica = stream.replicas.get('AAAUSD')
+      const state = replica?.state('', 0)
+      if (replica === undefined || state === undefined) throw new Error('the market is not followed')
+      const later = (epoch: string, version: number) =>
+        ({ ...state, epoch, version, milliseconds: replica.instant.milliseconds + 1, executions: [] }) as const
+      stream.lose()
+      if (who === 'the sequencer') stream.clock.advance(10_000)
+      else {
+        if (who !== 'a follower') {
+          stream.bus.publish({ ...later('zz', 1), levels: [], hasBook: false, live: false })
+        }
+        const { milliseconds } = replica.instant
+        stream.bus.publish({ type: 'withdrawal', market: 'AAAUSD', milliseconds: milliseconds + 1, nanoseconds: 0 })
+        stream.clock.advance(1_000)
+      }
+      const withdrawn = client.readMessages()
+      expect(withdrawn.map(({ payload }) => payload.type)).toEqual([
+        who === 'the sequencer' ? 'UPDATE' : 'SNAPSHOT',
+        'TOP_OF_BOOK',
+      ])
+      if (who === 'the sequencer') stream.snapshot()
+      else stream.bus.publish(later(who === 'a follower' ? state.epoch : 'zz', state.version + 1))
+      stream.clock.advance(1_000)
+      const restored = client.readMessages()
+      expect(restored).toHaveLength(2)
+      for (const { stream: own } of restored) expect(own).toEqual({ cursor: expect.any(String), covers: 0 })
+      const last = new Map<string, string>()
+      for (const { channel = '', stream: own } of [...first, ...before, ...withdrawn]) {
+        expect(own?.prev).toBe(last.get(channel))
+        last.set(channel, own?.cursor ?? '')
+      }
+    },
+  )
 
   test.each(['before the withdrawal', 'after it'])(
     'resume %s gives the difference, and the book comes back',

@@ -173,7 +173,10 @@ export class ExtendedVerifier {
     if (stream === undefined) throw new Error('a data message without stream')
     const isAnew = payload.type === 'SNAPSHOT' && stream.prev === undefined
     const expected = state.continues && !isAnew ? state.cursor : undefined
-    const first = payload.type === 'TOP_OF_BOOK' && stream.prev === undefined && stream.covers === 0
+    const { bids, asks } = state.book ?? {}
+    const isAfterWithdrawal = payload.type === 'UPDATE' && bids?.size === 0 && asks?.size === 0
+    const first =
+      (payload.type === 'TOP_OF_BOOK' || isAfterWithdrawal) && stream.prev === undefined && stream.covers === 0
     if (stream.prev !== expected && !first) throw new Error(`${channel}: prev is ${stream.prev}, should be ${expected}`)
     const history = this.#histories.get(payload.market) as MarketHistory
     if (channel === 'execution_data') this.#onExecution(state, history, message)
@@ -208,7 +211,8 @@ export class ExtendedVerifier {
       this.counts.updates += 1
       if ((stream?.covers ?? 0) > 1) this.counts.conflated += 1
       const kind = state.isAttributed ? 'attributed' : 'books'
-      const covers = history.changesBetween(state.lastTime, time, kind, cut)
+      const between = history.changesBetween(state.lastTime, time, kind, cut)
+      const covers = stream?.prev === undefined ? 0 : between
       if (stream?.covers !== covers) throw new Error(`an UPDATE covers ${stream?.covers} and should cover ${covers}`)
       if (payload.bids.length + payload.asks.length === 0) throw new Error('an UPDATE without a level')
     }

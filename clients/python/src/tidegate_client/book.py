@@ -212,7 +212,9 @@ class Book:
     def _update(self, message: BookMessage) -> None:
         if self._is_first and self._cursor is None:
             raise Fault("an UPDATE arrived before the SNAPSHOT")
-        if (None if message.position is None else message.position.prev) != self._cursor:
+        prev = None if message.position is None else message.position.prev
+        # The first UPDATE after a withdrawal, which emptied the book, names no message before it.
+        if prev != self._cursor and (prev is not None or len(self._content) > 0):
             raise Fault("a message is missing: an UPDATE follows one that was not received")
         readers = list(self._readers)
 

@@ -200,8 +200,9 @@ export class LiveBook implements Book, Subscription, ReadableBook {
   #update(message: BookMessage): void {
     const { position } = message
     if (this.#isFirst && this.#cursor === undefined) throw new Fault('an UPDATE arrived before the SNAPSHOT')
-    if (position?.prev !== this.#cursor)
-      throw new Fault('a message is missing: an UPDATE follows one that was not received')
+    // The first UPDATE after a withdrawal, which emptied the book, names no message before it.
+    const follows = position?.prev === this.#cursor || (position?.prev === undefined && this.content.isEmpty)
+    if (!follows) throw new Fault('a message is missing: an UPDATE follows one that was not received')
     this.content.update(message, (side, price, before) => {
       for (const reader of this.#readers) reader.note(side, price, before)
     })
