@@ -115,7 +115,7 @@ export class OperatorStream {
     if (refusal !== undefined) throw refusal
     const address = clientAddress(request)
     const operator = await this.#pending.hold(request, clientAddress.holderOf(address), () =>
-      authentication.authenticate(request, address, 'origin'),
+      authentication.authenticate(request, address, true),
     )
     if (operator instanceof Problem) throw operator
     if (this.#pool.refusal(holderOf(operator)) !== undefined)

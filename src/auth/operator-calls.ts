@@ -11,6 +11,8 @@ import type { AuthTables } from './tables.ts'
 interface CallingSession {
   /** In the cookie. */
   readonly secret: string
+  /** What the page sends with every call. */
+  readonly csrfToken: string
   /** When it ends at the latest. */
   readonly expiresAt: string
   /** Whether the operator signs in with a password. */

@@ -30,8 +30,8 @@ Every call requires one of these, except those of the tag Sign-in that say so:
 
 - \`Authorization: Bearer TOKEN\`, with the API token of an operator (\`tgo_…\`) or with the token of the setting
   \`operator.token\`, whose role is \`admin\`;
-- the session of a person who has signed in, in a cookie. POST, PATCH and DELETE then also require the \`csrf_token\` of the
-  session in \`X-CSRF-Token\`, and the \`Origin\` of this listener, which browsers send. The cookie is
+- the session of a person who has signed in, in a cookie. Every call then also requires the \`csrf_token\` of the login's
+  answer in \`X-CSRF-Token\`, and POST, PATCH and DELETE the \`Origin\` of this listener, which browsers send. The cookie is
   \`__Host-tidegate-operator\` over TLS and \`tidegate-operator\` on the machine of the service.
 
 ## Roles
@@ -123,7 +123,7 @@ function securitySchemes(url: string): Json {
       type: 'apiKey',
       in: 'header',
       name: 'X-CSRF-Token',
-      description: '`csrf_token` of the session: with its cookie, for every call that is not a GET',
+      description: '`csrf_token` of the session: with its cookie, for every call',
     },
   }
 }
@@ -148,7 +148,7 @@ function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: 
     summary: isLoginCall(call) ? LOGIN_CALLS[call] : OPERATOR_CALLS[call].summary,
     description: row === undefined ? 'Requires no credentials.' : descriptionOf(row),
     tags: [tagOf(call)],
-    security: row === undefined ? [] : securityOf(call, row.role),
+    security: row === undefined ? [] : securityOf(row.role),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(requestBody === undefined ? {} : { requestBody }),
     responses: {
@@ -169,9 +169,8 @@ function descriptionOf({ role, fourEyes }: OperatorCallRow): string {
 }
 
 /** The role is listed as OpenAPI 3.1 allows for schemes other than OAuth 2. */
-function securityOf(call: DescribedCallId, role: OperatorRole): readonly Json[] {
-  const csrf = call.startsWith('GET ') ? {} : { [SCHEMES.csrf]: [] }
-  return [{ [SCHEMES.token]: [role] }, { [SCHEMES.session]: [role], ...csrf }]
+function securityOf(role: OperatorRole): readonly Json[] {
+  return [{ [SCHEMES.token]: [role] }, { [SCHEMES.session]: [role], [SCHEMES.csrf]: [] }]
 }
 
 /** `GET /customers/:id/quotas` is `getCustomersByIdQuotas`. */

@@ -25,7 +25,13 @@ const EVERYWHERE: readonly ProblemCode[] = [
 ]
 
 /** Problems of every call with credentials. */
-const WITH_CREDENTIALS: readonly ProblemCode[] = ['unauthorized', 'invalid_token', 'session_ended', 'insufficient_role']
+const WITH_CREDENTIALS: readonly ProblemCode[] = [
+  'unauthorized',
+  'invalid_token',
+  'session_ended',
+  'csrf_failed',
+  'insufficient_role',
+]
 
 /** Problems of every call that may have a body. */
 const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
@@ -76,7 +82,6 @@ export function operatorProblemsOf(
   if (CHANGES_STATE.test(call)) codes.add('invalid_state')
   if (!isLoginCall(call)) {
     for (const code of WITH_CREDENTIALS) codes.add(code)
-    if (!isSafe) codes.add('csrf_failed')
     const { fourEyes }: OperatorCallRow = OPERATOR_CALLS[call]
     // Another call for the same record waits for its confirmation.
     if (fourEyes !== undefined) codes.add('already_exists')

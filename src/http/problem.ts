@@ -42,7 +42,8 @@ export const PROBLEMS = {
   own_request: { status: 403, meaning: 'a second operator must confirm what one has requested' },
   csrf_failed: {
     status: 403,
-    meaning: 'a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener',
+    meaning:
+      'a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`',
   },
   disabled: { status: 403, meaning: 'the client or its customer is disabled' },
   not_allowed: { status: 403, meaning: 'the customer is not on the streaming allow list' },

@@ -1,12 +1,13 @@
 /**
  * Authenticates the operator of a request, by its header fields: the single token, compared in constant time; an API token; or
- * the session cookie of a page of this listener. Wrong tokens over a rate per source address are answered with 429; a right one
+ * the session of a page of this listener, which needs its cookie and the token that the page keeps. Wrong tokens over a rate per source address are answered with 429; a right one
  * is always accepted, so guessing cannot lock operators out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BUILT_IN_OPERATOR, type CallingOperator } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
+import { BEARER_SUBPROTOCOL_PREFIX } from '../contract/channels.ts'
 import { invalidToken, readBearerToken } from '../http/bearer.ts'
 import { addressBlock } from '../http/client-address.ts'
 import { Problem } from '../http/problem.ts'
@@ -15,7 +16,7 @@ import type { Db } from '../store/db.ts'
 import { API_TOKEN_PREFIX, operatorWithApiToken } from './api-tokens.ts'
 import { type ChannelOptions, channelOf, isOwnOrigin } from './channel.ts'
 import { readSessionCookie } from './cookies.ts'
-import { findSession, isCsrfToken, type OperatorSession } from './sessions.ts'
+import { findSession, type SessionSecrets } from './sessions.ts'
 
 export interface AuthenticationOptions {
   /** The single token: the setting `operator.token`. */
@@ -27,12 +28,6 @@ export interface AuthenticationOptions {
   /** Called for every wrong token. */
   readonly onGuess: (clientAddress: string) => void
 }
-
-/**
- * How a request must prove that a page of this listener sent it, if it has a session: `none` for one that changes nothing,
- * `origin` for a WebSocket, whose handshake browsers allow to every page, `token` for one that changes something.
- */
-export type PageProof = 'none' | 'origin' | 'token'
 
 /** A typing error or a script with an old token gets a 401 with a reason; a program that guesses gets mostly 429. */
 const GUESSES = { name: 'operator-token', perSecond: 1, burst: 10 }
@@ -48,14 +43,20 @@ export class OperatorAuthentication {
     this.#limiter = new RateLimiter(options.clock, GUESSES)
   }
 
-  /** @throws {Problem} 401, 403 `csrf_failed`, 429 */
-  async authenticate(request: IncomingMessage, clientAddress: string, proof: PageProof): Promise<CallingOperator> {
+  /**
+   * @param needsOrigin whether a request with a session must name this listener's origin: browsers send it with writes and
+   * handshakes only
+   * @throws {Problem} 401, 403 `csrf_failed`, 429
+   */
+  async authenticate(request: IncomingMessage, clientAddress: string, needsOrigin: boolean): Promise<CallingOperator> {
     const { authorization, cookie } = request.headers
     const { channel, db, clock, onGuess } = this.#options
     const secret = authorization === undefined ? readSessionCookie(cookie, channelOf(request, channel)) : undefined
     if (secret !== undefined) {
-      this.#requireProof(request, secret, proof)
-      return (await this.#operatorOfSession(secret)) ?? sessionEnded()
+      if (needsOrigin && !isOwnOrigin(request, channel)) {
+        throw new Problem('csrf_failed', 'Origin: must be that of this listener')
+      }
+      return await this.#operatorOfSession({ secret, csrfToken: readCsrfToken(request) })
     }
     const sent = readBearerToken(authorization)
     if (sent instanceof Problem) throw sent
@@ -77,7 +78,10 @@ export class OperatorAuthentication {
    */
   async validUntil({ headers }: IncomingMessage, { via, session }: CallingOperator): Promise<number | undefined> {
     const { db, clock } = this.#options
-    if (session !== undefined) return (await this.#findSession(session.secret, false))?.endsMilliseconds
+    if (session !== undefined) {
+      const found = await this.#findSession(session, false)
+      return found === 'foreign_page' ? undefined : found?.endsMilliseconds
+    }
     const token = readBearerToken(headers.authorization)
     const isStillValid =
       via === 'operator_token' ||
@@ -85,31 +89,30 @@ export class OperatorAuthentication {
     return isStillValid ? Number.POSITIVE_INFINITY : undefined
   }
 
-  async #operatorOfSession(secret: string): Promise<CallingOperator | undefined> {
-    const session = await this.#findSession(secret, true)
-    if (session === undefined) return undefined
-    const { name, role } = session
-    return { name, role, via: 'session', session: { secret, ...session } }
-  }
-
-  async #findSession(secret: string, countsAsUse: boolean): Promise<OperatorSession | undefined> {
-    const { db, clock } = this.#options
-    return await findSession(db, secret, clock.wallInstant().milliseconds, countsAsUse)
-  }
-
-  #requireProof(request: IncomingMessage, secret: string, proof: PageProof): void {
-    if (proof === 'none') return
-    if (!isOwnOrigin(request, this.#options.channel)) {
-      throw new Problem('csrf_failed', 'Origin: must be that of this listener')
-    }
-    if (proof === 'token' && !isCsrfToken(secret, request.headers['x-csrf-token'])) {
+  async #operatorOfSession(secrets: SessionSecrets): Promise<CallingOperator> {
+    const { secret, csrfToken } = secrets
+    const session = await this.#findSession(secrets, true)
+    if (session === undefined) throw new Problem('session_ended', 'the session has ended: sign in again')
+    if (session === 'foreign_page' || csrfToken === undefined) {
       throw new Problem('csrf_failed', 'X-CSRF-Token: must be the csrf_token of the session')
     }
+    const { name, role } = session
+    return { name, role, via: 'session', session: { secret, csrfToken, ...session } }
+  }
+
+  async #findSession(secrets: SessionSecrets, countsAsUse: boolean): ReturnType<typeof findSession> {
+    const { db, clock } = this.#options
+    return await findSession(db, secrets, clock.wallInstant().milliseconds, countsAsUse)
   }
 }
 
-function sessionEnded(): never {
-  throw new Problem('session_ended', 'the session has ended: sign in again')
+/** What a page of this listener sends with every call, besides the cookie. */
+function readCsrfToken({ headers }: IncomingMessage): string | undefined {
+  const sent = headers['x-csrf-token']
+  if (typeof sent === 'string') return sent
+  // With a WebSocket handshake pages can send no other field.
+  const names = (headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
+  return names.find((name) => name.startsWith(BEARER_SUBPROTOCOL_PREFIX))?.slice(BEARER_SUBPROTOCOL_PREFIX.length)
 }
 
 function digest(text: string): Buffer {

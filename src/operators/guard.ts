@@ -14,7 +14,7 @@ export interface OperatorGuardOptions extends FourEyesOptions {
   readonly authentication: OperatorAuthentication
 }
 
-/** Methods that change nothing, which a page may send without proof that it is ours. */
+/** Methods that change nothing, with which browsers send no `Origin` to their own. */
 const SAFE_METHODS = ['GET', 'HEAD']
 
 /** Guards every route of `app`, each of which must be a row of the table; returns the calls that were confirmed. */
@@ -30,9 +30,9 @@ export function guardOperatorCalls(app: FastifyInstance, options: OperatorGuardO
   app.addHook('onRequest', async (request) => {
     const confirming = confirmations.take(request)
     if (confirming !== undefined) confirmed.add(request)
-    const proof = SAFE_METHODS.includes(request.method) ? 'none' : 'token'
+    const isWrite = !SAFE_METHODS.includes(request.method)
     const operator =
-      confirming ?? (await options.authentication.authenticate(request.raw, request.clientAddress, proof))
+      confirming ?? (await options.authentication.authenticate(request.raw, request.clientAddress, isWrite))
     noteOperator(request, operator)
     request.answeredClient = operatorActor(request)
     refuseRole(operator.role, OPERATOR_CALLS[callOf(request, app.prefix)].role)

@@ -63,7 +63,9 @@ export function registerOpenidRoutes(app: FastifyInstance, { openid, channel }: 
       const finished = await login.finish(request)
       if ('reason' in finished) return refuse(reply, login, finished)
       const { session, returnPath } = finished
-      return toConsole(reply, login, returnPath, [sessionCookie('encrypted', session.secret), loginCookie('', 0)])
+      // The fragment is sent to no server; the page removes it from its address.
+      const path = `${returnPath}#session=${session.csrfToken}`
+      return toConsole(reply, login, path, [sessionCookie('encrypted', session.secret), loginCookie('', 0)])
     },
   )
 }

@@ -22,7 +22,7 @@ import type { FourEyesOptions } from './four-eyes.ts'
 import { LOGIN_REFUSALS, type OpenidLogin, readRefusal } from './openid-login.ts'
 import { OPENID_PATH } from './openid-routes.ts'
 import { OperatorName } from './operator-routes.ts'
-import { csrfTokenOf, endSession, IDLE_MILLISECONDS } from './sessions.ts'
+import { endSession, IDLE_MILLISECONDS } from './sessions.ts'
 import { hasAdmin } from './setup-links.ts'
 import { base32, totpAddress } from './totp.ts'
 
@@ -87,7 +87,9 @@ const Session = Type.Object(
         description: 'Only of a session: whether the person signs in with a password, and may change it',
       }),
     ),
-    csrf_token: Type.Optional(Type.String({ description: 'Only of a session: for `X-CSRF-Token`' })),
+    csrf_token: Type.Optional(
+      Type.String({ description: 'Only of a session: for `X-CSRF-Token`, which every call with the cookie needs' }),
+    ),
     expires_at: Type.Optional(time),
     idle_seconds: Type.Optional(
       Type.Integer({ description: 'Only of a session: it ends after so long without a request' }),
@@ -238,10 +240,10 @@ function documentOf(operator: { readonly name: string; readonly role: OperatorRo
   return { operator, via, allows: callsOf(operator.role) }
 }
 
-function sessionMembers({ secret, expiresAt, hasPassword, failedLogins }: NonNullable<CallingOperator['session']>) {
+function sessionMembers({ csrfToken, expiresAt, hasPassword, failedLogins }: NonNullable<CallingOperator['session']>) {
   const ends = { expires_at: expiresAt, idle_seconds: IDLE_MILLISECONDS / 1000 }
   const failed = failedLogins === undefined ? {} : { failed_logins: failedLogins }
-  return { has_password: hasPassword, csrf_token: csrfTokenOf(secret), ...ends, ...failed }
+  return { has_password: hasPassword, csrf_token: csrfToken, ...ends, ...failed }
 }
 
 /** The person who enters the own password again. */

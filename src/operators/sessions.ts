@@ -1,9 +1,10 @@
 /**
- * Sessions of operators in the store: found by the hash of a random secret, which only the cookie has. A session ends
+ * Sessions of operators in the store: found by the hash of a random secret, which only the cookie has. A second secret is kept
+ * by the page alone: browsers send the cookie of a host to every port, so the cookie proves nothing by itself. A session ends
  * `SESSION_MILLISECONDS` after the login, `IDLE_MILLISECONDS` after the last request, and when its operator signs out, is
  * disabled, gets another role or another password. The number of sessions of an operator is bounded.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { millisecondText } from '../base/clock.ts'
 import type { OperatorRole } from '../contract/operator-calls.ts'
 import { writeAudit } from '../store/audit.ts'
@@ -33,10 +34,17 @@ export interface OperatorSession {
   readonly failedLogins: FailedLogins | undefined
 }
 
-/** A new session, with its secret for the cookie. */
-export interface NewSession {
-  readonly operator: { readonly name: string; readonly role: OperatorRole }
+/** The two secrets of a session. */
+export interface SessionSecrets {
+  /** In the cookie. */
   readonly secret: string
+  /** What the page sends with every call; undefined: it sent none. */
+  readonly csrfToken: string | undefined
+}
+
+export interface NewSession extends Required<SessionSecrets> {
+  readonly operator: { readonly name: string; readonly role: OperatorRole }
+  readonly csrfToken: string
   readonly expiresAt: string
   readonly failedLogins: FailedLogins | undefined
 }
@@ -102,25 +110,26 @@ async function createSession(
     )
   `.execute(transaction)
   const secret = newRandomSecret('tgs_')
+  const csrfToken = newRandomSecret('tgp_')
   const expiresAt = millisecondText(nowMilliseconds + SESSION_MILLISECONDS)
   const row = { hash: hashRandomSecret(secret), operator_id: operatorId, used_at: now, expires_at: expiresAt }
   await transaction
     .insertInto('operator_sessions')
-    .values({ ...row, failed_logins: failedLogins ?? null })
+    .values({ ...row, page_hash: hashRandomSecret(csrfToken), failed_logins: failedLogins ?? null })
     .execute()
-  return { secret, expiresAt, failedLogins }
+  return { secret, csrfToken, expiresAt, failedLogins }
 }
 
 /**
- * The session with this secret; undefined when it has ended.
+ * The session with these secrets; undefined when it has ended, `foreign_page` when the page's is another or missing.
  * @param countsAsUse whether the session is idle from now on, at the earliest
  */
 export async function findSession(
   db: Db,
-  secret: string,
+  { secret, csrfToken = '' }: SessionSecrets,
   nowMilliseconds: number,
   countsAsUse: boolean,
-): Promise<OperatorSession | undefined> {
+): Promise<OperatorSession | 'foreign_page' | undefined> {
   const tables = db.tables<OperatorTables>()
   const hash = hashRandomSecret(secret)
   const row = await tables
@@ -128,12 +137,14 @@ export async function findSession(
     .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
     .select(['operators.name', 'operators.role', 'operators.enabled', 'operators.password'])
     .select(['operator_sessions.used_at', 'operator_sessions.expires_at', 'operator_sessions.failed_logins'])
+    .select('operator_sessions.page_hash')
     .where('operator_sessions.hash', '=', hash)
     .executeTakeFirst()
-  if (row === undefined || !row.enabled) return undefined
+  if (row === undefined || !row.enabled || row.page_hash === null) return undefined
   const usedAt = Date.parse(row.used_at)
   const endOf = (usedMilliseconds: number) => Math.min(Date.parse(row.expires_at), usedMilliseconds + IDLE_MILLISECONDS)
   if (endOf(usedAt) <= nowMilliseconds) return undefined
+  if (!timingSafeEqual(hashRandomSecret(csrfToken), row.page_hash)) return 'foreign_page'
   const isNoted = countsAsUse && usedAt + USE_NOTED_MILLISECONDS <= nowMilliseconds
   if (isNoted) {
     const change = tables.updateTable('operator_sessions').set({ used_at: millisecondText(nowMilliseconds) })
@@ -176,15 +187,4 @@ export async function endSessions(
   const ended = await sessions.returning('hash').execute()
   await announceEndedAccess(transaction)
   return ended.length
-}
-
-/** Proves that a request was sent by a page that could read an answer: derived from the secret, so nothing is stored. */
-export function csrfTokenOf(secret: string): string {
-  return createHmac('sha256', secret).update('csrf').digest('base64url')
-}
-
-export function isCsrfToken(secret: string, sent: unknown): boolean {
-  const expected = Buffer.from(csrfTokenOf(secret))
-  const given = Buffer.from(typeof sent === 'string' ? sent : '')
-  return given.length === expected.length && timingSafeEqual(given, expected)
 }

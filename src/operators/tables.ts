@@ -52,6 +52,8 @@ interface OperatorSessionsTable {
   expires_at: string
   /** Attempts with the operator's name that failed before the login that opened the session; null: none. */
   failed_logins: FailedLogins | null
+  /** Of the secret that only the page has; null: a session of an earlier version, which has ended. */
+  page_hash: Uint8Array | null
 }
 
 interface OperatorSetupLinksTable {

@@ -211,6 +211,10 @@ export async function openPerson(
   const { csrf_token: csrfToken } = (await answer.json()) as Body
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...person.options })
   const [cookieName = '', value = ''] = (cookie.split(';')[0] as string).split('=')
+  // What the page of the login would have kept. A tab that has logged in again has its own.
+  await context.addInitScript(
+    `sessionStorage.getItem('tidegate-session') ?? sessionStorage.setItem('tidegate-session', '${csrfToken}')`,
+  )
   await context.addCookies([{ name: cookieName, value, url: origin, sameSite: 'Strict', httpOnly: true }])
   const { page, faults } = await watchedPage(context, origin)
   return {

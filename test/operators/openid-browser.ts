@@ -17,6 +17,8 @@ export interface Page {
 export class ScriptedBrowser {
   readonly #node: OperatorNode
   readonly #cookies = new Map<string, Map<string, string>>()
+  /** What the console's page keeps of the address after a login. */
+  #pageSecret: string | undefined
   readonly #address: string
 
   /** @param address of the person, as the proxy reports it */
@@ -44,9 +46,11 @@ export class ScriptedBrowser {
       headers: {
         cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; '),
         ...(isConsole ? { ...THROUGH_PROXY, 'x-forwarded-for': this.#address } : {}),
+        ...(isConsole && this.#pageSecret !== undefined ? { 'x-csrf-token': this.#pageSecret } : {}),
       },
       ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
     })
+    this.#pageSecret = /#session=(.+)$/.exec(response.headers.get('location') ?? '')?.[1] ?? this.#pageSecret
     for (const line of response.headers.getSetCookie()) {
       const [pair = '', ...attributes] = line.split('; ')
       const [name = '', value = ''] = pair.split(/=(.*)/)

@@ -1,4 +1,5 @@
 /** How people sign in, what their sessions may do, and how they end. */
+import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OperatorNode, openOperatorNode, Person, type Session, sessionOf } from './operator-node.ts'
@@ -29,7 +30,7 @@ describe('a login', () => {
     expect(answer.headers.getSetCookie()[0]).toMatch(
       /^tidegate-operator=tgs_[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/,
     )
-    const { body } = await whoAmI({ cookie: sessionOf(node, answer).cookie })
+    const { body } = await whoAmI(sessionOf(node, answer).headers)
     expect(body).toEqual(answer.body)
     const [row] = await node.auditOf(person.name)
     expect(row).toMatchObject({ actor: `operator:${person.name}`, action: 'operator.login' })
@@ -108,7 +109,37 @@ describe('a session', () => {
     for (const [what, sent] of without)
       expect([what, ...codeOf(await create(sent))]).toEqual([what, 403, 'csrf_failed'])
     expect(codeOf(await create({ ...headers, origin: 'http://127.0.0.1:1' }))).toEqual([403, 'foreign_origin'])
-    expect((await whoAmI({ cookie })).status).toBe(200)
+    expect((await whoAmI({ cookie, 'x-csrf-token': csrf })).status).toBe(200)
+  })
+
+  it('is of no use to a program that has its cookie alone, for any call', async () => {
+    const { cookie, csrf } = session
+    const { csrf: other } = await person.logIn()
+    const derived = createHmac('sha256', cookie.split('=')[1] as string)
+      .update('csrf')
+      .digest('base64url')
+    for (const sent of [undefined, '', 'tgp_guess', derived, other]) {
+      const headers = { cookie, origin: node.url, ...(sent === undefined ? {} : { 'x-csrf-token': sent }) }
+      for (const [method, path] of [
+        ['GET', '/session'],
+        ['GET', '/customers'],
+        ['DELETE', '/session'],
+      ] as const) {
+        const answer = await node.ask(method, path, undefined, headers)
+        expect([sent, path, ...codeOf(answer)]).toEqual([sent, path, 403, 'csrf_failed'])
+        expect(JSON.stringify(answer.body)).not.toContain(csrf)
+      }
+    }
+    expect(codeOf(await whoAmI({ 'x-csrf-token': csrf }))).toEqual([401, 'unauthorized'])
+  })
+
+  it('does not live longer by calls with its cookie alone', async () => {
+    const { cookie, headers } = await person.logIn()
+    node.clock.advance(20 * 60_000)
+    expect((await whoAmI({ cookie })).status).toBe(403)
+    node.clock.advance(10 * 60_000)
+    expect(codeOf(await whoAmI(headers))).toEqual([401, 'session_ended'])
+    session = await person.logIn()
   })
 
   it('is not accepted as a bearer token, nor a token as a session', async () => {

@@ -74,13 +74,19 @@ describe('the stream of the operator listener', () => {
 
   it('is opened by a session only from a page of the listener', async () => {
     const person = await Person.create(node, 'vera', 'viewer')
-    const { cookie } = await person.logIn()
-    expect(await connect({ cookie })).toEqual({ status: 403, code: 'csrf_failed' })
+    const { cookie, csrf } = await person.logIn()
+    const ofPage = (secret: string) => ['tidegate.v1', `bearer.${secret}`]
+    const origin = node.url
+    expect(await connect({ cookie }, undefined, ofPage(csrf))).toEqual({ status: 403, code: 'csrf_failed' })
+    for (const protocols of [['tidegate.v1'], ofPage('tgp_wrong'), ofPage(cookie.split('=')[1] as string)]) {
+      expect(await connect({ cookie, origin }, undefined, protocols)).toEqual({ status: 403, code: 'csrf_failed' })
+    }
     expect(await connect({ cookie, origin: 'https://attacker.example' })).toEqual({
       status: 403,
       code: 'foreign_origin',
     })
-    expect((await connect({ cookie, origin: node.url })).socket?.readyState).toBe(WebSocket.OPEN)
+    const { socket } = await connect({ cookie, origin }, undefined, ofPage(csrf))
+    expect([socket?.readyState, socket?.protocol]).toEqual([WebSocket.OPEN, 'tidegate.v1'])
     expect(await connect({ cookie: 'tidegate-operator=tgs_wrong', origin: node.url })).toEqual({
       status: 401,
       code: 'session_ended',
@@ -98,8 +104,8 @@ describe('the stream of the operator listener', () => {
       ['session', () => node.ask('PATCH', '/operators/otto', { enabled: false })],
     ]
     for (const [way, end] of endings) {
-      const { cookie, headers } = await person.logIn()
-      const opening = way === 'session' ? { cookie, origin: node.url } : { authorization: `Bearer ${token.token}` }
+      const { headers } = await person.logIn()
+      const opening = way === 'session' ? headers : { authorization: `Bearer ${token.token}` }
       const { socket } = await connect(opening)
       const closed = once(socket as WebSocket, 'close')
       await end(headers)
@@ -111,8 +117,8 @@ describe('the stream of the operator listener', () => {
 
   it('is closed at once when its session ends on another node', async () => {
     const person = await Person.create(node, 'nora', 'viewer')
-    const { cookie, headers } = await person.logIn()
-    const { socket } = await connect({ cookie, origin: node.url })
+    const { headers } = await person.logIn()
+    const { socket } = await connect(headers)
     const second = await openOperatorNode({ db: node.db })
     try {
       const closed = once(socket as WebSocket, 'close')
@@ -125,14 +131,14 @@ describe('the stream of the operator listener', () => {
 
   it('is closed at once when its session has been idle for too long, and use on any node moves that end', async () => {
     const person = await Person.create(node, 'ines', 'viewer')
-    const { cookie, headers } = await person.logIn()
+    const { headers } = await person.logIn()
     const second = await openOperatorNode({ db: node.db, hub: live.hub })
     const minutes = (count: number) => {
       for (const { clock } of [node, second]) clock.advance(count * 60_000)
     }
     second.clock.advance(node.clock.wallInstant().milliseconds - second.clock.wallInstant().milliseconds)
     try {
-      const { socket } = await connect({ cookie, origin: second.url }, undefined, undefined, second)
+      const { socket } = await connect({ ...headers, origin: second.url }, undefined, undefined, second)
       minutes(20)
       await node.ask('GET', '/session', undefined, headers)
       minutes(10)
@@ -150,8 +156,8 @@ describe('the stream of the operator listener', () => {
 
   it('is closed at once twelve hours after the login, however much it is used', async () => {
     const person = await Person.create(node, 'hugo', 'viewer')
-    const { cookie, headers } = await person.logIn()
-    const { socket } = await connect({ cookie, origin: node.url })
+    const { headers } = await person.logIn()
+    const { socket } = await connect(headers)
     for (let count = 0; count < 28; count++) {
       node.clock.advance(25 * 60_000)
       expect((await node.ask('GET', '/session', undefined, headers)).status).toBe(200)
@@ -166,8 +172,8 @@ describe('the stream of the operator listener', () => {
 
   it('is closed at once when a further login ends its session', async () => {
     const person = await Person.create(node, 'paul', 'viewer')
-    const { cookie } = await person.logIn()
-    const { socket } = await connect({ cookie, origin: node.url })
+    const { headers } = await person.logIn()
+    const { socket } = await connect(headers)
     const closed = once(socket as WebSocket, 'close')
     for (let count = 0; count < 10; count++) await person.logIn()
     expect(await withoutTime(node, closed)).toEqual([4003, Buffer.from('access revoked')])

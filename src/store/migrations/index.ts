@@ -36,6 +36,7 @@ import { reviewNotes } from './202611231210-review-notes.ts'
 import { operatorIssuers } from './202611231220-operator-issuers.ts'
 import { customerSearch } from './202611231250-customer-search.ts'
 import { failedLogins } from './202611232130-failed-logins.ts'
+import { sessionPages } from './202611232150-session-pages.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -75,4 +76,5 @@ export const MIGRATIONS: readonly Migration[] = [
   operatorIssuers,
   customerSearch,
   failedLogins,
+  sessionPages,
 ]

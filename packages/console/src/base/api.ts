@@ -1,10 +1,11 @@
 /**
- * Calls of the operator API from the console: same origin, the session's cookie, and the CSRF token with every write. A
+ * Calls of the operator API from the console: same origin, the session's cookie, and the page's secret. A
  * failed call throws a `Problem` with the text that the service gave; a call that never reached the service throws one too,
  * so that pages have one kind of failure to show.
  */
 
 import type { AnswerOf, BodyOf, CallsForTwo, ItemOf, ListPath, Method, PathOf, Schema } from './operator-api.ts'
+import { pageSecret } from './page-secret.ts'
 
 /** One invalid field of a request. */
 export interface FieldFault {
@@ -50,14 +51,11 @@ export interface Page<Item> {
 }
 
 /** What the session decides about calls; the session module sets it. */
-export const credentials: { csrfToken: string | undefined; onEnded: () => void } = {
-  csrfToken: undefined,
-  onEnded: () => undefined,
-}
+export const credentials: { onEnded: () => void } = { onEnded: () => undefined }
 
 const PREFIX = '/admin/v1'
 /** Codes with which a session that was valid is refused. */
-const ENDED = new Set(['session_ended', 'unauthorized', 'invalid_token'])
+const ENDED = new Set(['session_ended', 'unauthorized', 'invalid_token', 'csrf_failed'])
 
 function withQuery(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams()
@@ -89,7 +87,8 @@ export async function call<Verb extends Method, Path extends PathOf<Verb>>(
 async function send(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer<unknown>> {
   const headers: Record<string, string> = { accept: 'application/json' }
   if (body !== undefined) headers['content-type'] = 'application/json'
-  if (method !== 'GET' && credentials.csrfToken !== undefined) headers['x-csrf-token'] = credentials.csrfToken
+  const secret = pageSecret()
+  if (secret !== undefined) headers['x-csrf-token'] = secret
   let response: Response
   try {
     response = await fetch(PREFIX + path, {
@@ -111,7 +110,7 @@ async function send(method: Method, path: string, body?: unknown, signal?: Abort
   if (response.status === 202) return { request: (document as { readonly request: Schema<'ChangeRequest'> }).request }
   if (response.ok) return { document }
   const problem = new Problem({ status: response.status, ...(document as ProblemDocument | undefined) })
-  if (response.status === 401 && ENDED.has(problem.code)) credentials.onEnded()
+  if (ENDED.has(problem.code)) credentials.onEnded()
   throw problem
 }
 

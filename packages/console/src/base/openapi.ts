@@ -2706,7 +2706,7 @@ export interface components {
             four_eyes: string[];
             /** @description Only of a session: whether the person signs in with a password, and may change it */
             has_password?: boolean;
-            /** @description Only of a session: for `X-CSRF-Token` */
+            /** @description Only of a session: for `X-CSRF-Token`, which every call with the cookie needs */
             csrf_token?: string;
             /** Format: date-time */
             expires_at?: string;
@@ -2957,7 +2957,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2972,7 +2972,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
         "403.insufficient_role.csrf_failed.foreign_origin.quota_exceeded": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2987,22 +2987,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
-        "403.insufficient_role.foreign_origin": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {string} */
-                    code?: "insufficient_role" | "foreign_origin";
-                };
-            };
-        };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `login_unavailable`: operators sign in with a password only over TLS or from the machine of the service; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `login_unavailable`: operators sign in with a password only over TLS or from the machine of the service; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.login_unavailable.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3017,7 +3002,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.own_request.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3373,7 +3358,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3754,7 +3739,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3787,7 +3772,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -3901,7 +3886,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3934,7 +3919,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3967,7 +3952,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4011,7 +3996,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4085,7 +4070,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4171,7 +4156,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4257,7 +4242,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4290,7 +4275,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4492,7 +4477,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4647,7 +4632,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4725,7 +4710,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4758,7 +4743,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4797,7 +4782,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4875,7 +4860,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5138,7 +5123,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5171,7 +5156,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5241,7 +5226,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5278,7 +5263,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5312,7 +5297,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5383,7 +5368,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5416,7 +5401,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5511,7 +5496,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5596,7 +5581,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5673,7 +5658,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5707,7 +5692,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5791,7 +5776,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5826,7 +5811,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5863,7 +5848,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5895,7 +5880,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5935,7 +5920,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5968,7 +5953,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6143,7 +6128,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6233,7 +6218,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6343,7 +6328,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6377,7 +6362,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6722,7 +6707,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6755,7 +6740,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6914,7 +6899,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6948,7 +6933,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6979,7 +6964,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -7080,7 +7065,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -7113,7 +7098,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];

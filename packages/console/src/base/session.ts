@@ -5,6 +5,7 @@
 import { computed, signal } from '@preact/signals'
 import { call, credentials, get, Problem } from './api.ts'
 import type { Schema } from './operator-api.ts'
+import { askOtherTabs, dropPageSecret, keepPageSecret, pageSecret } from './page-secret.ts'
 
 export type Session = Schema<'Session'>
 export type FourEyesKind = Schema<'ChangeRequest'>['kind']
@@ -36,24 +37,37 @@ export function needsFourEyes(kind: FourEyesKind): boolean {
   return session.value?.four_eyes.includes(kind) === true
 }
 
-export function openSession(document: Session): void {
-  credentials.csrfToken = document.csrf_token
+function openSession(document: Session): void {
   hasEnded.value = false
   issuerLogout.value = undefined
   sessionState.value = { kind: 'open', session: document }
 }
 
 export async function loadSession(): Promise<void> {
+  if (pageSecret() === undefined) await askOtherTabs()
+  if (pageSecret() === undefined) {
+    sessionState.value = { kind: 'none' }
+    return
+  }
   try {
     openSession(await get('/session'))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    sessionState.value = error.status === 401 ? { kind: 'none' } : { kind: 'unreachable', problem: error }
+    const isEnded = error.status === 401 || error.code === 'csrf_failed'
+    sessionState.value = isEnded ? { kind: 'none' } : { kind: 'unreachable', problem: error }
   }
+}
+
+/** Opens the session of a login in this tab, whose secret only its answer has. */
+export function openNewSession(document: Session): void {
+  if (document.csrf_token !== undefined) keepPageSecret(document.csrf_token)
+  openSession(document)
 }
 
 /** Continues with a session that was opened elsewhere in this browser; without one, everything stays as it is. */
 export async function resumeSession(): Promise<void> {
+  await askOtherTabs()
+  if (pageSecret() === undefined) return
   try {
     openSession(await get('/session'))
   } catch (error) {
@@ -63,13 +77,13 @@ export async function resumeSession(): Promise<void> {
 
 export async function logIn(name: string, password: string, totp: string): Promise<void> {
   const { document } = await call('POST', '/session', { name, password, totp })
-  openSession(document)
+  openNewSession(document)
 }
 
 export async function logOut(): Promise<void> {
   const { document } = await call('DELETE', '/session')
   issuerLogout.value = document?.issuer_logout
-  credentials.csrfToken = undefined
+  dropPageSecret()
   sessionState.value = { kind: 'none' }
 }
 

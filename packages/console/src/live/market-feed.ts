@@ -4,6 +4,7 @@
  * present state. All feeds share one connection, which the session authenticates.
  */
 import { type Book, type Execution, StreamClient } from '@tidegate/client'
+import { pageSecret } from '../base/page-secret.ts'
 import type { Level } from './level.ts'
 
 /** `connecting`: no book was received yet. The others: see the statuses of a book of the client. */
@@ -37,7 +38,8 @@ let lostReason: string | undefined
 function client(): StreamClient {
   sharedClient ??= new StreamClient({
     url: `${window.location.origin.replace(/^http/, 'ws')}/admin/v1/stream`,
-    authenticate: 'none',
+    // With the cookie, as with every call.
+    authenticate: { token: async () => pageSecret() ?? '', discard: () => undefined },
     onEvent: (event) => {
       lostReason = event.type === 'CONNECTED' ? undefined : event.reason
       for (const feed of feeds.values()) feed.notify()

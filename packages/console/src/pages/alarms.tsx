@@ -16,6 +16,9 @@ interface Alarm {
 
 const REFRESH_MILLISECONDS = 15_000
 const WAITING_MAX = 100
+const GUESSES: Query = { actor: 'unknown', limit: 200 }
+const GUESSES_MILLISECONDS = 3_600_000
+const GUESSES_USUAL = 10
 
 export function Alarms({
   overview,
@@ -30,6 +33,7 @@ export function Alarms({
   const accounts = useWaiting('/accounts', { summary_status: 'PENDING' })
   const rules = useWaiting('/rules', { status: 'PENDING' })
   const unattributed = useWaiting('/deposits', { unattributed: 'true', status: 'COMPLETED' })
+  const guesses = useGet(can('GET /audit') ? '/audit' : undefined, GUESSES, REFRESH_MILLISECONDS)
   if (overview === undefined) return null
   const alarms: readonly (Alarm | undefined)[] = [
     ...checkAlarms(overview, markets),
@@ -58,6 +62,7 @@ export function Alarms({
     alarm(accounts, 'info', 'account', 'to review', '/review', 'accounts'),
     alarm(rules, 'info', 'rule', 'to approve', '/review/rules'),
     pausedAlarm(controls.document),
+    ...guessAlarms(guesses.document?.items ?? []),
   ]
   const shown = alarms.filter((each) => each !== undefined)
   if (shown.length === 0) {
@@ -98,6 +103,23 @@ function alarm(
   if (amount === 0) return undefined
   const text = amount >= WAITING_MAX ? `${count(amount)} or more ${many ?? `${noun}s`}` : plural(amount, noun, many)
   return { tone, text, detail, path }
+}
+
+/** One for each account whose name was guessed at more often than a person mistypes, in the last hour. */
+function guessAlarms(rows: readonly Schema<'AuditEntry'>[]): readonly Alarm[] {
+  const counts = new Map<string, number>()
+  for (const { action, subject, created_at, detail } of rows) {
+    if (action !== 'operator_login.reject' || Date.parse(created_at) < Date.now() - GUESSES_MILLISECONDS) continue
+    counts.set(subject, (counts.get(subject) ?? 0) + Number(detail.count))
+  }
+  return [...counts]
+    .filter(([, failed]) => failed > GUESSES_USUAL)
+    .map(([subject, failed]) => ({
+      tone: 'warn',
+      text: `${plural(failed, 'failed login')} as ${subject}`,
+      detail: 'in the last hour',
+      path: `/audit?subject=${encodeURIComponent(subject)}`,
+    }))
 }
 
 /** Markets with the same text share one alarm. */

@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, Problem } from '../base/api.ts'
 import type { AnswerOf } from '../base/operator-api.ts'
 import { useResource } from '../base/resource.ts'
-import { openSession } from '../base/session.ts'
+import { openNewSession } from '../base/session.ts'
 import { Loading, ProblemNote } from '../ui/parts.tsx'
 import { QrCode } from '../ui/qr-code.tsx'
 import { Gate } from './gate.tsx'
@@ -162,7 +162,7 @@ export function CodeForm({
     try {
       const { document } = await call('POST', '/setup/confirm', { token, totp })
       done()
-      openSession(document)
+      openNewSession(document)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       setProblem(error)

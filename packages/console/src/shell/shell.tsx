@@ -1,14 +1,19 @@
 /** The frame of every page: navigation, the person, the theme, and the keys that work everywhere. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { plural } from '../base/format.ts'
 import { href, location, navigate } from '../base/router.ts'
 import { can, logOut, session } from '../base/session.ts'
 import { isDark, setTheme } from '../base/theme.ts'
 import { Icon } from '../ui/icons.tsx'
+import { Time } from '../ui/parts.tsx'
 import { moveBetweenRows } from '../ui/table.tsx'
 import { Keys } from './keys.tsx'
 import { Palette } from './palette.tsx'
 import { isAt, PLACES } from './places.ts'
+
+/** Where the tab keeps which failed logins the person has seen, by the time of the last. */
+const SEEN_KEY = 'tidegate-failed-logins'
 
 type Overlay = 'palette' | 'keys' | undefined
 
@@ -55,9 +60,33 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         </nav>
         <Person showKeys={() => setOverlay('keys')} />
       </aside>
-      <main id="content">{children}</main>
+      <main id="content">
+        <FailedLogins />
+        {children}
+      </main>
       {overlay === 'palette' && <Palette close={() => setOverlay(undefined)} />}
       {overlay === 'keys' && <Keys close={() => setOverlay(undefined)} />}
+    </div>
+  )
+}
+
+/** Attempts with the person's name since the login before, until the person has seen them. */
+function FailedLogins() {
+  const failed = session.value?.failed_logins
+  const [seen, setSeen] = useState(() => sessionStorage.getItem(SEEN_KEY))
+  if (failed === undefined || seen === failed.last_at) return null
+  const see = () => {
+    sessionStorage.setItem(SEEN_KEY, failed.last_at)
+    setSeen(failed.last_at)
+  }
+  return (
+    <div class="notice" role="status">
+      {plural(failed.count, 'attempt')} to log in with your name failed since your last login, the last at{' '}
+      <Time at={failed.last_at} exact />. If they were not yours, tell an administrator: the{' '}
+      <a href={href(`/audit?subject=${session.value?.operator.name}`)}>audit</a> has the addresses.{' '}
+      <button type="button" onClick={see}>
+        I have seen it
+      </button>
     </div>
   )
 }
