@@ -38,7 +38,7 @@ const Controls = Type.Object(
       pairs: Type.Array(Type.String()),
       deliveries: Type.Boolean(),
     }),
-    updated_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent: never changed' })),
   },
   { title: 'Controls' },
 )

@@ -15,7 +15,8 @@ export interface Paused {
 /** The controls as the operator sees them. */
 export interface ControlsDocument {
   readonly paused: Paused
-  readonly updated_at: string
+  /** Absent: never changed. */
+  readonly updated_at?: string
 }
 
 export async function readControls(db: Db): Promise<ControlsDocument> {
@@ -59,5 +60,8 @@ export async function changeControls<Tables>(
 async function readRow(tables: Kysely<ControlsTables>): Promise<ControlsDocument> {
   const row = await tables.selectFrom('controls').selectAll().executeTakeFirstOrThrow()
   const { paused_assets: assets, paused_networks: networks, paused_pairs: pairs, updated_at } = row
-  return { paused: { assets, networks, pairs, deliveries: row.deliveries_paused }, updated_at }
+  return {
+    paused: { assets, networks, pairs, deliveries: row.deliveries_paused },
+    ...(updated_at === null ? {} : { updated_at }),
+  }
 }

@@ -6,7 +6,8 @@ interface ControlsTable {
   /** SOURCE/DESTINATION. */
   paused_pairs: readonly string[]
   deliveries_paused: boolean
-  updated_at: string
+  /** Null: never changed. */
+  updated_at: string | null
 }
 
 export interface ControlsTables {

@@ -1,6 +1,6 @@
 /**
  * The API descriptions: on the public listener `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`; on the operator
- * listener `/openapi.json` and the page at `/docs/`. They contain no secret, require no token and are the same for all
+ * listener `/openapi.json` alone: a script of the page would have the origin of the console. They contain no secret, require no token and are the same for all
  * clients. A document is created once for each address that it is served at, for a limited number of
  * addresses. These routes must be declared after those of the modules.
  */
@@ -62,7 +62,6 @@ export function registerOperatorDescription(app: FastifyInstance, publicUrl: str
   registerDocument(app, publicUrl, OPENAPI_PATH, (url) =>
     json(operatorOpenApiDocument({ paths: describedPaths<DescribedRoute>(app), url, version })),
   )
-  registerApiPage(app, OPENAPI_PATH)
 }
 
 function json(document: Json): Rendered {

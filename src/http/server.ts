@@ -350,7 +350,9 @@ function observeRequests(
     if (passed === undefined) return
     const milliseconds = Math.round(reply.elapsedTime)
     const fields = { listener, method, route, status, request_id: id, client_address, milliseconds, ...passed }
-    const isQuiet = request.routeOptions.config.isProbe === true && status < 400
+    // Every page of the console reads many times a minute.
+    const isRead = listener === 'operator' && ['GET', 'HEAD'].includes(request.method)
+    const isQuiet = (isRead || request.routeOptions.config.isProbe === true) && status < 400
     log[isQuiet ? 'debug' : 'info'](fields, 'request answered')
   })
 }

@@ -1,7 +1,8 @@
 /**
  * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A request is
  * pending for 24 hours; a record has one pending request per call. A confirmed change is carried out after the confirmation
- * is stored, so a crash in between leaves a request that can be confirmed again: every call is idempotent by state. Each
+ * is stored, so a crash in between leaves a request that can be confirmed again within these hours: every call is idempotent by
+ * state. Each
  * step writes its audit row in the same transaction.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -111,7 +112,7 @@ export async function requestChange(
 
 /**
  * Confirms a request, or a confirmed one that may not have been carried out; returns the call to carry out. 403 `own_request`
- * for the operator who made it, 409 when it was decided or has expired.
+ * for the operator who made it, 409 when it was decided, or its 24 hours are over.
  */
 export async function confirmRequest(
   transaction: Transaction<OperatorTables>,
@@ -123,7 +124,8 @@ export async function confirmRequest(
   if (row.requested_by === decider.name) {
     throw new Problem('own_request', 'a second operator must confirm what one has requested')
   }
-  const isUnfinished = row.status === 'CONFIRMED' && row.carried_out_at === null
+  const isUnfinished =
+    row.status === 'CONFIRMED' && row.carried_out_at === null && Date.parse(row.expires_at) > nowMilliseconds
   if (row.status !== 'PENDING' && !isUnfinished) throw decided(row.status)
   await decide(transaction, decider, row, 'CONFIRMED', nowMilliseconds)
   const { kind, call, params, body, subject } = row

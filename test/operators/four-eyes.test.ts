@@ -148,6 +148,17 @@ describe('a call under four eyes', () => {
     expect(done).toHaveLength(2)
   })
 
+  it('cannot be confirmed again after 24 hours, although it is not known to have been carried out', async () => {
+    const { id } = await request('ada')
+    answerWith = { status: 503, body: { code: 'unavailable', detail: 'the store cannot be reached' } }
+    await ask('grace', 'POST', `/change-requests/${id}/confirm`, {})
+    answerWith = { status: 200, body: {} }
+    node.clock.advance(24 * 3_600_000)
+    const { status, body } = await ask('grace', 'POST', `/change-requests/${id}/confirm`, {})
+    expect([status, body.code, body.meta]).toEqual([409, 'invalid_state', { current: 'CONFIRMED' }])
+    expect(done).toHaveLength(1)
+  })
+
   it.each(['before', 'after'])(
     'has not failed when it was carried out %s a confirmation at the same moment was refused',
     async (order) => {

@@ -105,7 +105,11 @@ describe('failed logins', () => {
     const answer = await attempt(person)
     expect(answer.body.failed_logins).toEqual({ count: 4, last_at: expect.stringMatching(/Z$/) })
     const { headers } = sessionOf(node, answer)
-    const again = await node.ask('GET', '/session', undefined, { ...from('192.0.2.1'), ...headers, origin: 'https://operator.example' })
+    const again = await node.ask('GET', '/session', undefined, {
+      ...from('192.0.2.1'),
+      ...headers,
+      origin: 'https://operator.example',
+    })
     expect(again.body.failed_logins).toEqual(answer.body.failed_logins)
     const warnings = node.lines.filter((line) => line.includes(`"operator":"${person.name}"`))
     expect(warnings.map((line) => JSON.parse(line).msg)).toContain('failed operator login')

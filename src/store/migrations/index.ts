@@ -37,6 +37,7 @@ import { operatorIssuers } from './202611231220-operator-issuers.ts'
 import { customerSearch } from './202611231250-customer-search.ts'
 import { failedLogins } from './202611232130-failed-logins.ts'
 import { sessionPages } from './202611232150-session-pages.ts'
+import { unchangedControls } from './202611232210-unchanged-controls.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -77,4 +78,5 @@ export const MIGRATIONS: readonly Migration[] = [
   customerSearch,
   failedLogins,
   sessionPages,
+  unchangedControls,
 ]

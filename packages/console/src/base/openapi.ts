@@ -1845,8 +1845,11 @@ export interface components {
                 pairs: string[];
                 deliveries: boolean;
             };
-            /** Format: date-time */
-            updated_at: string;
+            /**
+             * Format: date-time
+             * @description Absent: never changed
+             */
+            updated_at?: string;
         };
         Customer: {
             /** Format: uuid */

@@ -46,7 +46,7 @@ function Switches({ controls, reload }: SwitchesProps) {
           <PausedNames key={kind} kind={kind} label={label} hint={hint} controls={controls} reload={reload} />
         ))}
       </div>
-      <Facts rows={[['Last change', timeFact(controls.updated_at)]]} />
+      <Facts rows={[['Last change', controls.updated_at === undefined ? 'never' : timeFact(controls.updated_at)]]} />
     </>
   )
 }
