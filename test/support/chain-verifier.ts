@@ -57,6 +57,8 @@ export class ChainVerifier {
   readonly #venues: Readonly<Record<string, string>>
   /** Digests of heartbeats that were equal to those of the books. */
   digests = 0
+  /** How many connections ended, by close code. */
+  readonly closes = new Map<number, number>()
   #connections = 0
   readonly #books = new Map<string, Book>()
   /** By market. */
@@ -76,11 +78,15 @@ export class ChainVerifier {
     this.#venues = venues
   }
 
-  /** Connects, and again whenever the connection ends, at the same addresses. */
-  start(service: RunningService, { clientId, clientSecret }: TestClient, markets: readonly string[]): void {
+  /** Connects, and again whenever the connection ends, at the addresses that the service has then. */
+  start(
+    service: Pick<RunningService, 'ws' | 'http'>,
+    { clientId, clientSecret }: TestClient,
+    markets: readonly string[],
+  ): void {
     this.#markets = markets
     for (const market of markets) this.#executions.set(market, [])
-    this.#life = this.#live(service.ws, () => fetchToken({ authUrl: service.http, clientId, clientSecret }))
+    this.#life = this.#live(service, () => fetchToken({ authUrl: service.http, clientId, clientSecret }))
   }
 
   async stop(): Promise<void> {
@@ -177,10 +183,10 @@ export class ChainVerifier {
     return { seen, gaps, problems }
   }
 
-  async #live(url: string, token: () => Promise<string>): Promise<void> {
+  async #live(service: Pick<RunningService, 'ws'>, token: () => Promise<string>): Promise<void> {
     while (!this.#isStopped) {
       try {
-        await this.#connect(url, await token())
+        await this.#connect(service.ws, await token())
       } catch {
         // The service is down: the next attempt follows.
       }
@@ -192,7 +198,12 @@ export class ChainVerifier {
     const socket = new WebSocket(url, ['tidegate.v1'], { headers: { Authorization: `Bearer ${token}` } })
     this.#socket = socket
     socket.on('message', (data) => this.#onMessage(JSON.parse(String(data)) as Message))
-    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    const closed = new Promise<void>((resolve) =>
+      socket.once('close', (code) => {
+        this.closes.set(code, (this.closes.get(code) ?? 0) + 1)
+        resolve()
+      }),
+    )
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
     this.#connections += 1
     const channels = this.#markets.flatMap((market) => [

@@ -1,13 +1,24 @@
 /**
  * A deployment of several processes of the built program for tests: feeds, gateways, APIs and workers on one PostgreSQL and
- * one NATS server, both behind proxies that a test can disturb. Processes can be killed, suspended and started again.
+ * one NATS server. Each process reaches both through proxies of its own that a test can disturb. Processes can be killed,
+ * suspended and started again.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startCommand } from './command-line.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
+import { FAST_STORE_STARTS, type RunningCommand, startProgram } from './command-line.ts'
 import { NatsServer } from './nats-server.ts'
 import { proxyPostgres } from './postgres-proxy.ts'
-import { ensureBuilt, type Flags, type market, OperatorApi, temporaryFolder } from './running-service.ts'
+import {
+  BUILT_PROGRAM,
+  ensureBuilt,
+  type Flags,
+  type market,
+  OperatorApi,
+  type TestClient,
+  temporaryFolder,
+} from './running-service.ts'
+import { fetchToken } from './sample-client.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 export interface ClusterProcess {
@@ -17,52 +28,63 @@ export interface ClusterProcess {
   readonly http: string
   readonly ws: string
   readonly operator: OperatorApi
-  readonly command: ReturnType<typeof startCommand>
+  readonly command: RunningCommand
 }
+
+/** Two of each role. */
+export const CLUSTER_PROCESSES: Readonly<Record<string, string>> = Object.fromEntries(
+  ['feed', 'gateway', 'api', 'worker'].flatMap((role) => [1, 2].map((number) => [`${role}-${number}`, `[${role}]`])),
+)
 
 interface ClusterOptions {
   /** By name: the roles of the process. */
   readonly processes: Readonly<Record<string, string>>
   readonly markets: readonly ReturnType<typeof market>[]
   readonly flags?: Flags
+  /** By the name of a process: more flags of it. */
+  readonly flagsOf?: Readonly<Record<string, Flags>>
+  /** The setting of this name. */
+  readonly feeds?: object
   /** Address of a database that has the schema. */
+  readonly store: string
+  /** The program of the processes; by default the built one. */
+  readonly program?: string
+  /** The Node.js program; by default the one that runs the tests. */
+  readonly node?: string
+  /** Called with each process when it is started. */
+  readonly onLaunch?: (name: string, child: RunningCommand['child']) => void
+}
+
+/** What a process reaches the servers through. */
+interface Links {
+  readonly nats: TcpProxy
+  readonly postgres: TcpProxy
+  /** Of the database. */
   readonly store: string
 }
 
 export class Cluster {
   readonly nats: NatsServer
-  readonly natsProxy: TcpProxy
-  readonly postgresProxy: TcpProxy
+  /** Of the processes that are started from now on. */
+  program: string
   readonly #processes = new Map<string, ClusterProcess>()
+  readonly #links = new Map<string, Links>()
   readonly #options: ClusterOptions
-  readonly #folder: ReturnType<typeof temporaryFolder>
-  readonly #store: string
+  readonly #folder = temporaryFolder()
 
-  private constructor(
-    options: ClusterOptions,
-    folder: ReturnType<typeof temporaryFolder>,
-    nats: NatsServer,
-    natsProxy: TcpProxy,
-    postgres: Awaited<ReturnType<typeof proxyPostgres>>,
-  ) {
+  private constructor(options: ClusterOptions, nats: NatsServer) {
     this.#options = options
-    this.#folder = folder
+    this.program = options.program ?? BUILT_PROGRAM
     this.nats = nats
-    this.natsProxy = natsProxy
-    this.postgresProxy = postgres.proxy
-    this.#store = postgres.url
   }
 
   /** Starts every process; resolves when all are ready. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     ensureBuilt()
-    const folder = temporaryFolder()
-    const nats = await NatsServer.start()
-    const natsProxy = await TcpProxy.listen(nats.port)
-    const postgres = await proxyPostgres(options.store)
-    const cluster = new Cluster(options, folder, nats, natsProxy, postgres)
-    writeFileSync(cluster.#file, JSON.stringify({ markets: options.markets, simulator: { allowed: true } }))
-    await Promise.all(Object.keys(options.processes).map((name) => cluster.launch(name)))
+    const cluster = new Cluster(options, await NatsServer.start())
+    const { markets, feeds = {} } = options
+    writeFileSync(cluster.#file, JSON.stringify({ markets, feeds, simulator: { allowed: true } }))
+    await Promise.all(cluster.names.map((name) => cluster.launch(name)))
     return cluster
   }
 
@@ -76,9 +98,34 @@ export class Cluster {
     return process
   }
 
+  links(name: string): Links {
+    const links = this.#links.get(name)
+    if (links === undefined) throw new Error(`${name} was not started`)
+    return links
+  }
+
   /** The running processes whose roles contain this one. */
   withRole(role: string): readonly ClusterProcess[] {
     return [...this.#processes.values()].filter(({ roles }) => roles.includes(role))
+  }
+
+  /** Creates a client of a new customer that may do everything. */
+  async createClient(): Promise<TestClient & { readonly token: string }> {
+    const [api] = this.withRole('api')
+    if (api === undefined) throw new Error('no process has the role api')
+    const { operator, http } = api
+    const { id: customerId } = await operator.call<{ id: string }>('POST', '/customers', {
+      name: 'cluster',
+      streaming: true,
+    })
+    const scopes = servedScopes(false)
+    const { client_id: clientId, client_secret: clientSecret } = await operator.call<Record<string, string>>(
+      'POST',
+      `/customers/${customerId}/clients`,
+      { name: 'cluster', scopes },
+    )
+    const client = { customerId, clientId: clientId as string, clientSecret: clientSecret as string }
+    return { ...client, token: await fetchToken({ authUrl: http, ...client, scope: scopes.join(' ') }) }
   }
 
   /** Starts a process that does not run, with these flags too; resolves when its start has completed. */
@@ -86,24 +133,31 @@ export class Cluster {
     if (roles === undefined) throw new Error(`${name} has no roles`)
     const folder = join(this.#folder.path, name)
     mkdirSync(folder, { recursive: true })
+    const { nats, store } = this.#links.get(name) ?? (await this.#link(name))
     const flags: Flags = {
       config: this.#file,
       data_dir: folder,
       'http.port': 0,
       'operator.port': 0,
       roles,
-      'bus.url': `nats://127.0.0.1:${this.natsProxy.port}`,
-      'store.url': this.#store,
+      'bus.url': `nats://127.0.0.1:${nats.port}`,
+      'store.url': store,
       'stream.drain_seconds': 0,
       ...this.#options.flags,
+      ...this.#options.flagsOf?.[name],
       ...more,
     }
     const args = Object.entries(flags).flatMap(([key, value]) => [`--${key}`, String(value)])
-    const command = startCommand(['serve', ...args], { isBuilt: true })
+    const { node = process.execPath } = this.#options
+    const command = startProgram(node, [...FAST_STORE_STARTS, this.program, 'serve', ...args], {
+      cwd: folder,
+      env: { PATH: process.env.PATH },
+    })
+    this.#options.onLaunch?.(name, command.child)
     const { http, ws, operator } = JSON.parse(await command.line((line) => line.includes('"ready":true')))
-    const process = { name, roles, http, ws, operator: new OperatorApi(operator, folder), command }
-    this.#processes.set(name, process)
-    return process
+    const started = { name, roles, http, ws, operator: new OperatorApi(operator, folder), command }
+    this.#processes.set(name, started)
+    return started
   }
 
   /** Ends a process at once. */
@@ -142,10 +196,19 @@ export class Cluster {
   async remove(): Promise<void> {
     for (const name of [...this.#processes.keys()]) this.resume(name)
     await Promise.all([...this.#processes.keys()].map((name) => this.terminate(name)))
-    this.natsProxy.close()
-    this.postgresProxy.close()
+    for (const { nats, postgres } of this.#links.values()) {
+      nats.close()
+      postgres.close()
+    }
     await this.nats.remove()
     this.#folder.remove()
+  }
+
+  async #link(name: string): Promise<Links> {
+    const { proxy: postgres, url: store } = await proxyPostgres(this.#options.store)
+    const links = { nats: await TcpProxy.listen(this.nats.port), postgres, store }
+    this.#links.set(name, links)
+    return links
   }
 
   get #file(): string {

@@ -1,15 +1,15 @@
 /**
- * The program of the release before this one, built from its sources: its commit is part of the history, and its packages
- * are among those that are installed.
+ * The program of the release before this one, built from its sources with the packages of its own lockfile. It is kept in
+ * node_modules/.cache. Its commit is part of the history, and its packages come from the npm registry.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The newest commit of 0.1.0 before the work on several processes began: it has no leases, no roles and no bus. */
-const COMMIT = '9776895'
+/** 0.2.0 */
+const COMMIT = '59a2bebe'
 
 /** For `describe.skipIf`; a clone without history does not have it. */
 export const EARLIER_RELEASE = {
@@ -17,24 +17,20 @@ export const EARLIER_RELEASE = {
   isThere: spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: ROOT, stdio: 'ignore' }).status === 0,
 }
 
-/** Whether every package of its lockfile is installed here in the same version, or not for this machine. */
-function hasItsPackages(target: string): boolean {
-  const versions = (file: string) => {
-    const { packages } = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, { version?: string }> }
-    return new Map(Object.entries(packages).flatMap(([path, { version }]) => (path === '' ? [] : [[path, version]])))
-  }
-  const ours = versions(join(ROOT, 'package-lock.json'))
-  return [...versions(join(target, 'package-lock.json'))].every(([path, version]) => ours.get(path) === version)
-}
-
-/** Builds it in a new folder below this one; returns the path of its program. */
-export function buildEarlierRelease(folder: string): string {
-  const target = join(folder, 'earlier-release')
-  mkdirSync(target)
+/** The path of its program; undefined where its packages cannot be installed. */
+export function buildEarlierRelease(): string | undefined {
+  const target = join(ROOT, 'node_modules/.cache/releases', COMMIT)
+  const program = join(target, 'dist/main.js')
+  if (existsSync(program)) return program
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target, { recursive: true })
   const archive = execFileSync('git', ['archive', COMMIT], { cwd: ROOT, maxBuffer: 1_000_000_000 })
   execFileSync('tar', ['-x'], { cwd: target, input: archive })
-  // Otherwise the build installs its packages into a folder of its own.
-  if (hasItsPackages(target)) symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'))
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
+    cwd: target,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (npm.status !== 0) return undefined
   execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: target, stdio: ['ignore', 'ignore', 'inherit'] })
-  return join(target, 'dist/main.js')
+  return program
 }

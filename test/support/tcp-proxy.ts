@@ -1,6 +1,6 @@
 /**
  * A TCP proxy to a server (PostgreSQL, NATS, …) that a test can disturb: it becomes silent in one or both directions, delays
- * what it forwards, cuts its connections, refuses new ones, or swallows the response to one query and closes. Listens on
+ * what it forwards, cuts its connections, refuses new ones or closes them without a byte, or swallows the response to one query and closes. Listens on
  * a port of 127.0.0.1.
  */
 import { once } from 'node:events'
@@ -22,11 +22,15 @@ export class TcpProxy {
   #frozen: Direction | undefined
   #delayMilliseconds = 0
   #breakAfter: string | undefined
+  #hangsUp = false
 
   private constructor(server: Server, connect: () => Socket) {
     this.#server = server
     this.port = (server.address() as AddressInfo).port
-    server.on('connection', (near) => this.#pair(near, connect()))
+    server.on('connection', (near) => {
+      if (this.#hangsUp) near.destroy()
+      else this.#pair(near, connect())
+    })
   }
 
   /** Forwards to a server on a Unix socket, or on a port of 127.0.0.1. */
@@ -74,8 +78,16 @@ export class TcpProxy {
     await closed
   }
 
-  /** Accepts connections again, on the same port. */
+  /** Ends all connections, and closes new ones without a byte until `accept`. */
+  hangUp(): void {
+    this.#hangsUp = true
+    this.cut()
+  }
+
+  /** Accepts and forwards connections again, on the same port. */
   async accept(): Promise<void> {
+    this.#hangsUp = false
+    if (this.#server.listening) return
     this.#server.listen(this.port, '127.0.0.1')
     await once(this.#server, 'listening')
   }
