@@ -65,6 +65,8 @@ export interface Person {
   readonly page: Page
   /** What must not happen on any page: errors, refused resources, requests to another origin. */
   readonly faults: string[]
+  /** Gives the session to another browser. */
+  shareWith(other: BrowserContext): Promise<void>
   /** A call of the page's session. */
   call(method: string, path: string, body?: object): Promise<{ status: number; body: Body }>
 }
@@ -212,9 +214,8 @@ export async function openPerson(
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...person.options })
   const [cookieName = '', value = ''] = (cookie.split(';')[0] as string).split('=')
   // What the page of the login would have kept. A tab that has logged in again has its own.
-  await context.addInitScript(
-    `sessionStorage.getItem('tidegate-session') ?? sessionStorage.setItem('tidegate-session', '${csrfToken}')`,
-  )
+  const keepSecret = `sessionStorage.getItem('tidegate-session') ?? sessionStorage.setItem('tidegate-session', '${csrfToken}')`
+  await context.addInitScript(keepSecret)
   await context.addCookies([{ name: cookieName, value, url: origin, sameSite: 'Strict', httpOnly: true }])
   const { page, faults } = await watchedPage(context, origin)
   return {
@@ -223,6 +224,10 @@ export async function openPerson(
     context,
     page,
     faults,
+    async shareWith(other) {
+      await other.addInitScript(keepSecret)
+      await other.addCookies(await context.cookies())
+    },
     async call(method, path, body) {
       const response = await fetch(`${origin}/admin/v1${path}`, {
         method,

@@ -77,7 +77,7 @@ afterAll(async () => {
 describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
   it('every page is accessible, fits the screen, and requests nothing elsewhere', async () => {
     const context = await browser.newContext({ colorScheme, viewport: { width, height: 844 } })
-    await context.addCookies(await admin.context.cookies())
+    await admin.shareWith(context)
     const { page, faults } = await watchedPage(context, stage.service.operator.url)
     for (const path of paths) {
       await page.goto(stage.url + path)
