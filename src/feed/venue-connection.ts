@@ -310,7 +310,10 @@ export class VenueConnection {
     this.#clearQueue()
     this.#options.tap?.closed(this.#connectionNumber, reason)
     socket?.terminate()
-    log.warn({ venue, reason, retryMilliseconds: delayMilliseconds }, 'venue connection down')
+    const fields = { venue, reason, failures: this.#failures, retryMilliseconds: delayMilliseconds }
+    // Of a venue that stays away, the attempts 1, 2, 4, 8 … are enough.
+    if (Number.isInteger(Math.log2(this.#failures))) log.warn(fields, 'venue connection down')
+    else log.debug(fields, 'venue connection down')
     this.#timer = clock.schedule(delayMilliseconds, () => {
       this.#metrics.reconnects.inc({ venue })
       this.#connect()

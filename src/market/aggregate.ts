@@ -53,8 +53,11 @@ export interface AggregateInput {
   readonly name: string
   /** The venue that its levels are attributed to; several sources may have the same. */
   readonly venue: string
-  /** A source without a book message for longer than this while other sources change is excluded; absent = never. */
-  readonly maxAgeMilliseconds?: number
+  /**
+   * A source without a book message for longer than this while other sources change is excluded; absent = never. `usual`
+   * = 15 s, or three times the source's usual gap between book messages if that is longer.
+   */
+  readonly maxAgeMilliseconds?: number | 'usual'
 }
 
 export interface SourcePresence {
@@ -64,10 +67,18 @@ export interface SourcePresence {
   readonly heardMilliseconds: number
 }
 
+/** The maximum age of a source that none is configured for, and how many of its usual gaps are no fault. */
+const USUAL_AGE_MILLISECONDS_MIN = 15_000
+const USUAL_GAPS = 3
+/** Gaps over which the usual one is averaged: one long gap moves it by this part. */
+const AVERAGED_GAPS = 8
+
 interface AggregatedSource {
   readonly name: string
   readonly venue: string
-  readonly maxAgeMilliseconds: number
+  readonly maxAgeMilliseconds: number | 'usual'
+  /** Average gap between its book messages, whole milliseconds; 0 before the second one. */
+  usualGapMilliseconds: number
   /** Its position in the configuration. */
   readonly place: number
   /** Empty while the source is not live. */
@@ -108,6 +119,7 @@ export class Aggregate {
       name,
       venue,
       maxAgeMilliseconds,
+      usualGapMilliseconds: 0,
       place,
       book: new Book(),
       isLive: false,
@@ -121,6 +133,11 @@ export class Aggregate {
   /** Whether a live source is excluded because it is older than its maximum age. */
   isExcluded(sourceNumber: number): boolean {
     return this.#sources[sourceNumber]!.isExcluded
+  }
+
+  /** How old a source may be now. */
+  maxAgeOf(sourceNumber: number): number {
+    return maxAgeOf(this.#sources[sourceNumber]!)
   }
 
   /** What a source contributes to the shown book; zero levels while it is not live, or excluded. */
@@ -185,6 +202,8 @@ export class Aggregate {
     const { isLive: wasLive, isExcluded: wasExcluded } = source
     if (!wasLive || hasMoved) source.movedMilliseconds = milliseconds
     if (isBookMessage) {
+      // A gap without a connection is none of the venue's.
+      if (wasLive) noteGap(source, milliseconds - source.heardMilliseconds)
       source.heardMilliseconds = milliseconds
       if (wasExcluded) for (const level of levelsOf(source.book)) touched.push(level)
       source.isLive = true
@@ -221,7 +240,7 @@ export class Aggregate {
   #excludeOld(milliseconds: number, touched: LevelKey[]): boolean {
     let excludesAny = false
     for (const source of this.#ranked) {
-      if (milliseconds - source.heardMilliseconds <= source.maxAgeMilliseconds) continue
+      if (milliseconds - source.heardMilliseconds <= maxAgeOf(source)) continue
       source.isExcluded = true
       excludesAny = true
       for (const level of levelsOf(source.book)) touched.push(level)
@@ -309,6 +328,16 @@ export class Aggregate {
 }
 
 const UNLIMITED = { askLimit: Number.POSITIVE_INFINITY, bidLimit: Number.NEGATIVE_INFINITY } as const
+
+function maxAgeOf({ maxAgeMilliseconds, usualGapMilliseconds }: AggregatedSource): number {
+  if (maxAgeMilliseconds !== 'usual') return maxAgeMilliseconds
+  return Math.max(USUAL_AGE_MILLISECONDS_MIN, USUAL_GAPS * usualGapMilliseconds)
+}
+
+function noteGap(source: AggregatedSource, milliseconds: number): void {
+  const difference = milliseconds - source.usualGapMilliseconds
+  source.usualGapMilliseconds += Math.trunc(difference / AVERAGED_GAPS)
+}
 
 function totalOf(shares: readonly VenueShare[]): Scaled {
   return shares.reduce<Scaled>((total, [, amount]) => addScaled(total, amount), 0)

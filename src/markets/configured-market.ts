@@ -30,7 +30,7 @@ export interface MarketSource {
 /** How several sources make one book. */
 export interface Aggregation {
   readonly policy: AggregationPolicy
-  /** For sources without a maximum age of their own, in milliseconds; absent = no source is ever too old. */
+  /** For sources without a maximum age of their own, in milliseconds; absent = 15 s, or three of its usual gaps. */
   readonly maxAgeMilliseconds?: number
 }
 

@@ -174,7 +174,7 @@ export class MarketInputs {
   /** Notices for the operator about an input that is live. */
   noticesOf(place: number): readonly string[] {
     if (this.#aggregate?.isExcluded(place) !== true) return []
-    const milliseconds = maxAgeOf(this.#configured, this.#inputs[place]!.source)
+    const milliseconds = this.#aggregate.maxAgeOf(place)
     return [`excluded from the book: no book message for ${milliseconds} ms while other sources changed`]
   }
 
@@ -292,17 +292,9 @@ function hasVenue({ venue }: Execution): boolean {
 function createAggregate(configured: ConfiguredMarket): Aggregate | undefined {
   if (configured.sources.length === 1) return undefined
   const inputs = configured.sources.map((source) => {
-    const maxAgeMilliseconds = maxAgeOf(configured, source)
-    return {
-      name: sourceText(source),
-      venue: source.feed,
-      ...(maxAgeMilliseconds === undefined ? {} : { maxAgeMilliseconds }),
-    }
+    const { aggregation } = configured
+    const maxAgeMilliseconds = source.maxAgeMilliseconds ?? aggregation.maxAgeMilliseconds ?? ('usual' as const)
+    return { name: sourceText(source), venue: source.feed, maxAgeMilliseconds }
   })
   return new Aggregate(inputs, configured.aggregation.policy)
-}
-
-/** The maximum age of a source: its own, or that of its market; `undefined` = none. */
-function maxAgeOf({ aggregation }: ConfiguredMarket, source: MarketSource): number | undefined {
-  return source.maxAgeMilliseconds ?? aggregation.maxAgeMilliseconds
 }

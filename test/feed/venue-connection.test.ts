@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
 import { retryMilliseconds, VenueConnection, type VenueConnectionOptions } from '../../src/feed/venue-connection.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { Waiters } from '../support/waiters.ts'
 
@@ -91,6 +92,17 @@ describe('the delay before the next attempt', () => {
       clock.advance(1)
     }
     await until('the last attempt', () => calls.length === 4)
+  })
+
+  it('is logged as a warning less and less often while a venue stays away', async () => {
+    const { log, lines } = captureLog()
+    const { clock, calls, until } = follow(`ws://127.0.0.1:${UNUSED_PORT}`, { log })
+    for (let attempt = 1; attempt <= 20; attempt++) {
+      await until('a failed attempt', () => calls.length === attempt)
+      clock.advance(retryMilliseconds(attempt, () => 1))
+    }
+    const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')
+    expect(warned.map(({ failures }) => failures)).toEqual([1, 2, 4, 8, 16])
   })
 
   it('is short again after a connection that stood for a minute', async () => {

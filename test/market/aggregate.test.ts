@@ -388,3 +388,38 @@ test('tells apart what each source contributes: the levels that are shown, and t
   expect(aggregate.presenceOf(0)).toMatchObject({ levels: 0 })
   expect(aggregate.presenceOf(1)).toMatchObject({ levels: 4 })
 })
+
+describe('a source without a configured maximum age', () => {
+  const pair = () =>
+    new Aggregate(
+      [
+        { name: 'a', venue: 'a', maxAgeMilliseconds: 'usual' },
+        { name: 'b', venue: 'b', maxAgeMilliseconds: 'usual' },
+      ],
+      'recency',
+    )
+
+  test('is excluded after 15 s without a book message while another one changes, and returns with its next one', () => {
+    const aggregate = pair()
+    aggregate.offer(0, snapshot(bid(100, 1)), 1)
+    for (let at = 2; at <= 15_001; at += 1_000) aggregate.offer(1, snapshot(bid(90, at)), at)
+    expect(aggregate.isExcluded(0)).toBe(false)
+    aggregate.offer(1, snapshot(bid(90, 1)), 15_002)
+    expect([aggregate.isExcluded(0), aggregate.maxAgeOf(0)]).toEqual([true, 15_000])
+    aggregate.offer(0, update(bid(100, 2)), 15_003)
+    expect(aggregate.isExcluded(0)).toBe(false)
+  })
+
+  test('may be silent for three times its usual gap between book messages', () => {
+    const aggregate = pair()
+    for (let count = 0; count < 60; count++) {
+      aggregate.offer(0, snapshot(bid(100, 1 + count)), 1 + 20_000 * count)
+    }
+    const last = 1 + 20_000 * 59
+    expect(aggregate.maxAgeOf(0)).toBeGreaterThan(59_000)
+    aggregate.offer(1, snapshot(bid(90, 1)), last + 59_000)
+    expect(aggregate.isExcluded(0)).toBe(false)
+    aggregate.offer(1, snapshot(bid(90, 2)), last + 60_001)
+    expect(aggregate.isExcluded(0)).toBe(true)
+  })
+})
