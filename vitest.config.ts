@@ -79,6 +79,7 @@ const hasPostgres = findPostgresPrograms() !== undefined
 export default defineConfig({
   test: {
     globalSetup: ['test/support/store-template-setup.ts', 'test/support/postgres-setup.ts'],
+    setupFiles: ['test/support/validated-answers.ts'],
     pool: 'forks',
     execArgv: [...FAST_STORE_STARTS, ...FEW_COLLECTIONS],
     // `npm test` has built the program: threads then start from there, without a loader of their own.

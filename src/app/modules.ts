@@ -7,6 +7,7 @@ import { registerAccountOperatorRoutes } from '../accounts/operator-routes.ts'
 import { registerProfileRoutes } from '../accounts/profile-routes.ts'
 import type { Quotas } from '../accounts/quotas.ts'
 import { registerAccountRoutes } from '../accounts/routes.ts'
+import { registerClientRoutes } from '../auth/client-routes.ts'
 import type { Directory } from '../auth/directory.ts'
 import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { createGuard } from '../auth/guard.ts'
@@ -58,6 +59,7 @@ import { registerDoctorRoutes } from './doctor.ts'
 import { type OverviewHistory, registerOverviewRoute } from './overview.ts'
 import type { Readiness } from './readiness.ts'
 import type { Cluster } from './start-cluster.ts'
+import { issuesTokens } from './token-issuer.ts'
 
 /** Declares the routes of one module. */
 export type ModuleRoutes = (app: FastifyInstance) => void
@@ -119,6 +121,7 @@ export function publicModules(options: PublicModulesOptions): readonly ModuleRou
   return [
     (app) => registerMarketRoutes(app, { ...options, guard }),
     (app) => registerAccountRoutes(app, { db, guard, quotas, clock }),
+    (app) => registerClientRoutes(app, { ...options, guard, ...clientSettings(options) }),
     (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
@@ -131,6 +134,18 @@ export function publicModules(options: PublicModulesOptions): readonly ModuleRou
         ]
       : []),
   ]
+}
+
+function clientSettings({ current, ratePerSecond }: PublicModulesOptions) {
+  return {
+    issuesTokens: issuesTokens(current.config),
+    limits: () => ({
+      connections_max: current.config['stream.connections_per_client_max'],
+      subscriptions_max: current.config['stream.subscriptions_max'],
+      inbound_per_second: current.config['stream.inbound_per_second'],
+      rest_rate_per_second: ratePerSecond,
+    }),
+  }
 }
 
 /** Relative to `/admin/v1`. */

@@ -6,7 +6,8 @@
 import type { AuthenticationFailures } from './authentication-failures.ts'
 import type { Directory } from './directory.ts'
 import type { ClientRecord } from './directory-records.ts'
-import { matchesSecret } from './secrets.ts'
+import type { SecretUses } from './secret-uses.ts'
+import { hashSecret, matchesSecret } from './secrets.ts'
 import { printable, TokenError, unavailable } from './token-errors.ts'
 
 /** A request to one of the endpoints. */
@@ -21,6 +22,7 @@ export interface TokenRequest {
 export interface AuthenticationContext {
   readonly directory: Directory
   readonly failures: AuthenticationFailures
+  readonly uses: Pick<SecretUses, 'note'>
 }
 
 export interface AuthenticatedRequest {
@@ -100,7 +102,7 @@ function formDecoded(text: string): string | undefined {
  * failures are delayed. A disabled client gets the same answer as a wrong secret.
  */
 function authenticate(
-  { directory, failures }: AuthenticationContext,
+  { directory, failures, uses }: AuthenticationContext,
   { clientId, clientSecret, isBasic }: Credentials,
   address: string,
 ): ClientRecord {
@@ -110,7 +112,10 @@ function authenticate(
   const isSecretRight = matchesSecret(authority.pepper, secret, directory.secretHashes(clientId))
   const client = directory.client(clientId)
   const customer = client && directory.customer(client.customerId)
-  if (isSecretRight && client?.enabled && customer?.enabled) return client
+  if (isSecretRight && client?.enabled && customer?.enabled) {
+    uses.note(clientId, hashSecret(authority.pepper, secret))
+    return client
+  }
   const waitSeconds = failures.record(clientId, address)
   throw waitSeconds > 0 ? tooManyFailures(waitSeconds) : invalidClient(isBasic)
 }

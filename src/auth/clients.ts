@@ -35,6 +35,8 @@ export interface ClientDocument {
 export interface SecretDocument {
   readonly id: string
   readonly created_at: string
+  /** Up to a minute late. */
+  readonly last_used_at?: string
 }
 
 /** The document of a new secret. No other one has its value, except the answer that creates a client. */
@@ -155,7 +157,7 @@ export async function createSecret(
   const { secrets } = await lockClient(transaction, clientId)
   if (secrets.length >= SECRETS_PER_CLIENT_MAX) {
     throw new Problem('invalid_state', `the client has ${SECRETS_PER_CLIENT_MAX} valid secrets; delete one first`, {
-      meta: { current: { secrets } },
+      meta: { current: 'two_secrets', secrets },
     })
   }
   const secret = await insertSecret(transaction, clientId, encryptionKey)
@@ -238,7 +240,8 @@ async function withSecrets(tables: Kysely<AuthTables>, row: ClientRow): Promise<
   return documentOf(row, (await secretsOf(tables, [row.id])).get(row.id) ?? [])
 }
 
-async function secretsOf(
+/** The valid secrets of each of these clients, the oldest first. */
+export async function secretsOf(
   tables: Kysely<AuthTables>,
   clientIds: readonly string[],
 ): Promise<Map<string, SecretDocument[]>> {
@@ -246,13 +249,15 @@ async function secretsOf(
   if (clientIds.length === 0) return secrets
   const rows = await tables
     .selectFrom('client_secrets')
-    .select(['id', 'client_id', 'created_at'])
+    .select(['id', 'client_id', 'created_at', 'last_used_at'])
     .where('client_id', 'in', clientIds)
     .where('hash', 'is not', null)
     .orderBy('created_at')
     .orderBy('id')
     .execute()
-  for (const { id, client_id, created_at } of rows) secrets.get(client_id)?.push({ id, created_at })
+  for (const { id, client_id, created_at, last_used_at } of rows) {
+    secrets.get(client_id)?.push({ id, created_at, ...(last_used_at === null ? {} : { last_used_at }) })
+  }
   return secrets
 }
 

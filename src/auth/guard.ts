@@ -13,6 +13,7 @@ import { Problem } from '../http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../http/rate-limit.ts'
 import { authenticateBearer } from './bearer-authentication.ts'
 import type { Directory } from './directory.ts'
+import type { ClientRecord } from './directory-records.ts'
 import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 
 declare module 'fastify' {
@@ -27,6 +28,10 @@ export interface Caller {
   readonly customerId: string
   /** With an external issuer: the customer's id and the client's name there. */
   readonly clientId: string
+  /** Absent: a client of an external issuer that is not known here. */
+  readonly client?: ClientRecord
+  /** Scopes of the token that the client still holds. */
+  readonly scopes: readonly string[]
 }
 
 export interface GuardOptions {
@@ -68,8 +73,7 @@ export function createGuard({ directory, verifier, clock, ratePerSecond }: Guard
       async onRequest(request: FastifyRequest, reply: FastifyReply) {
         const token = await authenticateBearer(readBearerToken(request.headers.authorization), authentication)
         if (token instanceof Problem) throw token
-        refuseAccess(directory, token, scope)
-        callers.set(request, { customerId: token.customerId, clientId: token.clientId })
+        callers.set(request, callerWith(directory, token, scope))
         request.answeredClient = token.clientId
         await limitRate.call(request.server, request, reply)
       },
@@ -93,15 +97,18 @@ export function actorOf({ clientId }: Caller): string {
  * Checks the current directory, which may have changed since the token was issued.
  * @param scope undefined: the operation requires none
  */
-function refuseAccess(directory: Directory, token: AccessToken, scope: Scope | undefined): void {
-  const customer = directory.customer(token.customerId)
+function callerWith(directory: Directory, token: AccessToken, scope: Scope | undefined): Caller {
+  const { customerId, clientId } = token
+  const customer = directory.customer(customerId)
   const client = directory.clientOf(token)
   // An external issuer's clients need not be known here; a client of ours with that name limits their scopes.
   const isKnown = client !== undefined || token.outsideClientName !== undefined
   if (!isKnown || client?.enabled === false || customer?.enabled !== true) {
     throw new Problem('disabled', 'the client or its customer is disabled')
   }
-  const held = [...token.scopes].filter((name) => client === undefined || client.scopes.has(name as Scope))
-  if (scope === undefined || held.includes(scope)) return
-  throw insufficientScope(`insufficient scopes: found '${held.join(' ')}', required one of '[${scope}]'`, scope)
+  const scopes = [...token.scopes].filter((name) => client === undefined || client.scopes.has(name as Scope))
+  if (scope !== undefined && !scopes.includes(scope)) {
+    throw insufficientScope(`insufficient scopes: found '${scopes.join(' ')}', required one of '[${scope}]'`, scope)
+  }
+  return { customerId, clientId, scopes, ...(client === undefined ? {} : { client }) }
 }

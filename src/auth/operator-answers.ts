@@ -24,6 +24,17 @@ export const Customer = Type.Object(
 
 export const CustomerPage = pageOf(Customer)
 
+export const Secret = Type.Object(
+  {
+    id: Uuid,
+    created_at: Time,
+    last_used_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When it last got or revoked a token: up to a minute late' }),
+    ),
+  },
+  { title: 'Secret' },
+)
+
 const clientMembers = {
   client_id: Uuid,
   customer_id: Uuid,
@@ -31,7 +42,7 @@ const clientMembers = {
   scopes: Type.Array(Type.String()),
   publish_markets: Type.Array(Type.String(), { description: 'Markets that it may publish' }),
   enabled: Type.Boolean(),
-  secrets: Type.Array(Type.Object({ id: Uuid, created_at: Time }), { description: 'The valid ones, without values' }),
+  secrets: Type.Array(Secret, { description: 'The valid ones, without values' }),
   tokens_valid_from: Type.Optional(
     Type.String({ format: 'date-time', description: 'Tokens that were issued earlier are no longer accepted' }),
   ),

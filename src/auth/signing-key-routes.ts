@@ -51,7 +51,7 @@ export function registerSigningKeyRoutes(app: FastifyInstance, options: SigningK
   app.post('/signing-keys/encrypt', answered(Encryption, { body: Nothing }), (request) => {
     if (encryptionKey === undefined) {
       throw new Problem('invalid_state', 'keys.encryption_key is not set; set it on every node first', {
-        meta: { current: { encryption_key_id: null } },
+        meta: { current: 'no_encryption_key' },
       })
     }
     return write((transaction) => encryptKeys(transaction, operatorActor(request), encryptionKey))

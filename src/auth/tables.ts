@@ -1,6 +1,6 @@
 /**
  * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life`, `directory-changes`,
- * `key-encryption`, `publish-markets` and `receipt-keys` define them.
+ * `key-encryption`, `publish-markets`, `receipt-keys` and `secret-uses` define them.
  */
 import type { Generated } from '../store/sql.ts'
 
@@ -31,6 +31,8 @@ interface ClientSecretsTable {
   client_id: string
   /** Null once the secret is deleted; the row stays, so that deleting it again is no error. */
   hash: Uint8Array | null
+  /** Up to a minute late; null: it has not been used, or not since this is noted. */
+  last_used_at: Generated<string | null>
   created_at: Generated<string>
 }
 

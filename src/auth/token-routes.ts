@@ -9,6 +9,7 @@ import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { methodNotAllowed, problemOf } from '../http/server.ts'
 import { AuthenticationFailures } from './authentication-failures.ts'
 import { type AuthenticatedRequest, authenticateRequest, type TokenRequest } from './client-authentication.ts'
+import { SecretUses } from './secret-uses.ts'
 import { TokenError } from './token-errors.ts'
 import { type GrantContext, grantToken } from './token-grant.ts'
 import { type Admission, TokenLimits } from './token-limits.ts'
@@ -39,6 +40,7 @@ export interface TokenEndpointOptions extends GrantContext, RevocationContext {
 interface Endpoints extends TokenEndpointOptions {
   readonly failures: AuthenticationFailures
   readonly limits: TokenLimits
+  readonly uses: SecretUses
 }
 
 type Parameters = TokenRequest['parameters']
@@ -48,10 +50,13 @@ const admissions = new WeakMap<FastifyRequest, Admission>()
 
 export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpointOptions): void {
   const { clock, tokenRatePerSecond } = options
+  const uses = new SecretUses(options)
+  app.addHook('onClose', () => uses.stop())
   const endpoints = {
     ...options,
     failures: new AuthenticationFailures(clock),
     limits: new TokenLimits(clock, tokenRatePerSecond),
+    uses,
   }
   const counter = (name: string, help: string) =>
     new Counter({ name, help, labelNames: ['result'], registers: [options.metrics] })

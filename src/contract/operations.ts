@@ -20,6 +20,12 @@ export const OPERATIONS = {
     scope: undefined,
     summary: 'List markets',
   },
+  getClient: {
+    method: 'GET',
+    path: '/v2/client',
+    scope: undefined,
+    summary: 'Get the own client',
+  },
   listAccounts: {
     method: 'GET',
     path: '/v2/identity/accounts',
@@ -80,6 +86,12 @@ export const OPERATIONS = {
     scope: 'transfer:read_deposit_address',
     summary: 'List deposit addresses',
   },
+  getDepositAddress: {
+    method: 'GET',
+    path: '/v2/transfer/deposit-addresses/{id}',
+    scope: 'transfer:read_deposit_address',
+    summary: 'Get one deposit address',
+  },
   createDepositAddress: {
     method: 'POST',
     path: '/v2/transfer/deposit-addresses',
@@ -91,6 +103,12 @@ export const OPERATIONS = {
     path: '/v2/orchestration/rules',
     scope: 'orchestration:read_orchestration_rule',
     summary: 'List orchestration rules',
+  },
+  getRule: {
+    method: 'GET',
+    path: '/v2/orchestration/rules/{id}',
+    scope: 'orchestration:read_orchestration_rule',
+    summary: 'Get one orchestration rule',
   },
   createRule: {
     method: 'POST',

@@ -9,7 +9,7 @@ import { CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../contract/cry
 import { Problem } from '../http/problem.ts'
 import { RawJson } from '../http/raw-json.ts'
 import { writeAudit } from '../store/audit.ts'
-import type { Transaction } from '../store/db.ts'
+import type { Db, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { type AddressSupply, allocateAddress } from './allocation.ts'
 import type { DepositInstructionTables } from './tables.ts'
@@ -135,6 +135,22 @@ export async function insertDepositAddress<Tables>(
     .returning(DOCUMENT_COLUMNS)
     .executeTakeFirstOrThrow()
   return depositAddressDocument(row)
+}
+
+/** Undefined when the customer has none with this id. */
+export async function getDepositAddress(
+  db: Db,
+  id: string,
+  customerId: string,
+): Promise<DepositAddressDocument | undefined> {
+  const row = await db
+    .tables<DepositInstructionTables>()
+    .selectFrom('deposit_addresses')
+    .select(DOCUMENT_COLUMNS)
+    .where('id', '=', id)
+    .where('customer_id', '=', customerId)
+    .executeTakeFirst()
+  return row === undefined ? undefined : depositAddressDocument(row)
 }
 
 export function depositAddressDocument(row: DepositAddressRow): DepositAddressDocument {

@@ -1,9 +1,10 @@
 /**
- * The public operations on deposit addresses: create one, list them. No filter can match an address of another customer.
+ * The public operations on deposit addresses: create one, read one, list them. No filter can match an address of another customer.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
+import { isUuid } from '../base/ids.ts'
 import { type Conversions, isConvertible } from '../contract/assets.ts'
 import {
   CRYPTO_NETWORKS,
@@ -23,13 +24,18 @@ import {
   uuids,
 } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
-import { invalidRequest } from '../http/problem.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import type { AddressSupply } from './allocation.ts'
 import { listDepositAddresses } from './deposit-address-list.ts'
-import { createDepositAddress, type DepositAddressDocument, NO_CONVERSION } from './deposit-addresses.ts'
+import {
+  createDepositAddress,
+  type DepositAddressDocument,
+  getDepositAddress,
+  NO_CONVERSION,
+} from './deposit-addresses.ts'
 import { DepositAddress, DepositAddressPage } from './schemas.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
@@ -100,6 +106,17 @@ export function registerDepositAddressRoutes(app: FastifyInstance, options: Depo
       const named = [...new Set([...crypto_networks, ...networks].map(networkNamed))]
       const wanted = { ...query, filters: named.length === 0 ? others : { ...others, crypto_networks: named } }
       return pageDocument(await listDepositAddresses(db, callerOf(request).customerId, wanted))
+    },
+  })
+  app.route<{ Params: { id: string } }>({
+    ...guard('getDepositAddress'),
+    schema: { response: { 200: DepositAddress } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const id = request.params.id.toLowerCase()
+      const found = isUuid(id) ? await getDepositAddress(db, id, callerOf(request).customerId) : undefined
+      if (found === undefined) throw new Problem('not_found', 'there is no deposit address with this id')
+      return found
     },
   })
   app.route<{ Body: Static<typeof NewDepositAddress> }>({

@@ -1,7 +1,7 @@
 /**
  * The parts of answers that all operations share in the OpenAPI document, as components: header fields and problem answers.
  */
-import { PROBLEMS, type ProblemCode } from '../http/problem.ts'
+import { type MetaMember, PROBLEMS, type ProblemCode } from '../http/problem.ts'
 
 /** A piece of a JSON document. */
 export type Json = { readonly [name: string]: unknown }
@@ -39,6 +39,45 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS
 
+/** The members of `meta`; the table of problems names the codes that have each. */
+const META_MEMBERS = {
+  existing: { type: 'object', description: 'The existing record', additionalProperties: true },
+  current: { type: 'string', description: 'The current state' },
+  attempt: { type: 'integer', description: 'The current attempt of a delivery' },
+  profile_id: { type: 'string', description: 'The profile that the record belongs to' },
+  secrets: {
+    type: 'array',
+    description: 'The valid secrets of a client that may have no further one',
+    items: {
+      type: 'object',
+      required: ['id', 'created_at'],
+      properties: {
+        id: { type: 'string' },
+        created_at: { type: 'string', format: 'date-time' },
+        last_used_at: { type: 'string', format: 'date-time' },
+      },
+    },
+  },
+  summary_status: {
+    type: 'string',
+    enum: ['DISABLED', 'DENIED', 'ERROR'],
+    description: 'The status of the account',
+  },
+  limit: { type: 'integer', description: 'How many the customer may have or create' },
+  used: { type: 'integer', description: 'How many it has or has created' },
+  available: { type: 'string', description: 'The amount that the profile has available' },
+  needed: { type: 'string', description: 'The amount that is needed, or the lowest role that may make the call' },
+  role: { type: 'string', description: 'The role of the operator' },
+  fields: { type: 'array', items: { type: 'string' }, description: 'The members that differ' },
+  deposit_id: { type: 'string', description: 'The deposit that is known' },
+  recorded_before: {
+    type: 'string',
+    format: 'date-time',
+    description: 'The last recorded time before the one that was asked for',
+  },
+  recorded_after: { type: 'string', format: 'date-time', description: 'The first recorded time after it' },
+} as const satisfies Record<MetaMember, Json>
+
 export const PROBLEM_SCHEMA = {
   type: 'object',
   description: 'RFC 9457. `code` is stable: switch on it, not on the texts.',
@@ -65,27 +104,8 @@ export const PROBLEM_SCHEMA = {
     },
     meta: {
       type: 'object',
-      properties: {
-        existing: {
-          type: 'object',
-          description: 'Of `already_exists`: the existing record',
-          additionalProperties: true,
-        },
-        current: { type: 'string', description: 'Of `invalid_state`: the current state' },
-        summary_status: {
-          type: 'string',
-          enum: ['DISABLED', 'DENIED', 'ERROR'],
-          description: 'Of `account_blocked`: the status of the account',
-        },
-        limit: {
-          type: 'integer',
-          description: 'Of `quota_exceeded` and `daily_quota_exceeded`: how many the customer may have or create',
-        },
-        used: {
-          type: 'integer',
-          description: 'Of `quota_exceeded` and `daily_quota_exceeded`: how many it has or has created',
-        },
-      },
+      description: 'Facts for the reaction to the `code`, which are described with it',
+      properties: META_MEMBERS,
     },
   },
 } as const

@@ -188,6 +188,27 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
       ],
     },
   },
+  getClient: {
+    description:
+      'Any valid token may ask. A use of a secret is shown up to a minute late: its times are stored once a minute.',
+    answered: 'The client of the token',
+    answer: {
+      client_id: '01932b50-2b3c-7d4e-9f50-6b7c8d9eaf06',
+      customer_id: '01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05',
+      name: 'onboarding',
+      scopes: ['identity:read_account', 'identity:write_account'],
+      streaming: true,
+      plan: { name: 'unlimited' },
+      limits: { connections_max: 2000, subscriptions_max: 1000, inbound_per_second: 50, rest_rate_per_second: 50 },
+      secrets: [
+        {
+          id: '01932b50-2b3c-7d4e-9f50-6b7c8d9eaf07',
+          created_at: '2026-11-20T12:00:00.000Z',
+          last_used_at: '2026-11-20T12:30:00.000Z',
+        },
+      ],
+    },
+  },
   listAccounts: {
     description: 'Accounts of the customer, whichever of its clients created them.',
     answered: 'One page of accounts',
@@ -245,6 +266,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answered: 'One page of deposit addresses',
     answer: { items: [DEPOSIT_ADDRESS] },
   },
+  getDepositAddress: { description: '', answered: 'The deposit address', answer: DEPOSIT_ADDRESS },
   createDepositAddress: {
     description:
       'Allocates a new address of the network, which is never reused. EVM networks share one address: ' +
@@ -259,6 +281,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answered: 'One page of rules',
     answer: { rules: [RULE], items: [RULE] },
   },
+  getRule: { description: 'In any status.', answered: 'The rule', answer: RULE },
   createRule: {
     description:
       '`source` and `destination` have exactly one member each; the default destination is the profile of the rule. In the ' +

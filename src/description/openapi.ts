@@ -63,6 +63,7 @@ Requests are limited per client and operation: \`RateLimit-Policy\` names the ra
 /** By the first two steps of a path. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {
   '/v2/markets': { name: 'Markets', description: 'The markets of the stream' },
+  '/v2/client': { name: 'Client', description: 'The client that asks' },
   '/v2/identity': { name: 'Accounts', description: 'The owners of profiles and balances' },
   '/v2/profiles': { name: 'Profiles', description: 'The holders of balances, deposit addresses and rules' },
   '/v2/transfer': {
@@ -133,7 +134,7 @@ function completeOperation(path: string, operation: DescribedOperation, response
   const [, version, area] = path.split('/')
   const tag = TAGS[`/${version}/${area}`]
   assert(tag !== undefined, `no tag for ${path}`)
-  const isList = parameters.some(({ name }) => name === 'page_cursor')
+  const isList = operationId.startsWith('list')
   const { description, answered, request, answer } = EXAMPLES[operationId]
   const success = {
     ...described[200],

@@ -22,8 +22,8 @@ const EVERYWHERE: readonly ProblemCode[] = [
 /** Problems of every operation with a body. */
 const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
 
-/** Problems of operations that may create a deposit address. */
-const ADDRESS_CREATION: readonly ProblemCode[] = [
+/** Problems of operations that may create a deposit address, `POST /rules/:id/approve` of the operator included. */
+export const ADDRESS_CREATION: readonly ProblemCode[] = [
   'not_found',
   'account_blocked',
   'already_exists',
@@ -37,6 +37,7 @@ const ADDRESS_CREATION: readonly ProblemCode[] = [
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listMarkets: [],
+  getClient: [],
   listAccounts: ['invalid_cursor'],
   createAccount: ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
   updateAccount: ['not_found', 'already_exists'],
@@ -47,8 +48,10 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   listTransfers: ['invalid_cursor'],
   getTransfer: [],
   listDepositAddresses: ['invalid_cursor'],
+  getDepositAddress: [],
   createDepositAddress: ADDRESS_CREATION,
   listRules: ['invalid_cursor'],
+  getRule: [],
   createRule: ['own_address', ...ADDRESS_CREATION],
   deleteRule: ['invalid_state'],
   listOrchestrations: ['invalid_cursor'],

@@ -7,6 +7,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { OPERATIONS, type OperationId } from '../contract/operations.ts'
 import { LOGIN_CALLS, OPERATOR_CALLS, OPERATOR_PREFIX } from '../contract/operator-calls.ts'
+import { describedQuery } from '../http/page-query.ts'
 import type { Json } from './answers.ts'
 
 declare module 'fastify' {
@@ -46,11 +47,15 @@ export async function describeOperations(app: FastifyInstance): Promise<void> {
 }
 
 export async function describeOperatorCalls(app: FastifyInstance): Promise<void> {
-  await describeRoutes(app, ({ method, url, config = {} }) => {
+  await describeRoutes(app, ({ method, url, schema, config = {} }) => {
     const call = `${[method].flat()[0]} ${url.slice(OPERATOR_PREFIX.length)}`
     if (!url.startsWith(`${OPERATOR_PREFIX}/`)) return undefined
     if (!Object.hasOwn(OPERATOR_CALLS, call) && !Object.hasOwn(LOGIN_CALLS, call)) return undefined
-    return config.describedBody === undefined ? {} : { body: config.describedBody }
+    const { querystring } = (schema ?? {}) as { querystring?: object }
+    return {
+      ...(config.describedBody === undefined ? {} : { body: config.describedBody }),
+      ...(querystring === undefined ? {} : { querystring: describedQuery(querystring) }),
+    }
   })
 }
 

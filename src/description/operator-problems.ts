@@ -10,6 +10,7 @@ import {
   type OperatorCallRow,
 } from '../contract/operator-calls.ts'
 import { PROBLEMS, type ProblemCode } from '../http/problem.ts'
+import { ADDRESS_CREATION } from './operation-problems.ts'
 
 export type DescribedCallId = LoginCallId | OperatorCallId
 
@@ -57,6 +58,8 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /signing-keys/encrypt': ['invalid_state'],
   'PATCH /accounts/:id': ['invalid_state'],
   'POST /accounts/:id/notes': ['quota_exceeded'],
+  'POST /rules/:id/approve': ADDRESS_CREATION,
+  'POST /deposits/:id/return': ['own_address'],
   'POST /rules/:id/notes': ['quota_exceeded'],
   'POST /address-pool': ['already_exists'],
   'POST /deposits': ['deposit_conflict'],

@@ -69,6 +69,8 @@ const TOKEN_STATUSES: Readonly<Record<number, readonly TokenErrorCode[]>> = {
 
 const REVOKED = 'The token is no longer accepted. Also sent for a token that is unknown, expired or not of this client'
 
+const TEXTS = { type: 'array', items: { type: 'string' } }
+
 const KEY_SET = {
   type: 'object',
   required: ['keys'],
@@ -125,7 +127,11 @@ export const TOKEN_PATHS: Json = {
             token_endpoint: { type: 'string', format: 'uri' },
             revocation_endpoint: { type: 'string', format: 'uri' },
             jwks_uri: { type: 'string', format: 'uri' },
-            scopes_supported: { type: 'array', items: { type: 'string' } },
+            scopes_supported: TEXTS,
+            response_types_supported: { ...TEXTS, description: 'Empty: there is no authorization endpoint' },
+            grant_types_supported: TEXTS,
+            token_endpoint_auth_methods_supported: TEXTS,
+            revocation_endpoint_auth_methods_supported: TEXTS,
           },
         }),
         503: { $ref: '#/components/responses/503.unavailable' },

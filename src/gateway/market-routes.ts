@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Guard } from '../auth/guard.ts'
 import { millisecondText } from '../base/clock.ts'
+import { IGNORES_PARAMETERS } from '../http/list-query.ts'
 import { INSTRUMENT_STATES } from '../market/event.ts'
 import type { Hub } from './hub.ts'
 import { MARKET_STATES, type MarketStream } from './market-stream.ts'
@@ -55,6 +56,7 @@ const MarketList = Type.Object({ items: Type.Array(Market) }, { title: 'MarketLi
 export function registerMarketRoutes(app: FastifyInstance, { guard, hub, isSimulated }: MarketRoutesOptions): void {
   app.route({
     ...guard('listMarkets'),
+    ...IGNORES_PARAMETERS,
     schema: { response: { 200: MarketList } },
     async handler() {
       const markets = [...hub.markets].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))

@@ -6,6 +6,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid } from '../base/ids.ts'
+import { LIMIT_DEFAULT, LIMIT_RULE, LIMIT_SCHEMA, limitOf } from './list-limit.ts'
 import { readTimeRange, TIME_COMPARISONS, type TimeRange } from './list-times.ts'
 import { QueryFaults, type QueryValues, queryValues } from './query-values.ts'
 
@@ -42,8 +43,6 @@ export interface ListQuery<Parameters extends ListParameters> {
 /** Reports an error of one parameter. */
 type Reject = (detail: string) => undefined
 
-const LIMIT_DEFAULT = 100
-const LIMIT_MAX = 1_000
 const ENTRIES_MAX = 100
 const TEXT_CHARACTERS_MAX = 200
 const ORDERS = ['DESC', 'ASC'] as const
@@ -92,9 +91,23 @@ export function readsListQuery<Parameters extends ListParameters>(parameters: Pa
     async preValidation(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       const query = readListQuery(parameters, request.url)
       request.query = query
-      if (query.ignored.length > 0) reply.header(IGNORED_HEADER, ignoredField(query.ignored))
+      nameIgnored(reply, query.ignored)
     },
   }
+}
+
+/** Options of the route of a list without parameters, which is one answer: the same header names those that it is sent. */
+export const IGNORES_PARAMETERS = {
+  async preValidation({ url }: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const faults = new QueryFaults()
+    const values = queryValues(url, faults)
+    faults.throwIfAny()
+    nameIgnored(reply, values.left())
+  },
+}
+
+function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
+  if (names.length > 0) reply.header(IGNORED_HEADER, ignoredField(names))
 }
 
 /** @param url the request target; the part after its `?` is parsed */
@@ -135,14 +148,7 @@ export function listQuerySchema(parameters: ListParameters): object {
     type: 'object',
     properties: {
       ...Object.fromEntries(properties),
-      limit: {
-        type: 'integer',
-        format: 'int32',
-        minimum: 1,
-        maximum: LIMIT_MAX,
-        default: LIMIT_DEFAULT,
-        description: 'Maximum number of items: a page also ends at 2 MiB',
-      },
+      limit: LIMIT_SCHEMA,
       order: { type: 'string', enum: ORDERS, default: 'DESC', description: 'Sort by created_at' },
       page_cursor: {
         type: 'string',
@@ -208,8 +214,7 @@ function readChoice<Value extends string>(
 function readLimit(given: readonly string[], reject: Reject): number | undefined {
   const value = readSingle(given, reject)
   if (value === undefined) return undefined
-  const limit = /^[0-9]{1,4}$/.test(value) ? Number(value) : 0
-  return limit >= 1 && limit <= LIMIT_MAX ? limit : reject(`must be a whole number from 1 to ${LIMIT_MAX}`)
+  return limitOf(value) ?? reject(LIMIT_RULE)
 }
 
 /** The valid entries of an array; `undefined` when there are none, or one is invalid. */

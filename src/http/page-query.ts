@@ -1,11 +1,9 @@
 /** The query parameters of the operator's lists (`limit`, `order`, `page_cursor`), and the answers of all lists. */
 import { type Static, type TSchema, Type } from 'typebox'
+import { LIMIT_DEFAULT, LIMIT_RULE, LIMIT_SCHEMA, limitOf } from './list-limit.ts'
 import { invalidRequest } from './problem.ts'
 import { RawJson } from './raw-json.ts'
 import { textChoice } from './text-choice.ts'
-
-const LIMIT_DEFAULT = 100
-const LIMIT_MAX = 1_000
 
 /** Strings only: a repeated parameter is an array, which its type rejects. */
 export const PageQuery = Type.Object({
@@ -13,6 +11,12 @@ export const PageQuery = Type.Object({
   order: Type.Optional(textChoice(['ASC', 'DESC'])),
   page_cursor: Type.Optional(Type.String()),
 })
+
+/** The schema of a query for the API description, where `limit` is a number: the validator sees texts only. */
+export function describedQuery({ properties, ...rest }: { readonly properties?: object }): object {
+  if (properties === undefined || !('limit' in properties)) return { ...rest, properties }
+  return { ...rest, properties: { ...properties, limit: LIMIT_SCHEMA } }
+}
 
 export interface PageParameters {
   readonly limit: number
@@ -52,7 +56,7 @@ export function pageDocument({ itemTexts, next_page_cursor }: PageParts) {
 }
 
 function readLimit(text: string): number {
-  const limit = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
-  if (limit >= 1 && limit <= LIMIT_MAX) return limit
-  throw invalidRequest([{ parameter: 'limit', detail: `must be a whole number from 1 to ${LIMIT_MAX}` }])
+  const limit = limitOf(text)
+  if (limit !== undefined) return limit
+  throw invalidRequest([{ parameter: 'limit', detail: LIMIT_RULE }])
 }

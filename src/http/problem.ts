@@ -6,7 +6,10 @@ import { STATUS_CODES } from 'node:http'
 import { writeJson } from './raw-json.ts'
 import { securityHeaders } from './security-headers.ts'
 
-/** Every problem code with its status and meaning. Codes are stable: clients may switch on them. */
+/**
+ * Every problem code with its status, its meaning, and the members that its `meta` may have. Codes are stable: clients may
+ * switch on them.
+ */
 export const PROBLEMS = {
   invalid_request: {
     status: 400,
@@ -34,6 +37,7 @@ export const PROBLEMS = {
     status: 403,
     meaning:
       'the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one',
+    meta: ['role', 'needed'],
   },
   login_unavailable: {
     status: 403,
@@ -55,31 +59,43 @@ export const PROBLEMS = {
     status: 403,
     meaning:
       'the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many',
+    meta: ['limit', 'used'],
   },
   account_blocked: {
     status: 403,
     meaning:
       'the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status',
+    meta: ['summary_status'],
   },
   insufficient_funds: {
     status: 403,
     meaning:
       'the profile has less of the asset available than is needed; `meta.available` and `meta.needed` say how much',
+    meta: ['available', 'needed'],
   },
   receivable: {
     status: 403,
     meaning: 'the profile owes money since a deposit was reversed; nothing leaves it until that is repaid',
   },
   paused: { status: 403, meaning: 'the operator has paused the asset, the network or the pair; try again later' },
-  not_found: { status: 404, meaning: 'there is nothing at this path, or with this id' },
+  not_found: {
+    status: 404,
+    meaning: 'there is nothing at this path, or with this id',
+    meta: ['recorded_before', 'recorded_after'],
+  },
   method_not_allowed: { status: 405, meaning: 'the resource has other methods; `Allow` names them' },
   request_timeout: { status: 408, meaning: 'the request came too slowly' },
-  already_exists: { status: 409, meaning: 'the name is taken; `meta.existing` holds that record' },
-  invalid_state: { status: 409, meaning: 'the record is in a state that does not allow this' },
+  already_exists: { status: 409, meaning: 'the name is taken; `meta.existing` holds that record', meta: ['existing'] },
+  invalid_state: {
+    status: 409,
+    meaning: 'the record is in a state that does not allow this',
+    meta: ['current', 'attempt', 'profile_id', 'secrets'],
+  },
   deposit_conflict: {
     status: 409,
     meaning:
       'the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit',
+    meta: ['fields', 'deposit_id'],
   },
   body_too_large: { status: 413, meaning: 'the body is over its limit' },
   unsupported_media_type: {
@@ -101,6 +117,7 @@ export const PROBLEMS = {
     status: 429,
     meaning:
       'the customer has created as many records as it may in one UTC day; `Retry-After` says when the day ends, `meta.limit` and `meta.used` how many',
+    meta: ['limit', 'used'],
   },
   headers_too_large: { status: 431, meaning: 'the head of the request is over its limit' },
   internal: { status: 500, meaning: 'an error on our side; quote `request_id`' },
@@ -111,9 +128,22 @@ export const PROBLEMS = {
     status: 503,
     meaning: 'the few imported addresses left on this network are kept for customers that have received fewer',
   },
-} as const satisfies Record<string, { readonly status: number; readonly meaning: string }>
+} as const satisfies Record<string, ProblemRow>
+
+interface ProblemRow {
+  readonly status: number
+  readonly meaning: string
+  readonly meta?: readonly string[]
+}
 
 export type ProblemCode = keyof typeof PROBLEMS
+
+/** Names of the members of `meta` for a code. */
+export type MetaMember<Code extends ProblemCode = ProblemCode> = Code extends ProblemCode
+  ? (typeof PROBLEMS)[Code] extends { readonly meta: readonly (infer Name)[] }
+    ? Name
+    : never
+  : never
 
 export function isProblemCode(code: unknown): code is ProblemCode {
   return typeof code === 'string' && Object.hasOwn(PROBLEMS, code)
@@ -124,23 +154,20 @@ export type FieldError =
   | { readonly parameter: string; readonly detail: string }
   | { readonly pointer: string; readonly detail: string }
 
-interface ProblemExtras {
+interface ProblemExtras<Code extends ProblemCode> {
   readonly errors?: readonly FieldError[]
-  /**
-   * Facts for the client's reaction: `existing` of already_exists, `current` of invalid_state, `limit` and `used` of
-   * quotas.
-   */
-  readonly meta?: Readonly<Record<string, unknown>>
+  /** Facts for the client's reaction, as the table names them. */
+  readonly meta?: { readonly [Name in MetaMember<Code>]?: unknown }
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** An error answer that a handler throws. It is not our failure and is not logged as one. */
-export class Problem extends Error {
+export class Problem<Code extends ProblemCode = ProblemCode> extends Error {
   override name = 'Problem'
-  readonly code: ProblemCode
-  readonly extras: ProblemExtras
+  readonly code: Code
+  readonly extras: ProblemExtras<Code>
 
-  constructor(code: ProblemCode, detail: string, extras: ProblemExtras = {}) {
+  constructor(code: Code, detail: string, extras: ProblemExtras<Code> = {}) {
     super(detail)
     this.code = code
     this.extras = extras

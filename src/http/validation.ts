@@ -31,6 +31,7 @@ type VerboseError = FastifySchemaValidationError & {
 
 interface Alternative {
   readonly required?: readonly string[]
+  readonly properties?: object
 }
 
 /**
@@ -61,13 +62,13 @@ function memberStep({ keyword, params }: FastifySchemaValidationError): string {
   return typeof member === 'string' ? `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` : ''
 }
 
-function ruleOf(error: FastifySchemaValidationError): string {
+function ruleOf(error: VerboseError): string {
   const { params } = error
   switch (error.keyword) {
     case 'required':
       return 'is required'
     case 'additionalProperties':
-      return 'is not a known member'
+      return `is not a known member; ${membersOf(error)}`
     case 'type':
       return `must be of type ${String(params.type)}`
     case 'minLength':
@@ -89,6 +90,11 @@ function ruleOf(error: FastifySchemaValidationError): string {
     default:
       return error.message ?? 'is not valid'
   }
+}
+
+function membersOf({ parentSchema }: VerboseError): string {
+  const names = Object.keys(parentSchema?.properties ?? {})
+  return names.length === 0 ? 'there are none' : `known are ${names.join(', ')}`
 }
 
 /** The rejected value itself. */

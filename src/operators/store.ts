@@ -191,7 +191,7 @@ export async function createApiToken(
     throw new Problem('already_exists', 'name: the operator has a token with this name', { meta })
   }
   if (present.length >= TOKENS_MAX) {
-    const meta = { current: present.length }
+    const meta = { current: 'all_tokens' }
     throw new Problem('invalid_state', `the operator has ${TOKENS_MAX} tokens, which is the limit: revoke one`, {
       meta,
     })

@@ -51,11 +51,14 @@ export async function listOrchestrations(
   { filters, binding, ...paging }: ListQuery<typeof ORCHESTRATION_FILTERS>,
 ): Promise<TextPage> {
   const tables = db.tables<OrchestrationTables>()
-  const all = tables.selectFrom('orchestrations').selectAll().where(isOwnedBy(customerId))
+  const owned = tables.selectFrom('orchestrations').selectAll().where(isOwnedBy(customerId))
+  const { created_at, updated_at } = filters
   const rules = union(filters.orchestration_rule_id, filters.orchestration_rule_ids)
   const profiles = union(filters.profile_id, filters.profile_ids)
   return await readFilteredPage(tables, {
-    query: filters.created_at === undefined ? all : all.where(isMadeWithin(filters.created_at)),
+    query: created_at === undefined ? owned : owned.where(isMadeWithin(created_at)),
+    range:
+      updated_at === undefined ? undefined : { column: 'updated_at', range: updated_at, owned, created: created_at },
     filters: [
       { column: 'id', type: 'uuid', values: filters.ids, index: 'one' },
       { column: 'id', type: 'uuid', values: filters.orchestration_id, index: 'one' },

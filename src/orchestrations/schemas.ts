@@ -137,6 +137,7 @@ export const ORCHESTRATION_FILTERS = {
   destination_asset: texts('Filter by destination assets'),
   status: choices(ORCHESTRATION_STATUSES, 'Filter by statuses'),
   created_at: times('Created'),
+  updated_at: times('Last updated'),
 }
 
 /** The query parameters of the operator's list. */

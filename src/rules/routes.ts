@@ -9,9 +9,9 @@ import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest } from '../http/problem.ts'
 import { WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
-import { NewRule, type RequestedRule, RULE_FILTERS, RuleAnswer, RuleList, withNetworkNames } from './schemas.ts'
+import { NewRule, type RequestedRule, RULE_FILTERS, Rule, RuleAnswer, RuleList, withNetworkNames } from './schemas.ts'
 import { createRule, deleteRule } from './service.ts'
-import { listRules, noRule, type RuleTables, ruleDocument } from './store.ts'
+import { getRule, listRules, noRule, type RuleTables, ruleDocument } from './store.ts'
 import { termsFaults } from './terms.ts'
 
 /** The current settings; read for every request. */
@@ -62,6 +62,16 @@ export function registerRuleRoutes(app: FastifyInstance, { db, guard, supply, se
         deleteRule(transaction, actorOf(caller), id.toLowerCase(), caller.customerId),
       )
       return { rule: ruleDocument(row) }
+    },
+  })
+  app.route<{ Params: { id: string } }>({
+    ...guard('getRule'),
+    schema: { response: { 200: Rule } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const id = request.params.id.toLowerCase()
+      const row = isUuid(id) ? await getRule(db, id, callerOf(request).customerId) : undefined
+      return ruleDocument(row ?? noRule())
     },
   })
   app.route<{ Querystring: ListQuery<typeof RULE_FILTERS> }>({

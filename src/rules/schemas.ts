@@ -139,7 +139,7 @@ export const Source = Type.Object({
 /** The destination in a response. */
 export const Destination = destinationOver(CryptoNetworkName)
 
-const Rule = Type.Object(
+export const Rule = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
     ref_id: Type.String(),

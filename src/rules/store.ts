@@ -108,9 +108,10 @@ export async function ruleWithRefId(
     .executeTakeFirst()
 }
 
-/** A rule of any customer. */
-export async function getRule(db: Db, id: string): Promise<RuleRow | undefined> {
-  return await db.tables<RuleTables>().selectFrom('rules').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+/** A rule of one customer, or of any. */
+export async function getRule(db: Db, id: string, customerId?: string): Promise<RuleRow | undefined> {
+  const query = db.tables<RuleTables>().selectFrom('rules').select(COLUMNS).where('id', '=', id)
+  return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 
 /** Locks the rule until the transaction ends; of one customer, or of any. */

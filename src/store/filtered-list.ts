@@ -86,7 +86,7 @@ export async function readFilteredPage<Database, Table extends keyof Database, R
   const others = filters.filter((filter) => filter !== driver)
   const isBounded = driver?.index !== 'one' && (others.length > 0 || range !== undefined)
   if (isBounded) return await readBounded(tables, list, driver, others)
-  const matching = query.where(matches(others))
+  const matching = query.where(matches(others)).where(isInRange(range))
   const records = driver === undefined ? recordsOf(matching, request) : recordsOfDriver(list, driver, matching)
   return await readTextPage(tables, records, item, request, bytesMax)
 }

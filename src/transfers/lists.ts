@@ -33,10 +33,12 @@ export async function listTransfers(
   { filters, binding, ...paging }: ListQuery<typeof TRANSFER_FILTERS>,
 ): Promise<TextPage> {
   const tables = db.tables<TransferTables>()
-  const { created_at, ids, group_id, profile_id, status, type, asset } = filters
-  const all = tables.selectFrom('transfers').selectAll().where(isOwnedBy(customerId))
+  const { created_at, updated_at, ids, group_id, profile_id, status, type, asset } = filters
+  const owned = tables.selectFrom('transfers').selectAll().where(isOwnedBy(customerId))
   return await readFilteredPage(tables, {
-    query: created_at === undefined ? all : all.where(isMadeWithin(created_at)),
+    query: created_at === undefined ? owned : owned.where(isMadeWithin(created_at)),
+    range:
+      updated_at === undefined ? undefined : { column: 'updated_at', range: updated_at, owned, created: created_at },
     filters: [
       { column: 'id', type: 'uuid', values: ids, index: 'one' },
       { column: 'group_id', type: 'uuid', values: group_id, index: 'filter' },

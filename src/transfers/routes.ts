@@ -4,7 +4,7 @@
 import type { FastifyInstance } from 'fastify'
 import { callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
-import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
+import { IGNORES_PARAMETERS, type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
@@ -40,6 +40,7 @@ export function registerTransferRoutes(app: FastifyInstance, { db, guard }: Tran
   })
   app.route<{ Params: { id: string } }>({
     ...guard('listBalances'),
+    ...IGNORES_PARAMETERS,
     schema: { response: { 200: Balances } },
     ...WRITES_RAW_JSON,
     async handler(request) {

@@ -56,6 +56,7 @@ export const TRANSFER_FILTERS = {
   type: choices(TRANSFER_TYPES, 'Filter by types'),
   status: choices(TRANSFER_STATUSES, 'Filter by statuses'),
   created_at: times('Created'),
+  updated_at: times('Last updated'),
   order_by: orderBy(['CREATED_AT'], 'Ordering method'),
 }
 

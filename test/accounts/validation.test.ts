@@ -22,6 +22,8 @@ const member = (identity_id: string, roles: unknown = ['AUTHORIZED_USER']) => ({
 const nested = (levels: number): unknown => (levels === 1 ? {} : { a: nested(levels - 1) })
 /** An object of exactly this many bytes as compact JSON. */
 const sized = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) })
+/** Followed by their names. */
+const UNKNOWN: string = expect.stringMatching(/^is not a known member; known are [a-z_]+(, [a-z_]+)*$/)
 const crabs = (count: number) => '🦀'.repeat(count)
 
 /** Valid values by member: just inside each limit. */
@@ -71,7 +73,7 @@ const OUTSIDE: readonly (readonly [string, unknown, string, string])[] = [
   ['members', [member(crabs(201))], '/0/identity_id', 'must have at most 200 characters'],
   ['members', [{ identity_id: 'x' }], '/0/roles', 'is required'],
   ['members', [{ roles: [] }], '/0/identity_id', 'is required'],
-  ['members', [{ ...member('x'), id: 'y' }], '/0/id', 'is not a known member'],
+  ['members', [{ ...member('x'), id: 'y' }], '/0/id', UNKNOWN],
   ['members', [member('x', 'AUTHORIZED_USER')], '/0/roles', 'must be of type array'],
   [
     'members',
@@ -82,11 +84,11 @@ const OUTSIDE: readonly (readonly [string, unknown, string, string])[] = [
   ['members', [member('x', ['AUTHORIZED_USER', 'AUTHORIZED_USER'])], '/0/roles', 'entries 0 and 1 are equal'],
   ['members', [member('x'), member('y'), member('x', [])], '/2/identity_id', 'is a duplicate'],
   ['members', Array.from({ length: 101 }, (_, index) => member(`${index}`)), '', 'must have at most 100 entries'],
-  ['profile_id', 'x', '', 'is not a known member'],
-  ['admin_disabled', true, '', 'is not a known member'],
-  ['user_disabled', true, '', 'is not a known member'],
-  ['summary_status', 'APPROVED', '', 'is not a known member'],
-  ['created_at', '2026-01-01T00:00:00Z', '', 'is not a known member'],
+  ['profile_id', 'x', '', UNKNOWN],
+  ['admin_disabled', true, '', UNKNOWN],
+  ['user_disabled', true, '', UNKNOWN],
+  ['summary_status', 'APPROVED', '', UNKNOWN],
+  ['created_at', '2026-01-01T00:00:00Z', '', UNKNOWN],
 ]
 
 describe('an account', () => {
@@ -139,7 +141,7 @@ describe('an account', () => {
       'must have at most 200 characters',
     ],
     ['null', { account: null }, '/account', 'must be of type object'],
-    ['an id', { account: { identity_id: 'x', id: 'y' } }, '/account/id', 'is not a known member'],
+    ['an id', { account: { identity_id: 'x', id: 'y' } }, '/account/id', UNKNOWN],
     [
       'an unknown type',
       { account: { identity_id: 'x', type: 'IRA' } },
@@ -158,7 +160,7 @@ describe('an account', () => {
       '/create_profile',
       'must be of type boolean',
     ],
-    ['more beside it', { account: { identity_id: 'x' }, profile: {} }, '/profile', 'is not a known member'],
+    ['more beside it', { account: { identity_id: 'x' }, profile: {} }, '/profile', UNKNOWN],
     ['a flat account', { identity_id: 'x' }, '/account', 'is required'],
   ])('is not created from %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('POST', PATH, body, { 'content-type': 'application/json' })
@@ -169,31 +171,26 @@ describe('an account', () => {
   it.each<[string, object, string, string]>([
     ['an id alone', { id: 'ID' }, '', 'must have at least 2 members'],
     ['no id', { description: 'x' }, '/id', 'is required'],
-    ['another identity', { id: 'ID', identity_id: 'x' }, '/identity_id', 'is not a known member'],
-    ['another type', { id: 'ID', type: 'BROKERAGE' }, '/type', 'is not a known member'],
-    ['the flag as it is shown', { id: 'ID', user_disabled: true }, '/user_disabled', 'is not a known member'],
+    ['another identity', { id: 'ID', identity_id: 'x' }, '/identity_id', UNKNOWN],
+    ['another type', { id: 'ID', type: 'BROKERAGE' }, '/type', UNKNOWN],
+    ['the flag as it is shown', { id: 'ID', user_disabled: true }, '/user_disabled', UNKNOWN],
     ['text for a boolean', { id: 'ID', set_user_disabled: 'yes' }, '/set_user_disabled', 'must be of type boolean'],
     ['a number as id', { id: 1, description: 'x' }, '/id', 'must be of type string'],
     ['an id alone inside', { account: { id: 'ID' } }, '/account', 'must have at least 2 members'],
     ['no id inside', { account: { description: 'x' } }, '/account/id', 'is required'],
-    [
-      'another identity inside',
-      { account: { id: 'ID', identity_id: 'x' } },
-      '/account/identity_id',
-      'is not a known member',
-    ],
+    ['another identity inside', { account: { id: 'ID', identity_id: 'x' } }, '/account/identity_id', UNKNOWN],
     [
       'a number as description inside',
       { account: { id: 'ID', description: 7 } },
       '/account/description',
       'must be of type string',
     ],
-    ['both shapes', { account: { id: 'ID', description: 'x' }, id: 'ID' }, '/account', 'is not a known member'],
+    ['both shapes', { account: { id: 'ID', description: 'x' }, id: 'ID' }, '/account', UNKNOWN],
     [
       'a flag beside it',
       { account: { id: 'ID', description: 'x' }, set_user_disabled: true },
       '/set_user_disabled',
-      'is not a known member',
+      UNKNOWN,
     ],
     [
       'deep metadata inside',
@@ -233,7 +230,7 @@ describe('an account', () => {
       'with a prototype',
       '{"account":{"identity_id":"a","__proto__":{"admin_disabled":true}}}',
       '/account/__proto__',
-      'is not a known member',
+      UNKNOWN,
     ],
     [
       'with U+0000',
@@ -247,12 +244,7 @@ describe('an account', () => {
       '/account/metadata/x',
       'contains U+0000 or a lone surrogate',
     ],
-    [
-      'with a constructor',
-      '{"account":{"identity_id":"a","constructor":{}}}',
-      '/account/constructor',
-      'is not a known member',
-    ],
+    ['with a constructor', '{"account":{"identity_id":"a","constructor":{}}}', '/account/constructor', UNKNOWN],
     ['that is not UTF-8', Uint8Array.of(0x22, 0xff, 0x22), '', 'is not UTF-8 (TypeError)'],
   ])('is not created from a body %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('POST', PATH, body, { 'content-type': 'application/json' })

@@ -10,6 +10,7 @@ import { SCOPES, type Scope } from '../../src/contract/scopes.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { listenOnFreePort } from '../support/auth-fixtures.ts'
 import { captureLog } from '../support/captured-log.ts'
+import { acceptInventedAnswers } from '../support/validated-answers.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 const READ: Scope = 'identity:read_account'
@@ -54,7 +55,13 @@ const app = createHttpServer({
 })
 const guard = createGuard({ directory, verifier, clock, ratePerSecond: 2 })
 for (const operation of ['listAccounts', 'createAccount', 'getAccount'] as const) {
-  app.route({ ...guard(operation), handler: async (request) => callerOf(request) })
+  app.route({
+    ...guard(operation),
+    async handler(request) {
+      acceptInventedAnswers()
+      return callerOf(request)
+    },
+  })
 }
 let url: string
 let ordinal = 0

@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { DEMO_DEFAULTS } from '../../src/config/markets.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import { accountPublicKey } from '../support/address-keys.ts'
-import { answerFaults } from '../support/operator-answers.ts'
+import { answerFaults } from '../support/documented-answers.ts'
 import { ensureBuilt, type ServiceProcess, startServiceProcess, temporaryFolder } from '../support/running-service.ts'
 import { fetchToken, SampleClient } from '../support/sample-client.ts'
 
@@ -253,11 +253,10 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   page.setDefaultTimeout(120_000)
   const faults: string[] = []
   page.on('response', (response) => {
-    const { pathname, search } = new URL(response.url())
-    const path = pathname.slice('/admin/v1'.length)
-    if (!pathname.startsWith('/admin/v1/') || response.status() !== 200) return
+    const { pathname } = new URL(response.url())
+    if (!pathname.startsWith('/admin/v1/')) return
     const compare = (body: unknown) =>
-      faults.push(...answerFaults(response.request().method(), path + search, 200, body))
+      faults.push(...answerFaults(response.request().method(), pathname, response.status(), body))
     // A page that was left meanwhile has no answer.
     response.json().then(compare, () => undefined)
   })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
 import { addressFault } from '../../src/deposit-instructions/derivation/address-validity.ts'
 import { watchedMaterial } from '../../src/deposit-instructions/derivation/key-material.ts'
@@ -123,8 +124,18 @@ describe('a new deposit address', () => {
     const { text, body: made } = await create(said)
     expect(made.metadata).toEqual(said.metadata)
     expect((await customer.call('GET', `${PATH}?ids=${made.id}`)).text).toBe(`{"items":[${text}]}`)
+    expect((await customer.call('GET', `${PATH}/${made.id.toUpperCase()}`)).text).toBe(text)
     expect((await create(said)).text).toContain(`"meta":{"existing":${text}}`)
     expect((await node.operator('GET', `/deposit-addresses?address=${made.address}`)).text).toBe(`{"items":[${text}]}`)
+  })
+
+  it('is read alone by its customer, and not found by another or with another id', async () => {
+    const { body: made } = await create({ ref_id: 'alone' })
+    const foreign = await (await node.newCustomer()).call('GET', `${PATH}/${made.id}`)
+    const unknown = await customer.call('GET', `${PATH}/${newId()}`)
+    for (const answer of [foreign, unknown, await customer.call('GET', `${PATH}/x`)]) {
+      expect([answer.status, answer.body.detail]).toEqual([404, 'there is no deposit address with this id'])
+    }
   })
 
   it('of a profile without an account has no account', async () => {

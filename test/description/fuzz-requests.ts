@@ -179,6 +179,7 @@ export class RequestMaker {
 /** The kind of record that the id in a path refers to. */
 function kindIn(path: string): string {
   if (path.includes('/rules/')) return 'rule'
+  if (path.includes('/deposit-addresses/')) return 'deposit address'
   if (path.includes('/transfers/')) return 'transfer'
   if (path.includes('/orchestrations/')) return 'orchestration'
   return path.includes('/profiles/') ? 'profile' : 'account'

@@ -121,6 +121,7 @@ function learn(known: Known, body: Node): void {
     known.add('id', record.id)
     if (record.members !== undefined) known.add('account', record.id)
     if (record.source !== undefined) known.add('rule', record.id)
+    if (record.compatible_crypto_networks !== undefined) known.add('deposit address', record.id)
     if (record.direction !== undefined) known.add('transfer', record.id)
     for (const [kind, name] of Object.entries({ profile: 'profile_id', ref: 'ref_id', address: 'address' })) {
       if (typeof record[name] === 'string') known.add(kind, record[name])

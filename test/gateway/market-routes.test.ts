@@ -107,6 +107,14 @@ describe('GET /v2/markets', () => {
     expect((await streamOnly.call('GET', '/v2/markets')).status).toBe(403)
   })
 
+  it('names the parameters that it ignores, as all lists do', async () => {
+    const { call } = await node.newCustomer()
+    const answer = await call('GET', '/v2/markets?limit=2&symbol=AAAUSD')
+    expect([answer.status, answer.body.items.length]).toEqual([200, 3])
+    expect(answer.headers.get('tidegate-ignored-parameters')).toBe('limit, symbol')
+    expect((await call('GET', '/v2/markets')).headers.has('tidegate-ignored-parameters')).toBe(false)
+  })
+
   it('has a rate limit of its own, as other operations have', async () => {
     const limited = await RestNode.open({ hub: stream.hub, ratePerSecond: 2 })
     const { call } = await limited.newCustomer()

@@ -24,6 +24,7 @@ import type { Db } from '../../src/store/db.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { openTestStore } from '../support/test-store.ts'
 import { itemsOf } from '../support/text-page.ts'
+import { acceptInventedAnswers } from '../support/validated-answers.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 export const OPERATOR_TOKEN = 'the-token-of-the-operator-for-scripts'
@@ -193,6 +194,7 @@ function registerOthers(app: FastifyInstance, onCall: NonNullable<OperatorNodeOp
         method,
         url,
         async handler(request, reply) {
+          acceptInventedAnswers()
           const { status, body } = await onCall(call, request.body, operatorActor(request))
           return reply.status(status).send(body)
         },

@@ -257,6 +257,13 @@ describe('the list', () => {
     expect(await idsOf(`${profile}&status=PROCESSING`)).toEqual([])
     expect(await idsOf(`&created_at.eq=${second.created_at}&destination_asset=USD`)).toEqual([second.id])
     expect(await idsOf(`&orchestration_rule_id=${newId()}&orchestration_rule_ids=x`)).toEqual([])
+    const { updated_at: changed } = await get(second.id)
+    expect(changed > second.created_at).toBe(true)
+    expect(await idsOf(`${profile}&updated_at.eq=${changed}&destination_asset=USD`)).toEqual([second.id])
+    // Without other filters, a value of which names one record, and of another time.
+    expect(await idsOf(`&updated_at.eq=${changed}`)).toContain(second.id)
+    expect(await idsOf(`&ids=${second.id}&updated_at.gte=${changed}`)).toEqual([second.id])
+    expect(await idsOf(`&ids=${second.id}&updated_at.gt=${changed}`)).toEqual([])
   })
 
   it('refuses too many values, and ids that are none', async () => {

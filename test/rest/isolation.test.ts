@@ -84,7 +84,7 @@ describe(`customers of one service (seed ${SEED})`, () => {
     maybe('limit', () => String(1 + random.integer(20)))
     if (path === ACCOUNTS) maybe('identity_id', () => random.pick(['alice', 'bob']))
     if (path !== RULES) maybe('created_at.gt', () => '2026-01-01T00:00:00Z')
-    if (path === ACCOUNTS) maybe('updated_at.lte', () => '2999-01-01T00:00:00Z')
+    if (path === ACCOUNTS || path === TRANSFERS) maybe('updated_at.lte', () => '2999-01-01T00:00:00Z')
     if (path === ADDRESSES) {
       maybe('ids', () => any('addresses'), 3)
       maybe('ref_ids', () => `ref ${random.integer(8)}`, 3)

@@ -22,6 +22,9 @@ function create(changes: Readonly<Record<string, unknown>>): Promise<RestAnswer>
   return customer.call('POST', RULES, body(changes))
 }
 
+const UNKNOWN =
+  'is not a known member; known are ref_id, nickname, profile_id, identity_id, account_id, source_asset, ' +
+  'destination_asset, source, destination'
 const CRAB = '\u{1F980}'
 const onEthereum = (address: string) => ({
   destination_asset: 'USDC',
@@ -72,13 +75,18 @@ describe('the body of a rule', () => {
       '/source',
       'must have at most 1 members',
     ],
-    ['another source', { source: { cash: {} } }, '/source/cash', 'is not a known member'],
+    [
+      'another source',
+      { source: { cash: {} } },
+      '/source/cash',
+      'is not a known member; known are crypto, fiat, profile',
+    ],
     ['a source without network', { source: { crypto: {} } }, '/source/crypto/network', 'is required'],
     [
       'an address as source',
       { source: { crypto: { network: 'ETHEREUM', address: 'x' } } },
       '/source/crypto/address',
-      'is not a known member',
+      'is not a known member; known are network',
     ],
     [
       'a bank without account type',
@@ -124,8 +132,8 @@ describe('the body of a rule', () => {
       '/destination/fiat/fiat_account_id',
       'must have at most 200 characters',
     ],
-    ['an id of its own', { id: 'x' }, '/id', 'is not a known member'],
-    ['a status', { status: 'ACTIVE' }, '/status', 'is not a known member'],
+    ['an id of its own', { id: 'x' }, '/id', UNKNOWN],
+    ['a status', { status: 'ACTIVE' }, '/status', UNKNOWN],
   ])('rejects %s', async (_what, changes, pointer, detail) => {
     const answer = await create(changes)
     expect(answer).toMatchObject({
@@ -219,8 +227,8 @@ describe('the checks of a request', () => {
     expect((await node.send('POST', '/v2/orchestration/rulez', '{')).status).toBe(404)
     const wrongMethod = await node.send('PATCH', RULES, '{')
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
-    const single = await node.send('GET', `${RULES}/x`)
-    expect([single.status, single.headers.get('allow')]).toEqual([405, 'DELETE'])
+    const single = await node.send('PUT', `${RULES}/x`)
+    expect([single.status, single.headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD'])
     const anonymous = await node.send('POST', RULES, '{')
     expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
   })

@@ -1,5 +1,6 @@
 /** The customer API of rules: creation, reads, paginated lists, deletion; idempotent, and isolated per customer. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../src/base/ids.ts'
 import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
 
@@ -277,6 +278,22 @@ describe('the ref_id of a rule', () => {
     const { items } = (await racer.call('GET', ADDRESSES)).body
     expect(items.map(({ id }: { id: string }) => id)).toEqual([rule.source.crypto.address_id])
     expect(await trailOf(rule.id)).toHaveLength(1)
+  })
+})
+
+describe('one rule', () => {
+  it('is read by its customer alone, with any spelling of its id, in any status', async () => {
+    const rule = await make()
+    expect((await customer.call('GET', `${RULES}/${rule.id.toUpperCase()}`)).body).toEqual(rule)
+    await customer.call('DELETE', `${RULES}/${rule.id}`)
+    expect((await customer.call('GET', `${RULES}/${rule.id}`)).body).toEqual({ ...rule, status: 'DELETED' })
+    const foreign = await (await node.newCustomer()).call('GET', `${RULES}/${rule.id}`)
+    const unknown = await customer.call('GET', `${RULES}/${newId()}`)
+    for (const answer of [foreign, unknown, await customer.call('GET', `${RULES}/x`)]) {
+      expect([answer.status, answer.body.detail]).toEqual([404, 'there is no rule with this id'])
+    }
+    const writer = await node.newClient(customer.customerId, ['orchestration:write_orchestration_rule'])
+    expect((await writer.call('GET', `${RULES}/${rule.id}`)).status).toBe(403)
   })
 })
 

@@ -17,29 +17,18 @@ export async function structureFaults(root: Node): Promise<string[]> {
 }
 
 /**
- * The document with objects that allow no members except those described, unless it states otherwise: in the responses
- * of the REST API, and in the schemas they refer to. Errors may be extended.
- * @param prefix of the paths of the API
+ * The document with objects that allow no members except those described, unless it states otherwise. Of a schema with
+ * `allOf`, those it refers to are closed, and the parts that restrict them stay open.
  */
-export function closed(root: Node, prefix = '/v2'): Node {
-  const close = (schemas: Node): Node =>
-    JSON.parse(JSON.stringify(schemas), (_name, value) =>
-      value?.type === 'object' && value.properties !== undefined && value.additionalProperties === undefined
-        ? { ...value, additionalProperties: false }
-        : value,
-    )
-  const copy = structuredClone(root)
-  for (const [name, schema] of Object.entries<Node>(copy.components.schemas)) {
-    if (!name.endsWith('Problem') && !name.endsWith('Error')) copy.components.schemas[name] = close(schema)
-  }
-  for (const [path, methods] of Object.entries<Node>(copy.paths)) {
-    if (!path.startsWith(`${prefix}/`)) continue
-    // One that redirects browsers has no answer with a body.
-    for (const { responses } of Object.values<Node>(methods)) {
-      if (responses[200] !== undefined) responses[200].content = close(responses[200].content)
-    }
-  }
-  return copy
+export function closed(node: Node, isPart = false): Node {
+  if (Array.isArray(node)) return node.map((entry) => closed(entry))
+  if (typeof node !== 'object' || node === null) return node
+  const members = Object.entries<Node>(node).map(([name, value]) => [
+    name,
+    name === 'allOf' ? value.map((part: Node) => closed(part, true)) : closed(value),
+  ])
+  const isOpen = node.type === 'object' && node.properties !== undefined && node.additionalProperties === undefined
+  return { ...Object.fromEntries(members), ...(isOpen && !isPart ? { additionalProperties: false } : {}) }
 }
 
 export class ApiDocument {

@@ -24,7 +24,12 @@ const LOOKED_AT_MAX = 5_000
 /** Beside the record: its assets, and the transfers that it names. */
 const ROWS_OF_AN_ITEM_MAX = 12
 
-type Filters = Readonly<Record<string, readonly string[]>>
+type Range = { readonly from?: string; readonly until?: string; readonly isEmpty: boolean }
+type Filters = Readonly<Record<string, readonly string[] | Range>>
+
+/** The last records, fewer than one page looks at by their index of changes; and nearly all. */
+const FEW_CHANGED = { from: new Date(Date.UTC(2026, 0, 1) + COUNT - 1_000).toISOString(), isEmpty: false }
+const MOST_CHANGED = { from: new Date(Date.UTC(2026, 0, 1) + 100).toISOString(), isEmpty: false }
 
 describe.skipIf(!hasPostgres)('pages about money on PostgreSQL, explained (needs its server programs)', () => {
   const [commonRule, rareRule] = [newId(), newId()]
@@ -110,6 +115,13 @@ describe.skipIf(!hasPostgres)('pages about money on PostgreSQL, explained (needs
     ['transfers', () => ({ profile_id: [owner.profileId], status: ['FAILED'] })],
     ['transfers', () => ({ status: ['COMPLETED'], asset: ['BTC'] })],
     ['transfers', () => ({ status: ['COMPLETED', 'PENDING'], type: ['CONVERSION'], asset: ['USDC'] })],
+    ['transfers', () => ({ updated_at: FEW_CHANGED })],
+    ['transfers', () => ({ updated_at: MOST_CHANGED })],
+    ['transfers', () => ({ updated_at: FEW_CHANGED, asset: ['USDC'] })],
+    ['transfers', () => ({ updated_at: MOST_CHANGED, profile_id: [owner.profileId], asset: ['BTC'] })],
+    ['orchestrations', () => ({ updated_at: FEW_CHANGED })],
+    ['orchestrations', () => ({ updated_at: MOST_CHANGED })],
+    ['orchestrations', () => ({ updated_at: FEW_CHANGED, status: ['FAILED'] })],
     ['orchestrations', () => ({})],
     ['orchestrations', () => ({ orchestration_rule_id: [commonRule], status: ['FAILED'] })],
     ['orchestrations', () => ({ profile_id: [owner.profileId], source_asset: ['BTC'] })],
@@ -123,8 +135,10 @@ describe.skipIf(!hasPostgres)('pages about money on PostgreSQL, explained (needs
     ['orchestrations of all', () => ({ waiting_for: ['HOLD'] })],
   ])('%s, filters %#', async (name, filtersOf) => {
     const filters = filtersOf()
-    const isUnindexed = ['source_asset', 'destination_asset', 'asset', 'type'].some((filter) => filter in filters)
-    const isBounded = Object.keys(filters).length > 1 || isUnindexed || filters.status?.includes('COMPLETED') === true
+    const unindexed = ['source_asset', 'destination_asset', 'asset', 'type', 'updated_at']
+    const isUnindexed = unindexed.some((filter) => filter in filters)
+    const isCommon = Array.isArray(filters.status) && filters.status.includes('COMPLETED')
+    const isBounded = Object.keys(filters).length > 1 || isUnindexed || isCommon
     for (const order of ['ASC', 'DESC'] as const) {
       const { found } = await plans.during(() => lists[name](filters, order))
       const sums = found.map(({ plan, milliseconds }) => ({ ...summaryOf(plan), milliseconds }))

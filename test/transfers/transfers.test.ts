@@ -203,6 +203,27 @@ describe('the list', () => {
     expect(until.at(-1)).toEqual(first)
   })
 
+  it('finds what has changed since a time, wherever it is in the order of the list', async () => {
+    const who = await node.newCustomer()
+    const ids = await write(who, [{}, {}, { asset: 'BTC' }, {}])
+    const [first = '', second = ''] = ids
+    const { updated_at: before } = (await who.call('GET', `${TRANSFERS}/${ids[3]}`)).body
+    await change({ id: first, status: 'COMPLETED' }, { id: second, confirmations: 2 })
+    const changed = await Promise.all([first, second].map((id) => who.call('GET', `${TRANSFERS}/${id}`)))
+    const after = changed.map(({ body }) => body.updated_at as string).toSorted()[1]
+    const found = async (query: string) =>
+      (await who.call('GET', `${TRANSFERS}?order=ASC&${query}`)).body.items.map(({ id }: { id: string }) => id)
+    expect(new Set(await found(`updated_at.gt=${before}`))).toEqual(new Set([first, second]))
+    expect(await found(`updated_at.gt=${before}&status=COMPLETED`)).toEqual([first])
+    expect(await found(`updated_at.lte=${before}&asset=BTC`)).toEqual([ids[2]])
+    // Values of one record each, in and out of the range.
+    expect(await found(`updated_at.gt=${before}&ids=${first}&ids=${ids[3]}`)).toEqual([first])
+    expect(await found(`updated_at.gt=${after}`)).toEqual([])
+    expect((await customer.call('GET', `${TRANSFERS}?updated_at.gt=${before}`)).body.items).not.toContainEqual(
+      expect.objectContaining({ id: first }),
+    )
+  })
+
   it.each([['status=DONE'], ['type=GIFT'], ['ids=1'], ['limit=0'], ['created_at.gt=now'], ['page_cursor=abc']])(
     'refuses %s',
     async (query) => {

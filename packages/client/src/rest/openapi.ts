@@ -120,6 +120,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the own client
+         * @description Any valid token may ask. A use of a secret is shown up to a minute late: its times are stored once a minute.
+         */
+        get: operations["getClient"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/identity/accounts": {
         parameters: {
             query?: never;
@@ -283,6 +303,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/transfer/deposit-addresses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one deposit address */
+        get: operations["getDepositAddress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/orchestration/rules": {
         parameters: {
             query?: never;
@@ -314,7 +351,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get one orchestration rule
+         * @description In any status.
+         */
+        get: operations["getRule"];
         put?: never;
         post?: never;
         /**
@@ -441,6 +482,17 @@ export interface components {
             in_transit: string;
             /** @description Credited and on hold */
             held: string;
+        };
+        /** @description Each node counts by itself */
+        ClientLimits: {
+            /** @description Connections of the client to the stream */
+            connections_max: number;
+            /** @description Subscriptions of one connection */
+            subscriptions_max: number;
+            /** @description Messages to the stream on one connection */
+            inbound_per_second: number;
+            /** @description Requests for each operation */
+            rest_rate_per_second: number;
         };
         DepositAddress: {
             /** Format: uuid */
@@ -625,6 +677,23 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        OwnClient: {
+            client_id: string;
+            customer_id: string;
+            /** @description The name that the operator gave to the client */
+            name?: string;
+            /** @description Scopes that its tokens may have; with an external issuer, those of this token */
+            scopes: string[];
+            /** @description Whether the customer is on the allow list of the stream */
+            streaming: boolean;
+            /** @description `unlimited`: nothing but the limits below */
+            plan: {
+                name: string;
+            };
+            limits: components["schemas"]["ClientLimits"];
+            /** @description The valid ones, the oldest first, without values */
+            secrets: components["schemas"]["Secret"][];
+        };
         /** @description RFC 9457. `code` is stable: switch on it, not on the texts. */
         Problem: {
             /** @constant */
@@ -646,22 +715,55 @@ export interface components {
                 pointer?: string;
                 detail: string;
             }[];
+            /** @description Facts for the reaction to the `code`, which are described with it */
             meta?: {
-                /** @description Of `already_exists`: the existing record */
+                /** @description The existing record */
                 existing?: {
                     [key: string]: unknown;
                 };
-                /** @description Of `invalid_state`: the current state */
+                /** @description The current state */
                 current?: string;
+                /** @description The current attempt of a delivery */
+                attempt?: number;
+                /** @description The profile that the record belongs to */
+                profile_id?: string;
+                /** @description The valid secrets of a client that may have no further one */
+                secrets?: {
+                    id: string;
+                    /** Format: date-time */
+                    created_at: string;
+                    /** Format: date-time */
+                    last_used_at?: string;
+                }[];
                 /**
-                 * @description Of `account_blocked`: the status of the account
+                 * @description The status of the account
                  * @enum {string}
                  */
                 summary_status?: "DISABLED" | "DENIED" | "ERROR";
-                /** @description Of `quota_exceeded` and `daily_quota_exceeded`: how many the customer may have or create */
+                /** @description How many the customer may have or create */
                 limit?: number;
-                /** @description Of `quota_exceeded` and `daily_quota_exceeded`: how many it has or has created */
+                /** @description How many it has or has created */
                 used?: number;
+                /** @description The amount that the profile has available */
+                available?: string;
+                /** @description The amount that is needed, or the lowest role that may make the call */
+                needed?: string;
+                /** @description The role of the operator */
+                role?: string;
+                /** @description The members that differ */
+                fields?: string[];
+                /** @description The deposit that is known */
+                deposit_id?: string;
+                /**
+                 * Format: date-time
+                 * @description The last recorded time before the one that was asked for
+                 */
+                recorded_before?: string;
+                /**
+                 * Format: date-time
+                 * @description The first recorded time after it
+                 */
+                recorded_after?: string;
             };
         };
         Profile: {
@@ -725,6 +827,17 @@ export interface components {
             };
             /** Format: date-time */
             created_at: string;
+        };
+        Secret: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last got or revoked a token: up to a minute late
+             */
+            last_used_at?: string;
         };
         /**
          * @example {
@@ -1452,6 +1565,11 @@ export interface operations {
                         /** Format: uri */
                         jwks_uri: string;
                         scopes_supported: string[];
+                        /** @description Empty: there is no authorization endpoint */
+                        response_types_supported?: string[];
+                        grant_types_supported?: string[];
+                        token_endpoint_auth_methods_supported?: string[];
+                        revocation_endpoint_auth_methods_supported?: string[];
                     };
                 };
             };
@@ -1531,6 +1649,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "Tidegate-Ignored-Parameters": components["headers"]["Tidegate-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1552,6 +1671,65 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["MarketList"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token"];
+            403: components["responses"]["403.disabled"];
+            408: components["responses"]["408.request_timeout"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    getClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The client of the token */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01932b50-2b3c-7d4e-9f50-6b7c8d9eaf06",
+                     *       "customer_id": "01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05",
+                     *       "name": "onboarding",
+                     *       "scopes": [
+                     *         "identity:read_account",
+                     *         "identity:write_account"
+                     *       ],
+                     *       "streaming": true,
+                     *       "plan": {
+                     *         "name": "unlimited"
+                     *       },
+                     *       "limits": {
+                     *         "connections_max": 2000,
+                     *         "subscriptions_max": 1000,
+                     *         "inbound_per_second": 50,
+                     *         "rest_rate_per_second": 50
+                     *       },
+                     *       "secrets": [
+                     *         {
+                     *           "id": "01932b50-2b3c-7d4e-9f50-6b7c8d9eaf07",
+                     *           "created_at": "2026-11-20T12:00:00.000Z",
+                     *           "last_used_at": "2026-11-20T12:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnClient"];
                 };
             };
             400: components["responses"]["400.invalid_request"];
@@ -1995,6 +2173,16 @@ export interface operations {
                 "created_at.gte"?: string;
                 /** @description Created strictly after; at most 9 fraction digits */
                 "created_at.gt"?: string;
+                /** @description Last updated strictly before; at most 9 fraction digits */
+                "updated_at.lt"?: string;
+                /** @description Last updated at or before; at most 9 fraction digits */
+                "updated_at.lte"?: string;
+                /** @description Last updated exactly at; at most 9 fraction digits */
+                "updated_at.eq"?: string;
+                /** @description Last updated at or after; at most 9 fraction digits */
+                "updated_at.gte"?: string;
+                /** @description Last updated strictly after; at most 9 fraction digits */
+                "updated_at.gt"?: string;
                 /** @description Ordering method */
                 order_by?: "CREATED_AT";
                 /** @description Maximum number of items: a page also ends at 2 MiB */
@@ -2142,6 +2330,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "Tidegate-Ignored-Parameters": components["headers"]["Tidegate-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2338,6 +2527,58 @@ export interface operations {
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.address_unavailable.pool_empty.pool_reserved"];
+        };
+    };
+    getDepositAddress: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deposit address */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01932b60-2f4a-7c21-b1d8-90e5c7a6d403",
+                     *       "profile_id": "01932b5e-7d1c-7a11-8c3e-27a4b1d05f02",
+                     *       "customer_id": "01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05",
+                     *       "account_id": "01932b5e-7d1c-7a10-9a54-6f1d2c9b8e01",
+                     *       "identity_id": "person-1001",
+                     *       "ref_id": "address-1001",
+                     *       "crypto_network": "BITCOIN",
+                     *       "address": "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
+                     *       "conversion_target_asset": "NO_CONVERSION",
+                     *       "compatible_crypto_networks": [
+                     *         "BITCOIN"
+                     *       ],
+                     *       "metadata": {},
+                     *       "created_at": "2026-11-20T12:01:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DepositAddress"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token"];
+            403: components["responses"]["403.insufficient_scope.disabled"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
         };
     };
     listRules: {
@@ -2591,6 +2832,67 @@ export interface operations {
             503: components["responses"]["503.unavailable.address_unavailable.pool_empty.pool_reserved"];
         };
     };
+    getRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rule */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01932b61-9be2-7e30-a7f6-3d2b8c1e4a04",
+                     *       "ref_id": "rule-1001",
+                     *       "nickname": "Bitcoin to dollars",
+                     *       "profile_id": "01932b5e-7d1c-7a11-8c3e-27a4b1d05f02",
+                     *       "source_asset": "BTC",
+                     *       "destination_asset": "USD",
+                     *       "source": {
+                     *         "crypto": {
+                     *           "address_id": "01932b61-9be2-7e31-94c0-b8a2d6f71e06",
+                     *           "address": "bc1qnjg0jd8228aq7egyzacy8cys3knf9xvrerkf9g",
+                     *           "network": "BITCOIN"
+                     *         }
+                     *       },
+                     *       "destination": {
+                     *         "fiat": {
+                     *           "fiat_account_id": "bank-account-1",
+                     *           "memo": "savings"
+                     *         }
+                     *       },
+                     *       "identity_id": "person-1001",
+                     *       "account_id": "01932b5e-7d1c-7a10-9a54-6f1d2c9b8e01",
+                     *       "status": "ACTIVE",
+                     *       "created_at": "2026-11-20T12:02:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token"];
+            403: components["responses"]["403.insufficient_scope.disabled"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
     deleteRule: {
         parameters: {
             query?: never;
@@ -2692,6 +2994,16 @@ export interface operations {
                 "created_at.gte"?: string;
                 /** @description Created strictly after; at most 9 fraction digits */
                 "created_at.gt"?: string;
+                /** @description Last updated strictly before; at most 9 fraction digits */
+                "updated_at.lt"?: string;
+                /** @description Last updated at or before; at most 9 fraction digits */
+                "updated_at.lte"?: string;
+                /** @description Last updated exactly at; at most 9 fraction digits */
+                "updated_at.eq"?: string;
+                /** @description Last updated at or after; at most 9 fraction digits */
+                "updated_at.gte"?: string;
+                /** @description Last updated strictly after; at most 9 fraction digits */
+                "updated_at.gt"?: string;
                 /** @description Maximum number of items: a page also ends at 2 MiB */
                 limit?: number;
                 /** @description Sort by created_at */

@@ -1762,12 +1762,7 @@ export interface components {
             publish_markets: string[];
             enabled: boolean;
             /** @description The valid ones, without values */
-            secrets: {
-                /** Format: uuid */
-                id: string;
-                /** Format: date-time */
-                created_at: string;
-            }[];
+            secrets: components["schemas"]["Secret"][];
             /**
              * Format: date-time
              * @description Tokens that were issued earlier are no longer accepted
@@ -1845,11 +1840,8 @@ export interface components {
                 pairs: string[];
                 deliveries: boolean;
             };
-            /**
-             * Format: date-time
-             * @description Absent: never changed
-             */
-            updated_at?: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         Customer: {
             /** Format: uuid */
@@ -2221,12 +2213,7 @@ export interface components {
             publish_markets: string[];
             enabled: boolean;
             /** @description The valid ones, without values */
-            secrets: {
-                /** Format: uuid */
-                id: string;
-                /** Format: date-time */
-                created_at: string;
-            }[];
+            secrets: components["schemas"]["Secret"][];
             /**
              * Format: date-time
              * @description Tokens that were issued earlier are no longer accepted
@@ -2617,22 +2604,55 @@ export interface components {
                 pointer?: string;
                 detail: string;
             }[];
+            /** @description Facts for the reaction to the `code`, which are described with it */
             meta?: {
-                /** @description Of `already_exists`: the existing record */
+                /** @description The existing record */
                 existing?: {
                     [key: string]: unknown;
                 };
-                /** @description Of `invalid_state`: the current state */
+                /** @description The current state */
                 current?: string;
+                /** @description The current attempt of a delivery */
+                attempt?: number;
+                /** @description The profile that the record belongs to */
+                profile_id?: string;
+                /** @description The valid secrets of a client that may have no further one */
+                secrets?: {
+                    id: string;
+                    /** Format: date-time */
+                    created_at: string;
+                    /** Format: date-time */
+                    last_used_at?: string;
+                }[];
                 /**
-                 * @description Of `account_blocked`: the status of the account
+                 * @description The status of the account
                  * @enum {string}
                  */
                 summary_status?: "DISABLED" | "DENIED" | "ERROR";
-                /** @description Of `quota_exceeded` and `daily_quota_exceeded`: how many the customer may have or create */
+                /** @description How many the customer may have or create */
                 limit?: number;
-                /** @description Of `quota_exceeded` and `daily_quota_exceeded`: how many it has or has created */
+                /** @description How many it has or has created */
                 used?: number;
+                /** @description The amount that the profile has available */
+                available?: string;
+                /** @description The amount that is needed, or the lowest role that may make the call */
+                needed?: string;
+                /** @description The role of the operator */
+                role?: string;
+                /** @description The members that differ */
+                fields?: string[];
+                /** @description The deposit that is known */
+                deposit_id?: string;
+                /**
+                 * Format: date-time
+                 * @description The last recorded time before the one that was asked for
+                 */
+                recorded_before?: string;
+                /**
+                 * Format: date-time
+                 * @description The first recorded time after it
+                 */
+                recorded_after?: string;
             };
         };
         QuotaUse: {
@@ -2695,6 +2715,17 @@ export interface components {
             type: "BROKERAGE" | "TRADITIONAL_IRA" | "ROTH_IRA" | "SEP_IRA" | "FINANCIAL_ADVISOR";
             customer_id: string;
         };
+        Secret: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last got or revoked a token: up to a minute late
+             */
+            last_used_at?: string;
+        };
         Session: {
             operator: {
                 name: string;
@@ -2709,7 +2740,7 @@ export interface components {
             four_eyes: string[];
             /** @description Only of a session: whether the person signs in with a password, and may change it */
             has_password?: boolean;
-            /** @description Only of a session: for `X-CSRF-Token`, which every call with the cookie needs */
+            /** @description Only of a session: for `X-CSRF-Token` */
             csrf_token?: string;
             /** Format: date-time */
             expires_at?: string;
@@ -2865,6 +2896,21 @@ export interface components {
                 };
             };
         };
+        /** @description `invalid_request`: a parameter, member or header breaks its rule; `errors` names field and rule; `own_address`: the destination is a deposit address of this service: name its profile as the destination instead */
+        "400.invalid_request.own_address": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 400;
+                    /** @enum {string} */
+                    code?: "invalid_request" | "own_address";
+                };
+            };
+        };
         /** @description `login_failed`: name, password or one-time code are not right, the code was used before, or the operator is disabled */
         "401.login_failed": {
             headers: {
@@ -2960,7 +3006,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2975,7 +3021,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
         "403.insufficient_role.csrf_failed.foreign_origin.quota_exceeded": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2990,7 +3036,37 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `login_unavailable`: operators sign in with a password only over TLS or from the machine of the service; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status */
+        "403.insufficient_role.csrf_failed.foreign_origin.quota_exceeded.account_blocked": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {string} */
+                    code?: "insufficient_role" | "csrf_failed" | "foreign_origin" | "quota_exceeded" | "account_blocked";
+                };
+            };
+        };
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        "403.insufficient_role.foreign_origin": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {string} */
+                    code?: "insufficient_role" | "foreign_origin";
+                };
+            };
+        };
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `login_unavailable`: operators sign in with a password only over TLS or from the machine of the service; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.login_unavailable.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3005,7 +3081,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.own_request.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3264,6 +3340,22 @@ export interface components {
                 };
             };
         };
+        /** @description `unavailable`: the store cannot be reached, or the node is starting, full or shutting down; `address_unavailable`: the service has no key for addresses of this network; `pool_empty`: every imported address of this network is in use; `pool_reserved`: the few imported addresses left on this network are kept for customers that have received fewer */
+        "503.unavailable.address_unavailable.pool_empty.pool_reserved": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 503;
+                    /** @enum {string} */
+                    code?: "unavailable" | "address_unavailable" | "pool_empty" | "pool_reserved";
+                };
+            };
+        };
         /** @description Another problem: see its `code` */
         Problem: {
             headers: {
@@ -3361,7 +3453,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3714,7 +3806,8 @@ export interface operations {
     getChangeRequests: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 status?: "PENDING" | "CONFIRMED" | "DECLINED" | "FAILED" | "EXPIRED";
@@ -3742,7 +3835,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3775,7 +3868,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -3889,7 +3982,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3922,7 +4015,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3955,7 +4048,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3968,7 +4061,8 @@ export interface operations {
     getCustomers: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 name?: string;
@@ -3999,7 +4093,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4073,7 +4167,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4130,7 +4224,8 @@ export interface operations {
     getCustomersByIdClients: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 name?: string;
@@ -4159,7 +4254,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4218,7 +4313,8 @@ export interface operations {
     getClients: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 name?: string;
@@ -4245,7 +4341,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4278,7 +4374,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4454,7 +4550,8 @@ export interface operations {
     getSigningKeys: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
             };
@@ -4480,7 +4577,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4609,7 +4706,8 @@ export interface operations {
     getReceiptKeys: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
             };
@@ -4635,7 +4733,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4685,7 +4783,8 @@ export interface operations {
     getAudit: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 actor?: string;
@@ -4713,7 +4812,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4746,7 +4845,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4759,7 +4858,8 @@ export interface operations {
     getOperators: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
             };
@@ -4785,7 +4885,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4863,7 +4963,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5091,7 +5191,8 @@ export interface operations {
     getConnections: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 client_id?: string;
@@ -5126,7 +5227,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5159,7 +5260,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5229,7 +5330,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5266,7 +5367,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5300,7 +5401,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5371,7 +5472,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5404,7 +5505,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5475,7 +5576,8 @@ export interface operations {
     getAccountsByIdNotes: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
             };
@@ -5499,7 +5601,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5556,7 +5658,8 @@ export interface operations {
     getCustomersByIdProfiles: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
             };
@@ -5584,7 +5687,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5661,7 +5764,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5695,7 +5798,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5779,7 +5882,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5814,7 +5917,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5851,7 +5954,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5883,7 +5986,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5896,7 +5999,8 @@ export interface operations {
     getRules: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 status?: "ACTIVE" | "DELETED" | "PENDING" | "REJECTED";
@@ -5923,7 +6027,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5956,7 +6060,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6006,17 +6110,17 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin.quota_exceeded.account_blocked"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
-            429: components["responses"]["429.too_many_unread_answers"];
+            429: components["responses"]["429.too_many_unread_answers.daily_quota_exceeded"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.address_unavailable.pool_empty.pool_reserved"];
             default: components["responses"]["Problem"];
         };
     };
@@ -6107,7 +6211,8 @@ export interface operations {
     getRulesByIdNotes: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
             };
@@ -6131,7 +6236,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6188,7 +6293,8 @@ export interface operations {
     getDeposits: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 status?: "PENDING" | "COMPLETED" | "FAILED";
@@ -6221,7 +6327,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6331,7 +6437,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6365,7 +6471,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6650,7 +6756,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400.invalid_request"];
+            400: components["responses"]["400.invalid_request.own_address"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
@@ -6710,7 +6816,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6743,7 +6849,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6902,7 +7008,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6936,7 +7042,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6967,7 +7073,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -7038,7 +7144,8 @@ export interface operations {
     getDeliveries: {
         parameters: {
             query?: {
-                limit?: string;
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
                 order?: "ASC" | "DESC";
                 page_cursor?: string;
                 status?: "WAITING" | "CLAIMED" | "SENT" | "SETTLED" | "FAILED" | "NEEDS_OPERATOR";
@@ -7068,7 +7175,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -7101,7 +7208,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];

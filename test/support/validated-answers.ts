@@ -1,0 +1,57 @@
+/**
+ * Setup of every test file: whatever a test reads of an answer of the service with `fetch` is compared with the committed
+ * API documents, and a test that received an undocumented answer fails. Programs in processes of their own are not observed.
+ */
+import { afterEach, expect } from 'vitest'
+import { answerFaults } from './documented-answers.ts'
+
+interface Observed {
+  /** Of the answers since the last test ended. */
+  faults: string[]
+  /** Whether the current test has handlers or records of its own that the service never has. */
+  isInvented: boolean
+}
+
+/** Of the process, which test files may share, with copies of this module. */
+const SHARED = globalThis as { validatedAnswers?: Observed }
+
+/** Whatever the current test receives is accepted: it has called a handler, or stored a record, of the test's own making. */
+export function acceptInventedAnswers(): void {
+  if (SHARED.validatedAnswers !== undefined) SHARED.validatedAnswers.isInvented = true
+}
+
+function wrap(observed: Observed): void {
+  const send = globalThis.fetch
+  globalThis.fetch = async (input, init) => {
+    const response = await send(input, init)
+    const method = init?.method ?? (input instanceof Request ? input.method : 'GET')
+    const isJson = /json/.test(response.headers.get('content-type') ?? '')
+    // Services that tests imitate have no such field.
+    if (isJson && method !== 'HEAD' && response.headers.has('x-request-id')) observe(response, method, observed.faults)
+    return response
+  }
+}
+
+function observe(response: Response, method: string, faults: string[]): void {
+  const readText = response.text.bind(response)
+  const text = async () => {
+    const body = await readText()
+    const { pathname } = new URL(response.url)
+    if (body !== '') faults.push(...answerFaults(method, pathname, response.status, JSON.parse(body)))
+    return body
+  }
+  Object.assign(response, { text, json: async () => JSON.parse(await text()) as unknown })
+}
+
+if (SHARED.validatedAnswers === undefined) {
+  SHARED.validatedAnswers = { faults: [], isInvented: false }
+  wrap(SHARED.validatedAnswers)
+}
+const { validatedAnswers } = SHARED
+
+afterEach(() => {
+  const found = validatedAnswers.faults.splice(0)
+  const { isInvented } = validatedAnswers
+  validatedAnswers.isInvented = false
+  if (!isInvented) expect(found, 'answers that the API documents do not describe').toEqual([])
+})
