@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import { Problem } from '../http/problem.ts'
-import { StoreUnavailable } from '../store/db.ts'
+import { StoreTooSlow, StoreUnavailable } from '../store/db.ts'
 import { InvalidCursor } from '../store/page.ts'
 
 export interface Listener {
@@ -73,7 +73,8 @@ export function translateStoreError(error: unknown): Problem | undefined {
     })
   }
   if (error instanceof StoreUnavailable) {
-    return new Problem('unavailable', 'the store cannot be reached: a write may or may not have been done', {
+    const what = error instanceof StoreTooSlow ? 'the store did not answer in time' : 'the store is unavailable'
+    return new Problem('unavailable', `${what}: a write may or may not have been done`, {
       headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
     })
   }

@@ -81,7 +81,7 @@ export function readinessRows(input: ReadinessInput): readonly ReadinessRow[] {
   const isGateway = roles.includes('gateway')
   const needsStore = roles.includes('api') || roles.includes('worker')
   const steady = (row: ReadinessCheck, isGate = true): ReadinessRow => ({ ...row, gate: isGate ? 'steady' : 'none' })
-  const storeProblem = `the store cannot be reached: ${input.storeProblem}`
+  const storeProblem = `the store is unavailable: ${input.storeProblem}`
   const gates: ReadinessRow[] = [
     { ...check('draining', !input.draining, 'the node is shutting down'), gate: 'immediate' },
     steady(check('start', input.started, 'the start has not completed')),

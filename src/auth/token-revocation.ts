@@ -39,7 +39,7 @@ export async function revokeOwnToken(
     .transaction<AuthTables, 'revoked' | 'too-many'>((transaction) => revokeToken(transaction, reading.token))
     .catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) throw error
-      throw unavailable('the store cannot be reached: the token may or may not be revoked')
+      throw unavailable('the store is unavailable: the token may or may not be revoked')
     })
   if (outcome === 'too-many') throw unavailable('too many revoked tokens of this client have not expired', 60)
   await context.refreshDirectory()

@@ -23,6 +23,8 @@ export interface Owner {
 export interface Arrived {
   readonly address: ReceivingAddress | undefined
   readonly fiatInstructionsId: string | undefined
+  /** Of the fiat instructions, when it was found in the terms of the payment: as reported, or in the bank's text. */
+  readonly memo?: string
 }
 
 export interface Attribution extends Arrived {
@@ -42,9 +44,9 @@ export async function attribute<Tables>(
   return arrived.map((found) => {
     if (found === undefined) return undefined
     const owner = owners.get(found.profileId)
-    return owner === undefined
-      ? undefined
-      : { owner, address: found.address, fiatInstructionsId: found.fiatInstructionsId }
+    if (owner === undefined) return undefined
+    const { profileId: _, ...rest } = found
+    return { owner, ...rest }
   })
 }
 
@@ -82,7 +84,9 @@ async function findArrived<Tables>(
       const found = memos.flatMap((memo) => ownerOf.get(memo) ?? [])
       const [first, second] = found
       if (second !== undefined) return undefined
-      if (first !== undefined) return { address: undefined, fiatInstructionsId: first.id, profileId: first.profileId }
+      if (first === undefined) continue
+      const { id: fiatInstructionsId, memoId: memo, profileId } = first
+      return { address: undefined, fiatInstructionsId, memo, profileId }
     }
     return undefined
   })

@@ -3,6 +3,7 @@
  * locked row, with its postings, the customer's transfer and one audit row in the caller's transaction. An action whose
  * state the deposit already has changes nothing.
  */
+import { newId } from '../base/ids.ts'
 import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
 import { Problem } from '../http/problem.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -80,7 +81,7 @@ export async function rejectDeposit<Tables>(
 }
 
 /**
- * Reverses a deposit that its bank has taken back. The profile owes what it no longer has available. An orchestration that
+ * Reverses a deposit that its bank has taken back, which the customer sees as a debit. The profile owes what it no longer has available. An orchestration that
  * has not converted the deposit fails.
  */
 export async function reverseDeposit<Tables>(
@@ -95,6 +96,8 @@ export async function reverseDeposit<Tables>(
   await setSecondary(transaction, deposit, step, { reason })
   await audit(transaction, actor, 'deposit.reverse', id, { reason })
   await takeBack(transaction, deposit)
+  const owner = await ownerOf(transaction, deposit)
+  if (owner !== undefined) await showReversal(transaction, deposit, owner)
 }
 
 /** Assigns an unattributed deposit to a profile; rules run only with `runsRules`. */
@@ -269,6 +272,17 @@ async function start<Tables>(
 
 async function show<Tables>(transaction: Transaction<Tables>, deposit: DepositRow, owner: Owner): Promise<void> {
   await insertTransfers(transaction, [transferOf(deposit, owner, {}, await creationTime(transaction, owner))])
+}
+
+/** A debit of the whole amount, in the group of the deposit. What the profile no longer has, it owes. */
+async function showReversal<Tables>(
+  transaction: Transaction<Tables>,
+  deposit: DepositRow,
+  owner: Owner,
+): Promise<void> {
+  const credit = { ...deposit, secondary_status: null, disposition: null }
+  const entry = transferOf(credit, owner, {}, await creationTime(transaction, owner))
+  await insertTransfers(transaction, [{ ...entry, id: newId(), direction: 'DEBIT' }])
 }
 
 async function creationTime<Tables>(transaction: Transaction<Tables>, { customerId }: Owner): Promise<string> {

@@ -311,7 +311,8 @@ async function showAndStart<Tables>(
   const entries = appearing.map((move) => {
     const { known, owner, arrived } = move
     const entry = known === undefined ? newDepositOf(move) : { ...known, ...changeOf(move) }
-    return transferOf(entry, owner, arrived.address?.metadata ?? {}, timeOf(owner))
+    const shown = { ...entry, memo_id: entry.memo_id ?? arrived.memo ?? null }
+    return transferOf(shown, owner, arrived.address?.metadata ?? {}, timeOf(owner))
   })
   const converted = completions.flatMap(({ start: own, done }) =>
     conversionTransfers(own, done.amounts, done.ids, timeOf(own)),

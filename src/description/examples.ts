@@ -255,7 +255,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listTransfers: {
     description:
       'All transfers that changed, or will change, the balances of the customer: deposits, withdrawals, conversions, and ' +
-      'transfers between profiles. A deposit is listed from PENDING on; its `id` stays the same. `total` is the sum of ' +
+      'transfers between profiles. A deposit is listed from PENDING on; its `id` stays the same. A REVERSED one is followed by a DEBIT in its group. `total` is the sum of ' +
       '`amount` and `fee`.',
     answered: 'One page of transfers',
     answer: { items: [TRANSFER] },

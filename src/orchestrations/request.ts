@@ -12,6 +12,7 @@ import { formatAmount, parseAmount } from '../ledger/amounts.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { destinationOf } from '../rules/destination.ts'
+import type { RuleDestination } from '../rules/model.ts'
 import { withNetworkName } from '../rules/schemas.ts'
 import { termsFaults } from '../rules/terms.ts'
 import { writeAudit } from '../store/audit.ts'
@@ -74,6 +75,7 @@ export async function requestOrchestration<Tables>(
   const requested = body.destination === undefined ? undefined : withNetworkName(body.destination)
   const destination = await destinationOf(transaction, profile, requested)
   const asset = sourceAsset.symbol
+  refuseNoEffect(profileId, destination, asset === destinationAsset)
   const balances = await lockBalances(transaction, [{ profileId, asset }])
   const times = await nextCreationTimes(transaction, [customerId])
   // Other requests of this customer wait for the row of its clock, so none inserts the same ref_id after this.
@@ -117,6 +119,13 @@ export async function requestOrchestration<Tables>(
   }
   await writeAudit(transaction, { actor, action: 'orchestration.create', subject: id, detail })
   return (await getOrchestration(transaction, customerId, { id })) as string
+}
+
+/** The amount would be reserved, and come back unchanged. */
+function refuseNoEffect(profileId: string, destination: RuleDestination, isSameAsset: boolean): void {
+  if (!isSameAsset || !('profile' in destination) || destination.profile.profile_id !== profileId) return
+  const detail = 'has no effect: the asset stays the same, and the amount in the profile'
+  throw invalidRequest([{ pointer: '/destination', detail }])
 }
 
 /** Reserves an available amount for an orchestration. */

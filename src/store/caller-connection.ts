@@ -7,7 +7,7 @@ import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import { writeParameter } from './column-types.ts'
-import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
+import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreTooSlow } from './db.ts'
 import { TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
 import type { StatementResult, StoreConnection } from './sql.ts'
 
@@ -128,7 +128,7 @@ export class CallerConnection implements StoreConnection {
   #run(text: string, parameters: readonly unknown[], isOfWork = false): Promise<StatementOutcome> {
     assert(this.#state !== 'released', 'a transaction was used after its end')
     const refusal = REFUSALS[this.#state]
-    if (refusal !== undefined) return Promise.reject(new StoreUnavailable(refusal))
+    if (refusal !== undefined) return Promise.reject(new StoreTooSlow(refusal))
     const isFirst = this.#statements++ === 0
     const written = parameters.map(writeParameter)
     this.#running++
@@ -162,7 +162,7 @@ export class CallerConnection implements StoreConnection {
     const giveUp = (reject: (error: Error) => void): void => {
       if (answered) return
       if (this.#state === 'held') this.#takeAway('late')
-      reject(new StoreUnavailable(`the store did not answer within ${STATEMENT_MILLISECONDS_MAX} ms`))
+      reject(new StoreTooSlow(`the store did not answer within ${STATEMENT_MILLISECONDS_MAX} ms`))
     }
     // After a pause of this process the answer may have arrived without having been read yet.
     const afterReading = () => new Promise<never>((_, reject) => clock.endOfTick(() => giveUp(reject)))

@@ -18,9 +18,14 @@ export type { Kysely, Transaction }
  */
 export const STATEMENT_MILLISECONDS_MAX = 2_000
 
-/** The store cannot be reached or did not answer in time. It is not known whether the caller's work was stored. */
+/** The store is unavailable, or did not answer in time. It is not known whether the caller's work was stored. */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable'
+}
+
+/** The store did not answer in time, or has too many callers already: it may be reachable. */
+export class StoreTooSlow extends StoreUnavailable {
+  override name = 'StoreTooSlow'
 }
 
 /** The store rejected a statement. The message may quote values: it may be logged, and must not be sent to a client. */

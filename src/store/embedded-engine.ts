@@ -16,7 +16,7 @@ import type { Log } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
 import { untilAborted, wait, withTimeLimit } from '../base/time-limit.ts'
 import type { StatementOutcome } from './caller-connection.ts'
-import { StatementFailed, StoreUnavailable } from './db.ts'
+import { StatementFailed, StoreTooSlow, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
 import { syncFoldersAbove, syncTree } from './folder-sync.ts'
 import {
@@ -125,7 +125,10 @@ export class EmbeddedEngine {
       const timer = clock.schedule(millisecondsMax, () => {
         // After a pause of this process the answer may have arrived and not been read yet.
         clock.endOfTick(() => {
-          if (this.#pending === pending) this.#lose(life, `a statement took more than ${millisecondsMax} ms`)
+          if (this.#pending !== pending) return
+          const reason = `a statement took more than ${millisecondsMax} ms`
+          this.#failPending(new StoreTooSlow(`the embedded store did not answer: ${reason}`))
+          this.#lose(life, reason)
         })
       })
       const pending = { resolve, reject, timer }
@@ -145,7 +148,7 @@ export class EmbeddedEngine {
     this.#life = undefined
     if (life !== undefined) {
       const isBusy = this.#pending !== undefined
-      this.#failPending('it was closed')
+      this.#failPending(lossOf('it was closed'))
       if (isBusy) await life.terminate()
       else await this.#end(life)
     }
@@ -216,8 +219,8 @@ export class EmbeddedEngine {
     this.#life = undefined
     this.#problem = reason
     this.#options.listener.onLost(reason)
-    this.#failPending(reason)
-    this.#options.log.warn({ reason }, 'store lost')
+    this.#failPending(lossOf(reason))
+    this.#options.log.error({ reason }, 'store lost')
     const failed = new Promise<void>((resolve) => {
       this.#firstRestartFailed = resolve
     })
@@ -227,11 +230,11 @@ export class EmbeddedEngine {
     this.#firstRestart = Promise.race([this.#restarting, failed])
   }
 
-  #failPending(reason: string): void {
+  #failPending(error: StoreUnavailable): void {
     const pending = this.#pending
     this.#pending = undefined
     pending?.timer.cancel()
-    pending?.reject(new StoreUnavailable(`the embedded store was lost: ${reason}`))
+    pending?.reject(error)
   }
 
   async #restart(lost: Worker, lacksResources: boolean): Promise<void> {
@@ -324,4 +327,8 @@ async function requireFreeSpace(folder: string): Promise<void> {
   } finally {
     await rm(probe, { force: true })
   }
+}
+
+function lossOf(reason: string): StoreUnavailable {
+  return new StoreUnavailable(`the embedded store was lost: ${reason}`)
 }

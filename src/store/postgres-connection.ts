@@ -8,7 +8,7 @@ import { Client, DatabaseError, type QueryArrayResult } from 'pg'
 import type { Clock } from '../base/clock.ts'
 import type { StatementOutcome, WrittenParameters } from './caller-connection.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
-import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreUnavailable } from './db.ts'
+import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreTooSlow, StoreUnavailable } from './db.ts'
 import { CANCEL_MARGIN_MILLISECONDS, CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
 
 export interface ConnectionOptions {
@@ -23,13 +23,15 @@ export interface ConnectionOptions {
  * SQLSTATE codes, or classes of two characters, of valid statements that the server cannot execute now. Every error that
  * ends the connection (FATAL, PANIC) is treated like them.
  */
+/** The server ended the statement, because it took too long. */
+const CANCELLED = '57014'
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'connection exception',
   '53': 'insufficient resources: disk full, out of memory, too many connections',
   '58': 'system error outside PostgreSQL',
   '25006': 'read-only: a standby, or a server that rejects writes',
   '25P03': 'the transaction was idle for too long',
-  '57014': 'cancelled: it took too long',
+  [CANCELLED]: 'cancelled: it took too long',
   '57P01': 'shutting down',
   '57P02': 'crashed',
   '57P03': 'starting up or shutting down',
@@ -187,13 +189,16 @@ export class PostgresConnection {
         this.#state === 'opening'
           ? 'the store cannot be reached'
           : 'connection lost; the statement may or may not have been executed'
-      return new StoreUnavailable(`${prefix}: ${reason}`, { cause: error })
+      const Kind = this.#wasSilent ? StoreTooSlow : StoreUnavailable
+      return new Kind(`${prefix}: ${reason}`, { cause: error })
     }
     const { message, code = '', severity, constraint } = error
     const isFatal = severity === 'FATAL' || severity === 'PANIC'
     if (isFatal) this.cut(message)
     if (isFatal || UNAVAILABLE[code] !== undefined || UNAVAILABLE[code.slice(0, 2)] !== undefined) {
-      return new StoreUnavailable(`the store cannot execute the statement now: ${message} (${code})`, { cause: error })
+      const detail = `the store cannot execute the statement now: ${message} (${code})`
+      const Kind = code === CANCELLED ? StoreTooSlow : StoreUnavailable
+      return new Kind(detail, { cause: error })
     }
     return new StatementFailed(message, code, constraint)
   }

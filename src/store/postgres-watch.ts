@@ -10,7 +10,7 @@ import { jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
-import { StoreUnavailable } from './db.ts'
+import { StoreTooSlow, StoreUnavailable } from './db.ts'
 import {
   CONNECT_MILLISECONDS_MAX,
   HEARTBEAT_ANSWER_MILLISECONDS_MAX,
@@ -77,7 +77,7 @@ export class PostgresWatch {
       connection.run(`listen ${quoted(channel)}`, [], HEARTBEAT_ANSWER_MILLISECONDS_MAX),
     )
     const inTime = await this.#isInTime(deadline - clock.monotonicMilliseconds(), listening)
-    if (!inTime) throw new StoreUnavailable('the store did not answer in time')
+    if (!inTime) throw new StoreTooSlow('the store did not answer in time')
   }
 
   /** Stops listening, unless a listener was added meanwhile; a lost connection needs no `unlisten`. */
@@ -135,7 +135,7 @@ export class PostgresWatch {
   #failed(error: unknown): void {
     if (this.#state === 'closed') return
     const { clock, log, random } = this.#options
-    if (this.#failures++ === 0) log.warn({ err: error }, 'store unreachable')
+    if (this.#failures++ === 0) log.error({ err: error }, 'store unreachable')
     this.#down(error instanceof Error ? error.message.replace(UNREACHABLE, '') : String(error))
     const delayMilliseconds = jitteredBackoff(RECONNECT_MILLISECONDS, RECONNECT_JITTER, this.#failures, random)
     this.#timer = clock.schedule(delayMilliseconds, () => this.#reconnect())
@@ -156,7 +156,7 @@ export class PostgresWatch {
     if (connection !== this.#connection || this.#state !== 'up') return
     this.#connection = undefined
     this.#timer?.cancel()
-    this.#options.log.warn({ reason }, 'store lost')
+    this.#options.log.error({ reason }, 'store lost')
     if (next === 'down') this.#down(reason)
     else {
       this.#state = next

@@ -7,7 +7,7 @@
 import { currentHolder } from '../base/caller.ts'
 import type { Clock } from '../base/clock.ts'
 import { SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
-import { StoreUnavailable } from './db.ts'
+import { StoreTooSlow, StoreUnavailable } from './db.ts'
 
 interface Waiter {
   readonly holder: string
@@ -51,12 +51,12 @@ export class Semaphore {
     const holder = currentHolder()
     if (this.#pool.take(holder) !== undefined) {
       const detail = `${this.#pool.total} callers are already waiting for the store, ${this.#pool.held(holder)} for this client`
-      return Promise.reject(new StoreUnavailable(detail))
+      return Promise.reject(new StoreTooSlow(detail))
     }
     return new Promise((resolve, reject) => {
       const timer = this.#clock.schedule(waitMillisecondsMax, () => {
         this.#remove(waiter)
-        reject(new StoreUnavailable(`no connection to the store was free within ${Math.round(waitMillisecondsMax)} ms`))
+        reject(new StoreTooSlow(`no connection to the store was free within ${Math.round(waitMillisecondsMax)} ms`))
       })
       const waiter: Waiter = {
         holder,

@@ -83,7 +83,7 @@ it('readiness reports why the store is unavailable', () => {
   expect(checks).toContainEqual({
     name: 'store',
     ok: false,
-    detail: 'the store cannot be reached: no space left on device',
+    detail: 'the store is unavailable: no space left on device',
   })
 })
 

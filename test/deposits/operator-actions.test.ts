@@ -111,8 +111,18 @@ describe('a reversal', () => {
     ]
     expect(await postingsOf(stand, deposit.id)).toEqual(posted)
     expect(await transferOf(stand, deposit.id)).toMatchObject({ secondary_status: 'REVERSED' })
+    const debits = async () => {
+      const { rows } = await sql`
+        select direction, type, amount, status, secondary_status, profile_id from transfers
+        where group_id = ${deposit.id} and id <> group_id
+      `.execute(stand.node.db.tables())
+      return rows
+    }
+    const entry = { direction: 'DEBIT', type: 'CRYPTO_DEPOSIT', amount: '100000000', status: 'COMPLETED' }
+    expect(await debits()).toEqual([{ ...entry, secondary_status: null, profile_id: profileId }])
     await act(deposit.id, 'reverse', { reason: 'again' })
     expect(await postingsOf(stand, deposit.id)).toEqual(posted)
+    expect(await debits()).toHaveLength(1)
     const next = await report(stand, reportOf(body.crypto.address, { amount: '50' }))
     expect(await postingsOf(stand, next.id)).toEqual([
       'external -> available 50000000',

@@ -175,6 +175,18 @@ describe('an orchestration that is asked for', () => {
     expect(answer.body.errors).toMatchObject([{ pointer }])
   })
 
+  it('is refused when the same asset would stay in the same profile, and nothing is reserved', async () => {
+    const before = await node.operator('GET', `/profiles/${alice.profileId}/balances`)
+    const same = { destination_asset: 'USDC' }
+    const named = { ...same, destination: { profile: { profile_id: alice.profileId } } }
+    for (const changes of [named, { ...same, destination: undefined }]) {
+      const answer = await customer.call('POST', ORCHESTRATIONS, body(changes))
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+      expect(answer.body.errors).toMatchObject([{ pointer: '/destination' }])
+    }
+    expect((await node.operator('GET', `/profiles/${alice.profileId}/balances`)).body).toEqual(before.body)
+  })
+
   it('is refused to an address of this service, and for a profile of another customer', async () => {
     const { body: made } = await customer.call('POST', RULES, ruleBody(alice.profileId))
     const { address } = made.rule.source.crypto
