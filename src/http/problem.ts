@@ -121,7 +121,10 @@ export const PROBLEMS = {
   },
   headers_too_large: { status: 431, meaning: 'the head of the request is over its limit' },
   internal: { status: 500, meaning: 'an error on our side; quote `request_id`' },
-  unavailable: { status: 503, meaning: 'the store is unavailable or did not answer in time, or the node is starting, full or shutting down' },
+  unavailable: {
+    status: 503,
+    meaning: 'the store is unavailable or did not answer in time, or the node is starting, full or shutting down',
+  },
   address_unavailable: { status: 503, meaning: 'the service has no key for addresses of this network' },
   pool_empty: { status: 503, meaning: 'every imported address of this network is in use' },
   pool_reserved: {

@@ -3324,7 +3324,7 @@ export interface components {
                 };
             };
         };
-        /** @description `unavailable`: the store cannot be reached, or the node is starting, full or shutting down */
+        /** @description `unavailable`: the store is unavailable or did not answer in time, or the node is starting, full or shutting down */
         "503.unavailable": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3340,7 +3340,7 @@ export interface components {
                 };
             };
         };
-        /** @description `unavailable`: the store cannot be reached, or the node is starting, full or shutting down; `address_unavailable`: the service has no key for addresses of this network; `pool_empty`: every imported address of this network is in use; `pool_reserved`: the few imported addresses left on this network are kept for customers that have received fewer */
+        /** @description `unavailable`: the store is unavailable or did not answer in time, or the node is starting, full or shutting down; `address_unavailable`: the service has no key for addresses of this network; `pool_empty`: every imported address of this network is in use; `pool_reserved`: the few imported addresses left on this network are kept for customers that have received fewer */
         "503.unavailable.address_unavailable.pool_empty.pool_reserved": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
