@@ -18,7 +18,7 @@ afterAll(async () => {
   await node?.db.close()
 })
 
-it('a request that the store does not answer in time is told so, and one without a store that it is unavailable', async () => {
+it('an answer says whether the store was too slow or is unavailable', async () => {
   const { id } = (await customer.call('POST', ACCOUNTS, { account: { identity_id: 'ada' } })).body
   let finish = (): void => undefined
   const finished = new Promise<void>((resolve) => {

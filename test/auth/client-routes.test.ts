@@ -73,7 +73,12 @@ async function uses() {
 it('the uses of a secret are stored once a minute, with the time of the last one', async () => {
   const { clock, captured, hash, client, secretOf } = await uses()
   let statements = 0
-  const counted = { tables: () => (statements++, node.db.tables()) } as unknown as typeof node.db
+  const counted = {
+    tables() {
+      statements++
+      return node.db.tables()
+    },
+  } as unknown as typeof node.db
   const noted = new SecretUses({ db: counted, clock, log: captured.log })
   for (let count = 0; count < 1_000; count++) noted.note(client.client_id, hash)
   clock.advance(59_000)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { validate } from '@scalar/openapi-parser'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { paths } from '../../packages/console/src/base/openapi.ts'
 import { LOGIN_CALLS, OPERATOR_CALLS } from '../../src/contract/operator-calls.ts'
 import { PROBLEMS } from '../../src/http/problem.ts'
 import { ApiDocument, type Node, structureFaults } from '../support/api-document.ts'
@@ -86,6 +87,19 @@ describe('the OpenAPI document of the operator API', () => {
       return properties === undefined && anyOf === undefined
     })
     expect(loose.map(({ call }) => call)).toEqual(['POST /change-requests/:id/confirm'])
+  })
+
+  it('describes the limit of every list as a number, which the types of generated clients then take', () => {
+    const limits = calls.flatMap(({ call, operation }) =>
+      (operation.parameters ?? [])
+        .filter(({ name }: Node) => name === 'limit')
+        .map(({ schema }: Node) => [call, schema.type, schema.maximum]),
+    )
+    expect(limits.length).toBeGreaterThan(16)
+    expect(limits).toEqual(limits.map(([call]) => [call, 'integer', 1_000]))
+    // Compiled with the types that are generated from the document.
+    const query: NonNullable<paths['/admin/v1/customers']['get']['parameters']['query']> = { limit: 100 }
+    expect(query.limit).toBe(100)
   })
 
   it('describes the change request of each call under four eyes', () => {
