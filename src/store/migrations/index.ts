@@ -38,10 +38,8 @@ import { customerSearch } from './202611231250-customer-search.ts'
 import { failedLogins } from './202611232130-failed-logins.ts'
 import { sessionPages } from './202611232150-session-pages.ts'
 import { unchangedControls } from './202611232210-unchanged-controls.ts'
-import { moneyByChange } from './202611232115-money-by-change.ts'
-import { secretUses } from './202611232120-secret-uses.ts'
-import { moneyByChange } from './202611232200-money-by-change.ts'
-import { secretUses } from './202611232210-secret-uses.ts'
+import { moneyByChange } from './202611232215-money-by-change.ts'
+import { secretUses } from './202611232220-secret-uses.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [

@@ -1840,8 +1840,11 @@ export interface components {
                 pairs: string[];
                 deliveries: boolean;
             };
-            /** Format: date-time */
-            updated_at: string;
+            /**
+             * Format: date-time
+             * @description Absent: never changed
+             */
+            updated_at?: string;
         };
         Customer: {
             /** Format: uuid */
@@ -2740,7 +2743,7 @@ export interface components {
             four_eyes: string[];
             /** @description Only of a session: whether the person signs in with a password, and may change it */
             has_password?: boolean;
-            /** @description Only of a session: for `X-CSRF-Token` */
+            /** @description Only of a session: for `X-CSRF-Token`, which every call with the cookie needs */
             csrf_token?: string;
             /** Format: date-time */
             expires_at?: string;
@@ -3006,7 +3009,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3021,7 +3024,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
         "403.insufficient_role.csrf_failed.foreign_origin.quota_exceeded": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3036,7 +3039,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status */
         "403.insufficient_role.csrf_failed.foreign_origin.quota_exceeded.account_blocked": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3051,22 +3054,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
-        "403.insufficient_role.foreign_origin": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 403;
-                    /** @enum {string} */
-                    code?: "insufficient_role" | "foreign_origin";
-                };
-            };
-        };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `login_unavailable`: operators sign in with a password only over TLS or from the machine of the service; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `login_unavailable`: operators sign in with a password only over TLS or from the machine of the service; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.login_unavailable.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3081,7 +3069,7 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or the `Origin` of the operator listener; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
         "403.insufficient_role.own_request.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3453,7 +3441,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3835,7 +3823,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -3868,7 +3856,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -3982,7 +3970,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4015,7 +4003,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4048,7 +4036,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4093,7 +4081,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4167,7 +4155,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4254,7 +4242,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4341,7 +4329,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4374,7 +4362,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -4577,7 +4565,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4733,7 +4721,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4812,7 +4800,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4845,7 +4833,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4885,7 +4873,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -4963,7 +4951,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5227,7 +5215,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5260,7 +5248,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5330,7 +5318,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5367,7 +5355,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5401,7 +5389,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5472,7 +5460,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5505,7 +5493,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5601,7 +5589,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5687,7 +5675,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5764,7 +5752,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5798,7 +5786,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5882,7 +5870,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -5917,7 +5905,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5954,7 +5942,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -5986,7 +5974,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6027,7 +6015,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6060,7 +6048,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6236,7 +6224,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6327,7 +6315,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6437,7 +6425,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6471,7 +6459,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -6816,7 +6804,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -6849,7 +6837,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -7008,7 +6996,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
@@ -7042,7 +7030,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -7073,7 +7061,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -7175,7 +7163,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.invalid_cursor"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
@@ -7208,7 +7196,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
