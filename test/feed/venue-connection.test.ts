@@ -34,6 +34,9 @@ async function listen(serve: (socket: WebSocket) => void = () => undefined): Pro
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+/** The level of a warning in the lines of `captureLog`. */
+const WARN = 40
+
 /** A port that takes connections and never says a word. */
 async function listenSilently(): Promise<string> {
   const server = createServer((socket) => socket.on('error', () => socket.destroy()))
@@ -101,7 +104,7 @@ describe('the delay before the next attempt', () => {
       await until('a failed attempt', () => calls.length === attempt)
       clock.advance(retryMilliseconds(attempt, () => 1))
     }
-    const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')
+    const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === WARN)
     expect(warned.map(({ failures }) => failures)).toEqual([1, 2, 4, 8, 16])
   })
 
