@@ -6,7 +6,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Balancer } from '../support/balancer.ts'
 import { ChainVerifier } from '../support/chain-verifier.ts'
 import { CLUSTER_PROCESSES, Cluster } from '../support/cluster.ts'
@@ -43,8 +43,11 @@ beforeAll(async () => {
   if (hasPostgres) store = await sharedDatabase()
 })
 
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
 afterAll(async () => {
-  for (const close of closing.reverse()) await close()
   for (const { child } of commands) child.kill('SIGKILL')
   await Promise.all(commands.map(({ result }) => result))
   folder.remove()

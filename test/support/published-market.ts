@@ -2,6 +2,7 @@
  * A market that an engine of the test publishes, which keeps all of its messages, and which a feed pulls. The engine writes down
  * what it publishes, and everything that verifiers have seen is compared with that.
  */
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
 import type { ChainVerifier } from './chain-verifier.ts'
@@ -41,7 +42,11 @@ export class PublishedMarket {
     const keptMax = Number.POSITIVE_INFINITY
     const engine = new PublishingEngine({ symbol, random: new Random(seed), publishesOrders: true, keptMax })
     const options = { token: TOKEN, heartbeatMilliseconds: HEARTBEAT_MILLISECONDS }
-    return new PublishedMarket(engine, await TestPublisher.start([engine], options), join(folder, 'published'))
+    return new PublishedMarket(
+      engine,
+      await TestPublisher.start([engine], options),
+      join(mkdtempSync(join(folder, 'published-')), 'record'),
+    )
   }
 
   /** The setting `feeds`. */
