@@ -11,7 +11,7 @@ const long = process.env.TIDEGATE_LONG === '1'
  * from its report to its delivery.
  */
 const ON_EACH_ENGINE = [
-  'test/app/{decimals-check,listener}.test.ts',
+  'test/app/decimals-check.test.ts',
   'test/auth/{directory-loader,directory-nodes,key-encryption}.test.ts',
   'test/controls/gates.test.ts',
   'test/deposits/crediting.test.ts',

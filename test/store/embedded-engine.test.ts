@@ -6,11 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLog } from '../../src/base/log.ts'
-import { StoreUnavailable } from '../../src/store/db.ts'
+import { createLog, type Log } from '../../src/base/log.ts'
+import { StoreTooSlow, StoreUnavailable } from '../../src/store/db.ts'
 import { openEmbedded } from '../../src/store/embedded.ts'
 import { EmbeddedEngine } from '../../src/store/embedded-engine.ts'
 import { patiently, sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 /** What the store was sent and has not answered, and whether its thread opens the folder. */
@@ -58,7 +59,7 @@ beforeEach(() => {
   Object.assign(thread, { requests: [], opens: true, terminated: 0 })
 })
 
-const open = (signal?: AbortSignal) => openEmbedded({ folder, log: createLog('silent'), clock, signal })
+const open = (signal?: AbortSignal, log: Log = createLog('silent')) => openEmbedded({ folder, log, clock, signal })
 
 /** Lets the promises settle; real I/O has none in these tests. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
@@ -98,8 +99,9 @@ it('the flush of a commit may take as long as the statements of its transaction'
   expect(db.available).toBe(true)
 })
 
-it('a statement after the start still ends the thread after two seconds', async () => {
-  const db = await open()
+it('a statement after the start still ends the thread after two seconds, and the loss is logged as an error', async () => {
+  const { log, lines } = captureLog()
+  const db = await open(undefined, log)
   let late: Promise<unknown> | undefined
   await patiently(async () => {
     // A timer that the start leaves behind is not part of it.
@@ -109,7 +111,9 @@ it('a statement after the start still ends the thread after two seconds', async 
   })
   await vi.waitFor(() => expect(thread.requests).toHaveLength(1))
   clock.advance(2_001)
-  expect(await late).toBeInstanceOf(StoreUnavailable)
+  expect(await late).toBeInstanceOf(StoreTooSlow)
+  const levels = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'store lost')
+  expect(levels).toMatchObject([{ level: 50 }])
   await db.close()
 })
 
