@@ -261,6 +261,7 @@ async function connect(
   }
   const source = new VenueSource({
     venue: workload.venue,
+    proof: 'NONE',
     protocol: { ...own, listings: { requests: () => [] }, read, createBook: own.createBook, requests },
     url,
     markets: counter.markets,

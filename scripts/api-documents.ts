@@ -121,6 +121,7 @@ export function modulesWithoutStore(): readonly ModuleRoutes[] {
     ratePerSecond: config['rest.rate_per_second'],
     hub: absent(),
     isSimulated: () => false,
+    proofOf: () => 'NONE',
   })
 }
 

@@ -156,6 +156,7 @@ interface PublicModules {
   readonly markets: Markets
   readonly hub: Hub
   readonly gateway: Gateway
+  readonly linked: LinkedMarkets | undefined
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -212,7 +213,7 @@ async function startParts(parts: Parts): Promise<Service> {
   // Stopped after the public listener, whose drain still sends data.
   lifecycle.started('sources', () => markets.writers.stop().then(() => leadership?.stop()))
   const ingest = await startIngestListener(parts)
-  const listener = await startPublicListener(parts, { db, loader, markets, hub, gateway })
+  const listener = await startPublicListener(parts, { db, loader, markets, hub, gateway, linked })
   // Logged before the wait for the store: while it is unavailable, `/readyz` at this address gives the reason.
   const opened = { operator: operator.url, ...(ingest === undefined ? {} : { ingest: ingest.url }) }
   log.info({ http: listener.url, ...opened }, 'listening')
@@ -319,7 +320,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
 
 /** Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`. */
 async function startPublicListener(parts: Parts, modules: PublicModules): Promise<PublicListener> {
-  const { db, loader, markets, hub, gateway } = modules
+  const { db, loader, markets, hub, gateway, linked } = modules
   const { config, current, log, metrics, clock, directory, lifecycle, state } = parts
   const tls = tlsFilesOf(config)
   const listener = await createPublicListener({
@@ -352,6 +353,10 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
       ratePerSecond: config['rest.rate_per_second'],
       hub,
       isSimulated: (symbol) => markets.replicas.isSimulated(symbol),
+      proofOf: (symbol) =>
+        linked === undefined || markets.writers.sequencerOf(symbol) !== undefined
+          ? markets.writers.proofOf(symbol)
+          : linked.proofOf(symbol),
     }),
     log,
     metrics,

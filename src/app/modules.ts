@@ -39,6 +39,7 @@ import { registerMarketRoutes } from '../gateway/market-routes.ts'
 import { registerStreamOperatorRoutes } from '../gateway/operator-routes.ts'
 import type { PriceHistory } from '../gateway/price-history.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
+import type { Proof } from '../market/event.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import type { SourceState } from '../markets/market-writers.ts'
 import { type OperatorRoutesOptions, registerOperatorRoutes } from '../operators/operator-routes.ts'
@@ -83,6 +84,7 @@ export interface PublicModulesOptions extends Configured {
   readonly ratePerSecond: number
   readonly hub: Pick<Hub, 'markets'>
   isSimulated(symbol: string): boolean
+  proofOf(symbol: string): Proof
 }
 
 export interface OperatorModulesOptions

@@ -17,10 +17,9 @@ import { type NatsAccess, tryNats } from '../channel/nats-connection.ts'
 import type { NodeTransport } from '../cluster/nodes.ts'
 import type { ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
-import type { MarketDefinition } from '../market/event.ts'
+import type { MarketDefinition, Proof } from '../market/event.ts'
 import type { LedMarkets } from '../markets/feed-leadership.ts'
 import type { Markets } from '../markets/market-changes.ts'
-import type { MarketReplicas } from '../markets/market-replicas.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withdrawAfterMilliseconds } from './start-markets.ts'
 
@@ -46,6 +45,8 @@ export interface LinkedMarkets extends LedMarkets {
   readonly nodeTransport: NodeTransport
   /** Whether the book of a market is written here, or its sequencer is heard of. */
   readonly isHeard: (symbol: string) => boolean
+  /** What proves the book of a market that another process writes. */
+  readonly proofOf: (symbol: string) => Proof
   /** To be called when the replicas have changed. */
   change(changes: { readonly removed: readonly string[]; readonly added: readonly MarketDefinition[] }): void
 }
@@ -61,7 +62,7 @@ const FOLLOW_CHECK_MILLISECONDS = 10
  */
 export function startBus(
   parts: BusParts,
-  { replicas, positions }: Pick<Markets, 'replicas' | 'positions'>,
+  { writers, replicas, positions }: Pick<Markets, 'writers' | 'replicas' | 'positions'>,
   onLaterEpoch: (symbol: string, epoch: string) => void,
 ): LinkedMarkets | undefined {
   const { config, bus, lifecycle } = parts
@@ -70,7 +71,7 @@ export function startBus(
   if (problem !== undefined) throw new Error(`${problem.key} ${problem.message}`)
   const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
   lifecycle.started('bus', () => link.stop())
-  const exporter = startExport(parts, link, replicas)
+  const exporter = startExport(parts, link, { writers, replicas })
   const importer = startImport(parts, link, { replicas, positions }, onLaterEpoch)
   /** By symbol: what ends sending the market, and following it. */
   const sendingEnds = new Map<string, () => void>()
@@ -103,6 +104,7 @@ export function startBus(
     },
     nodeTransport: link.nodeTransport,
     isHeard: (symbol) => importer.isHeard(symbol),
+    proofOf: (symbol) => importer.proofOf(symbol),
     change,
     lead(symbols) {
       for (const symbol of symbols) {
@@ -128,12 +130,17 @@ function both(first: () => void, second: () => void): () => void {
   }
 }
 
-function startExport({ bus, clock, lifecycle }: BusParts, link: NatsLink, replicas: MarketReplicas): BusExport {
+function startExport(
+  { bus, clock, lifecycle }: BusParts,
+  link: NatsLink,
+  { writers, replicas }: Pick<Markets, 'writers' | 'replicas'>,
+): BusExport {
   const exporter = new BusExport({
     bus,
     clock,
     transport: link.exportTransport,
     replicaOf: (market) => replicas.replicaOf(market),
+    proofOf: (market) => writers.proofOf(market),
   })
   lifecycle.started('bus export', () => exporter.stop())
   return exporter

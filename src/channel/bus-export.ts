@@ -5,7 +5,7 @@
  * cannot take is lost, and the follower notices.
  */
 import type { Clock, Timer } from '../base/clock.ts'
-import type { MarketDefinition } from '../market/event.ts'
+import type { MarketDefinition, Proof } from '../market/event.ts'
 import type { Bus, MarketMessage } from './bus.ts'
 import { type AuditableMarket, DigestSender, encodeDigest } from './bus-audit.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type SentMessage,
 } from './bus-codec.ts'
 import type { StateRequest } from './bus-requests.ts'
+import { encodeProofs } from './market-proofs.ts'
 import type { Replica } from './replica.ts'
 
 const HEARTBEAT_MILLISECONDS = 1_000
@@ -35,6 +36,8 @@ export interface ExportTransport {
   sendMessages(market: string, bytes: Buffer): void
   sendHeartbeats(bytes: Buffer): void
   sendDigest(bytes: Buffer): void
+  /** Absent where no process at the other end shows it. */
+  sendProofs?(bytes: Buffer): void
 }
 
 export interface BusExportOptions {
@@ -42,6 +45,8 @@ export interface BusExportOptions {
   readonly clock: Clock
   readonly transport: ExportTransport
   readonly replicaOf: (market: string) => Replica | undefined
+  /** What proves the book of a market that this process writes; NONE where it is absent. */
+  readonly proofOf?: (market: string) => Proof
   /**
    * Whether this process hears of a market's sequencer; absent where it has the sequencers itself. Of a market that is not
    * heard of, followers get no heartbeat and no state: like this process, they withdraw its book in time.
@@ -166,10 +171,18 @@ export class BusExport {
     for (const market of this.#markets.values()) {
       heartbeats.push(...this.#heartbeatOf(market))
       if (heartbeats.length < HEARTBEAT_MARKETS_MAX) continue
-      this.#options.transport.sendHeartbeats(encodeHeartbeats(heartbeats))
+      this.#send(heartbeats)
       heartbeats = []
     }
-    if (heartbeats.length > 0) this.#options.transport.sendHeartbeats(encodeHeartbeats(heartbeats))
+    if (heartbeats.length > 0) this.#send(heartbeats)
+  }
+
+  #send(heartbeats: readonly Heartbeat[]): void {
+    const { transport, proofOf = () => 'NONE' } = this.#options
+    transport.sendHeartbeats(encodeHeartbeats(heartbeats))
+    transport.sendProofs?.(
+      encodeProofs(heartbeats.map(({ market, epoch }) => ({ market, epoch, proof: proofOf(market) }))),
+    )
   }
 
   /** None of a market of which nothing was sent, or nothing is heard. */

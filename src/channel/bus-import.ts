@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, type MetricsRegistry } from '../base/metrics.ts'
 import { Throttle } from '../base/throttle.ts'
-import type { MarketDefinition } from '../market/event.ts'
+import type { MarketDefinition, Proof } from '../market/event.ts'
 import type { Bus } from './bus.ts'
 import { auditBook, decodeDigest } from './bus-audit.ts'
 import { BusFormatError } from './bus-bytes.ts'
@@ -15,6 +15,7 @@ import { decodeHeartbeats, decodeMessages, decodeState, type MarketScale } from 
 import { hasScale, scaleOf } from './bus-export.ts'
 import type { CommitRequest, StateRequest } from './bus-requests.ts'
 import { Follower } from './follower.ts'
+import { decodeProofs, type MarketProof } from './market-proofs.ts'
 import type { Replica } from './replica.ts'
 import { decodePositions, type SourcePositionLog } from './source-positions.ts'
 
@@ -91,6 +92,8 @@ export interface BusImportOptions {
 export class BusImport {
   readonly #options: BusImportOptions
   readonly #followers = new Map<string, { readonly definition: MarketDefinition; readonly follower: Follower }>()
+  /** The last ones that were sent of followed markets. */
+  readonly #proofs = new Map<string, MarketProof>()
   /** Markets of which others send integers of another scale. */
   readonly #differing = new Set<string>()
   readonly #malformedLog: Throttle
@@ -126,6 +129,7 @@ export class BusImport {
       follower.stop()
       if (this.#followers.get(market)?.follower !== follower) return
       this.#followers.delete(market)
+      this.#proofs.delete(market)
       metrics.gaps.remove({ market })
       metrics.repairs.remove({ market })
       metrics.audits.remove({ market })
@@ -182,6 +186,20 @@ export class BusImport {
     this.#read(bytes, decodePositions, (positions) => {
       if (this.#followers.has(positions.market)) this.#options.positions?.note(positions)
     })
+  }
+
+  onProofs(bytes: Buffer): void {
+    this.#read(bytes, decodeProofs, (proofs) => {
+      for (const proof of proofs) if (this.#followers.has(proof.market)) this.#proofs.set(proof.market, proof)
+    })
+  }
+
+  /** What proves the book of a followed market; NONE until the process that writes it has said so. */
+  proofOf(market: string): Proof {
+    const known = this.#proofs.get(market)
+    return known !== undefined && known.epoch === this.#options.replicaOf(market)?.followed?.epoch
+      ? known.proof
+      : 'NONE'
   }
 
   onDigest(bytes: Buffer): void {

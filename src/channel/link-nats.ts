@@ -6,6 +6,7 @@
  * - `market.SYMBOL`: the messages of one market, per tick, from its feed;
  * - `heartbeat.NODE`: the newest versions of all markets of a feed, once a second;
  * - `digest.NODE`: the digest of the book of a market at a version, every ten seconds for each market of a feed;
+ * - `proof.NODE`: what proves the books of all markets of a feed, once a second;
  * - `state.SYMBOL`: requests for the state of a market; the answer goes to the inbox of the request
  *   (`_INBOX.tidegate.…`), in chunks;
  * - `commit.SYMBOL`: requests for a commit;
@@ -60,7 +61,7 @@ interface NatsLinkOptions extends NatsAccess {
   readonly random: () => number
 }
 
-type ImportEnd = Pick<BusImport, 'onMessages' | 'onHeartbeats' | 'onDigest' | 'onState' | 'requestAgain'>
+type ImportEnd = Pick<BusImport, 'onMessages' | 'onHeartbeats' | 'onDigest' | 'onProofs' | 'onState' | 'requestAgain'>
 
 interface PartialAnswer {
   readonly chunks: (Buffer | undefined)[]
@@ -115,6 +116,7 @@ export class NatsLink {
       sendMessages: (market: string, bytes: Buffer) => this.#connection.publish(`${PREFIX}.market.${market}`, bytes),
       sendHeartbeats: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.heartbeat.${this.#node}`, bytes),
       sendDigest: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.digest.${this.#node}`, bytes),
+      sendProofs: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.proof.${this.#node}`, bytes),
     }
   }
 
@@ -165,6 +167,7 @@ export class NatsLink {
     this.#importer = importer
     this.#connection.subscribe(`${PREFIX}.heartbeat.*`, (data) => importer.onHeartbeats(data))
     this.#connection.subscribe(`${PREFIX}.digest.*`, (data) => importer.onDigest(data))
+    this.#connection.subscribe(`${PREFIX}.proof.*`, (data) => importer.onProofs(data))
     this.#connection.subscribe(this.#inbox, (data) => this.#onChunk(data))
     // What was requested before there was a connection was lost.
     this.#connection.onOpened(() => importer.requestAgain())

@@ -184,6 +184,7 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
           state: 'LIVE',
           state_since: '2026-11-20T12:00:00.000Z',
           simulated: false,
+          proof: 'CHECKSUM',
         },
       ],
     },

@@ -4,7 +4,7 @@
  * sync, after which only a new `snapshot` makes it live again. It never throws into its caller after `start`, and never
  * calls a listener after `stop`. Markets are added and removed while it runs without affecting the others.
  */
-import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent } from '../market/event.ts'
+import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent, Proof } from '../market/event.ts'
 
 /** How far a publication (docs/feeding-your-own-book.md) was followed. */
 export interface FollowedPosition {
@@ -58,6 +58,8 @@ export interface Source {
   rebuild(market: SourceMarket, reason: string): void
   /** State of the instrument as the venue reported it; undefined while unknown. */
   instrument(market: SourceMarket): Instrument | undefined
+  /** What proves the book of a market, while it has one. */
+  proof(market: SourceMarket): Proof
   /**
    * Notices for the operator about a market that has a book: the venue is post-only, serves fewer levels, and so on.
    */

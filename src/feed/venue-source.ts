@@ -11,7 +11,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
-import type { Execution, Instrument, InstrumentState } from '../market/event.ts'
+import type { Execution, Instrument, InstrumentState, Proof } from '../market/event.ts'
 import type { Source, SourceMarket } from './source.ts'
 import type { Listing, VenueMessage, VenueProtocol } from './venue.ts'
 import { VenueConnection } from './venue-connection.ts'
@@ -30,6 +30,8 @@ export interface VenueSourceOptions<Data> {
   readonly protocol: VenueProtocol<Data>
   /** Address of its WebSocket. */
   readonly url: string
+  /** What proves its books. */
+  readonly proof: Proof
   /**
    * The first markets. Several markets may use the same pair: it is subscribed once, at the depth that covers them all.
    */
@@ -144,6 +146,10 @@ export class VenueSource<Data> implements Source {
 
   instrument({ venueSymbol }: SourceMarket): Instrument | undefined {
     return this.#instrumentOf(venueSymbol)
+  }
+
+  proof(): Proof {
+    return this.#options.proof
   }
 
   notices(source: SourceMarket): readonly string[] {

@@ -5,7 +5,7 @@
  * becomes integers at the precision of the venue and is never rounded.
  */
 import type { Scaled } from '../base/decimal.ts'
-import type { InstrumentState, LevelChange, Side, TakerSide } from '../market/event.ts'
+import type { InstrumentState, LevelChange, Proof, Side, TakerSide } from '../market/event.ts'
 
 /** A price and an amount as the venue sent them, as text. */
 export interface VenueLevel {
@@ -274,6 +274,8 @@ export interface VenueDefinition<Data> {
   readonly symbolExample: string
   /** The addresses of the first are the default of `feeds.NAME.url` and `feeds.NAME.rest_url`. */
   readonly exchanges: readonly [VenueExchange, ...VenueExchange[]]
+  /** What proves its books; the reasons are in `docs/decisions/`. */
+  readonly proof: Proof
   /** Number of books that the venue accepts on one connection; absent = no limit. */
   readonly booksMax?: number
   /** A protocol with its own state, for one source or one lookup. */

@@ -62,7 +62,8 @@ function venue<Data>({ createProtocol, ...facts }: VenueDefinition<Data>): Venue
     ...facts,
     createSource: (addresses, { name, createTap, ...parts }) => {
       const tap = createTap?.(name, addresses.restUrl)
-      const source = { ...parts, venue: name, url: addresses.url, protocol: createProtocol(addresses) }
+      const { proof } = facts
+      const source = { ...parts, venue: name, proof, url: addresses.url, protocol: createProtocol(addresses) }
       return new VenueSource(tap === undefined ? source : { ...source, tap })
     },
     readListings: (addresses, symbols, { name, ...parts }) =>

@@ -8,7 +8,7 @@ import { type Static, Type } from 'typebox'
 import type { Guard } from '../auth/guard.ts'
 import { millisecondText } from '../base/clock.ts'
 import { IGNORES_PARAMETERS } from '../http/list-query.ts'
-import { INSTRUMENT_STATES } from '../market/event.ts'
+import { INSTRUMENT_STATES, PROOFS, type Proof } from '../market/event.ts'
 import type { Hub } from './hub.ts'
 import { MARKET_STATES, type MarketStream } from './market-stream.ts'
 
@@ -17,6 +17,8 @@ export interface MarketRoutesOptions {
   readonly hub: Pick<Hub, 'markets'>
   /** Whether the prices of a market come from the simulator. */
   isSimulated(symbol: string): boolean
+  /** What proves the book of a live market. */
+  proofOf(symbol: string): Proof
 }
 
 const text = { type: 'string' }
@@ -47,13 +49,21 @@ const Market = Type.Object(
     instrument_reason: Type.Optional(
       Type.String({ description: 'The source, and its own word for the state, when it does not trade as usual' }),
     ),
+    proof: Type.Enum([...PROOFS], {
+      ...text,
+      description:
+        'What proves the book to be that of its venue, the weakest of its live sources. CHECKSUM: a checksum or digest of ' +
+        'the venue. SEQUENCE: numbers that show each missing message. COMPARISON: a snapshot now and then. NONE: nothing, ' +
+        'as of a simulator, or of a market that is not LIVE',
+    }),
   },
   { title: 'Market' },
 )
 
 const MarketList = Type.Object({ items: Type.Array(Market) }, { title: 'MarketList' })
 
-export function registerMarketRoutes(app: FastifyInstance, { guard, hub, isSimulated }: MarketRoutesOptions): void {
+export function registerMarketRoutes(app: FastifyInstance, options: MarketRoutesOptions): void {
+  const { guard, hub } = options
   app.route({
     ...guard('listMarkets'),
     ...IGNORES_PARAMETERS,
@@ -61,13 +71,16 @@ export function registerMarketRoutes(app: FastifyInstance, { guard, hub, isSimul
     async handler() {
       const markets = [...hub.markets].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
       return {
-        items: markets.map((market) => marketOf(market, isSimulated(market.symbol))),
+        items: markets.map((market) => marketOf(market, options)),
       }
     },
   })
 }
 
-function marketOf({ replica, state, stateSinceMilliseconds }: MarketStream, simulated: boolean): Static<typeof Market> {
+function marketOf(
+  { replica, state, stateSinceMilliseconds }: MarketStream,
+  { isSimulated, proofOf }: Pick<MarketRoutesOptions, 'isSimulated' | 'proofOf'>,
+): Static<typeof Market> {
   const { instrument } = replica
   const { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth } = replica.market
   return {
@@ -79,8 +92,9 @@ function marketOf({ replica, state, stateSinceMilliseconds }: MarketStream, simu
     depth,
     state,
     state_since: millisecondText(stateSinceMilliseconds),
-    simulated,
+    simulated: isSimulated(symbol),
     ...(instrument === undefined ? {} : { instrument_state: instrument.state }),
     ...(instrument === undefined || instrument.reason === '' ? {} : { instrument_reason: instrument.reason }),
+    proof: state === 'LIVE' ? proofOf(symbol) : 'NONE',
   }
 }

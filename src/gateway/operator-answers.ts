@@ -1,6 +1,7 @@
 /** The schemas of the operator API's answers about connections, markets and books. */
 import { Type } from 'typebox'
 import { pageOf } from '../http/page-query.ts'
+import { PROOFS } from '../market/event.ts'
 
 const Time = Type.String({ format: 'date-time' })
 const Count = Type.Integer({ minimum: 0 })
@@ -97,6 +98,7 @@ const Source = Type.Object(
     reason: Reason,
     since: Type.String({ format: 'date-time', description: 'When its state changed last' }),
     notices: Type.Array(Type.String()),
+    proof: Type.Enum([...PROOFS], { type: 'string', description: 'What proves its book, while it is live' }),
     levels: Type.Optional({ ...Count, description: 'Of a market with several sources: its levels in the book' }),
     heard_at: Type.Optional(
       Type.String({ format: 'date-time', description: 'The same: when its last book message arrived' }),

@@ -10,7 +10,7 @@ import { millisecondText, nanosecondText } from '../base/clock.ts'
 import { formatDecimal } from '../base/decimal.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { answered } from '../http/raw-json.ts'
-import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
+import { ASK, BID, type LevelChange, type MarketDefinition, type Proof, type Side } from '../market/event.ts'
 import type { Db } from '../store/db.ts'
 import { type ConnectionNodes, registerConnectionRoutes } from './connection-routes.ts'
 import type { GatewayProcesses } from './gateway-processes.ts'
@@ -104,6 +104,7 @@ export interface ObservedSource {
   readonly reason: string
   readonly sinceMilliseconds: number
   readonly notices: readonly string[]
+  readonly proof: Proof
   /** What it contributes to the book of several sources. */
   readonly presence?: { readonly levels: number; readonly heardMilliseconds: number } | undefined
 }
@@ -117,6 +118,8 @@ interface SourceDocument {
   readonly since: string
   /** Notices for the operator, also about a source that is live. */
   readonly notices: readonly string[]
+  /** What proves its book, while it is live. */
+  readonly proof: Proof
   /** Of a market with several sources: its levels in the book. */
   readonly levels?: number
   /** Of a market with several sources: when its last book message arrived. */
@@ -182,7 +185,7 @@ function marketDocument(stream: MarketStream, sources: readonly ObservedSource[]
 }
 
 function sourceDocument(observed: ObservedSource): SourceDocument {
-  const { source, state, reason, sinceMilliseconds, notices, presence } = observed
+  const { source, state, reason, sinceMilliseconds, notices, proof, presence } = observed
   const live = state === 'live'
   return {
     source,
@@ -190,6 +193,7 @@ function sourceDocument(observed: ObservedSource): SourceDocument {
     ...(live ? {} : { reason }),
     since: millisecondText(sinceMilliseconds),
     notices,
+    proof,
     ...(presence === undefined
       ? {}
       : { levels: presence.levels, heard_at: millisecondText(presence.heardMilliseconds) }),

@@ -17,7 +17,7 @@ import {
 import { PublicationReader } from '../feed/publication/publication-reader.ts'
 import type { PublicationPosition, PublicationStep } from '../feed/publication/publication-step.ts'
 import type { FollowedPosition, FollowedPublication, SourceMarket } from '../feed/source.ts'
-import type { Instrument, MarketEvent } from '../market/event.ts'
+import type { Instrument, MarketEvent, Proof } from '../market/event.ts'
 import { type Arrival, type LineStep, Lines } from './lines.ts'
 import { type IngestMetrics, MESSAGE_OUTCOMES, type MessageOutcome } from './metrics.ts'
 import type { Publisher } from './publisher.ts'
@@ -95,6 +95,10 @@ export class IngestMarket {
 
   get instrument(): Instrument | undefined {
     return this.#reader.instrument
+  }
+
+  get proof(): Proof {
+    return this.#reader.proof
   }
 
   /** For the operator: each line with its publisher. */

@@ -56,6 +56,7 @@ export class IngestMarkets {
         if (followed !== undefined) this.#bySource.get(market)?.takeOver(followed)
         return followed !== undefined
       },
+      proof: (market) => this.#bySource.get(market)?.proof ?? 'NONE',
       notices: (market) => this.#bySource.get(market)?.notices ?? [],
     }
   }

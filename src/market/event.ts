@@ -34,6 +34,20 @@ export interface Instrument {
   readonly simulated?: true
 }
 
+/**
+ * What proves that the book of a source is that of its venue, the strongest first. CHECKSUM: the venue's checksum or digest
+ * of the book. SEQUENCE: numbers that show every missing message. COMPARISON: only a snapshot now and then. NONE: nothing,
+ * as where a simulator or a recording is the source.
+ */
+export const PROOFS = ['CHECKSUM', 'SEQUENCE', 'COMPARISON', 'NONE'] as const
+
+export type Proof = (typeof PROOFS)[number]
+
+/** NONE for an empty list. */
+export function weakestProof(proofs: readonly Proof[]): Proof {
+  return PROOFS[Math.max(...proofs.map((proof) => PROOFS.indexOf(proof)))] ?? 'NONE'
+}
+
 export const BID = 0
 export const ASK = 1
 export type Side = typeof BID | typeof ASK

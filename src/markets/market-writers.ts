@@ -14,7 +14,7 @@ import { forgetMarket, type SequencerMetrics } from '../channel/sequencer-metric
 import type { SourcePositionLog } from '../channel/source-positions.ts'
 import type { Source, SourceMarket } from '../feed/source.ts'
 import type { SourcePresence } from '../market/aggregate.ts'
-import type { Instrument, InstrumentState } from '../market/event.ts'
+import { type Instrument, type InstrumentState, type Proof, weakestProof } from '../market/event.ts'
 import { type ConfiguredMarket, sourceText } from './configured-market.ts'
 import { followedPublication, sendPositions } from './followed-positions.ts'
 import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
@@ -71,6 +71,8 @@ export interface SourceState extends InputState {
   readonly source: string
   /** Notices for the operator, also about a source that is live. */
   readonly notices: readonly string[]
+  /** What proves its book. */
+  readonly proof: Proof
   /** What it contributes to the book of several sources; absent before its first message. */
   readonly presence?: SourcePresence | undefined
 }
@@ -106,8 +108,14 @@ export class MarketWriters {
       source: sourceText(source),
       ...inputs.states[index]!,
       notices: [...inputs.noticesOf(index), ...(this.#sources.get(source.feed)?.notices(sourceMarket) ?? [])],
+      proof: this.#sources.get(source.feed)?.proof(sourceMarket) ?? 'NONE',
       presence: inputs.presenceOf(index),
     }))
+  }
+
+  /** What proves the book of a market: the weakest proof of its live sources; NONE without one. */
+  proofOf(symbol: string): Proof {
+    return weakestProof(this.sourcesOf(symbol).flatMap(({ state, proof }) => (state === 'live' ? [proof] : [])))
   }
 
   /**

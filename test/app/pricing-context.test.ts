@@ -49,6 +49,7 @@ function setUp(flags: Readonly<Record<string, string>> = {}) {
       add: nothing,
       remove: nothing,
       instrument: nothing,
+      proof: () => 'SEQUENCE',
       notices: () => [],
       start: nothing,
       stop,

@@ -153,6 +153,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
       },
       onHeartbeats: () => undefined,
       onDigest: () => undefined,
+      onProofs: () => undefined,
       onState: (bytes) => received.push(bytes),
       requestAgain: () => undefined,
     })

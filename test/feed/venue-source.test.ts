@@ -116,6 +116,7 @@ async function setUp(listeners: readonly SourceListener[]) {
   const source = new VenueSource({
     venue: 'venue',
     protocol: venue.protocol,
+    proof: 'COMPARISON',
     url: venue.url,
     markets: listeners.map((listener) => listener.sourceMarket),
     clock,

@@ -19,6 +19,7 @@ interface Item {
   readonly simulated: boolean
   readonly instrument_state?: string
   readonly instrument_reason?: string
+  readonly proof: string
 }
 
 async function markets(): Promise<readonly Item[]> {
@@ -56,6 +57,7 @@ describe('GET /v2/markets', () => {
       state_since: since,
       simulated: base_asset === 'SIM',
       // While it is not known whether they trade, nothing is claimed.
+      proof: 'NONE',
     }))
     expect(await markets()).toEqual(items)
   })
@@ -95,6 +97,14 @@ describe('GET /v2/markets', () => {
       ['AUCTION', 'binance:SIMUSDT: AUCTION_MATCH'],
       ['HALTED', 'kraken:ZZZ/USD: cancel_only'],
     ])
+  })
+
+  it('names what proves the book of a market while it is LIVE', async () => {
+    const proofs = async () => (await markets()).map(({ proof }) => proof)
+    during(() => stream.snapshot())
+    expect(await proofs()).toEqual(['SEQUENCE', 'NONE', 'NONE'])
+    during(() => stream.lose())
+    expect(await proofs()).toEqual(['NONE', 'NONE', 'NONE'])
   })
 
   it('takes any valid token, whatever its scopes, and no other', async () => {

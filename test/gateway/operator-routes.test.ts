@@ -71,6 +71,7 @@ function sourcesOfTest(symbol: string): ObservedSource[] {
     reason: '',
     sinceMilliseconds,
     notices: ['post_only'],
+    proof: 'SEQUENCE',
   } as const
   const lost = { ...live, source: 'test:other', state: 'lost', reason: 'gap', notices: [] } as const
   return symbol === 'AAAUSD' ? [live, lost] : [live]
@@ -253,8 +254,21 @@ describe('markets', () => {
         live: true,
         sources: ['test:AAAUSD', 'test:other'],
         source_states: [
-          { source: 'test:AAAUSD', live: true, since: '2026-11-20T00:00:00.000Z', notices: ['post_only'] },
-          { source: 'test:other', live: false, reason: 'gap', since: '2026-11-20T00:00:00.000Z', notices: [] },
+          {
+            source: 'test:AAAUSD',
+            live: true,
+            since: '2026-11-20T00:00:00.000Z',
+            notices: ['post_only'],
+            proof: 'SEQUENCE',
+          },
+          {
+            source: 'test:other',
+            live: false,
+            reason: 'gap',
+            since: '2026-11-20T00:00:00.000Z',
+            notices: [],
+            proof: 'SEQUENCE',
+          },
         ],
         depth: 5,
         version: 1,

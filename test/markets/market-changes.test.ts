@@ -324,6 +324,22 @@ describe('a market with several sources', () => {
     expect([...top(), replica.live]).toEqual([97, 105, true])
   })
 
+  it('the weakest proof of the live sources proves the book', () => {
+    const { kraken, okx, say, book, writers } = setUpBoth()
+    kraken.proves = 'CHECKSUM'
+    okx.proves = 'COMPARISON'
+    expect(writers.proofOf('AUSD')).toBe('NONE')
+    say(kraken, book(100, 103))
+    expect(writers.proofOf('AUSD')).toBe('CHECKSUM')
+    say(okx, book(99, 102))
+    expect(writers.proofOf('AUSD')).toBe('COMPARISON')
+    expect(writers.sourcesOf('AUSD').map(({ proof }) => proof)).toEqual(['CHECKSUM', 'COMPARISON'])
+    say(okx, { type: 'lost', reason: 'gap' })
+    expect(writers.proofOf('AUSD')).toBe('CHECKSUM')
+    say(kraken, { type: 'lost', reason: 'gap' })
+    expect(writers.proofOf('AUSD')).toBe('NONE')
+  })
+
   it('names the sources of every level, also while sources are removed, added and lost', () => {
     const { kraken, okx, say, book, replica, change } = setUpBoth()
     const view = replica.attributed.open(0, replica.version)

@@ -34,6 +34,7 @@ export class LossyLink {
       sendMessages: (_market: string, bytes: Buffer) => this.#send('toFollower', () => importer().onMessages(bytes)),
       sendHeartbeats: (bytes: Buffer) => this.#send('toFollower', () => importer().onHeartbeats(bytes)),
       sendDigest: (bytes: Buffer) => this.#send('toFollower', () => importer().onDigest(bytes)),
+      sendProofs: (bytes: Buffer) => this.#send('toFollower', () => importer().onProofs(bytes)),
     }
   }
 

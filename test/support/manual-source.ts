@@ -1,11 +1,12 @@
 /** A source without a connection: a test sends events to the listeners of its markets, and reads what it was called with. */
 import type { Source, SourceMarket } from '../../src/feed/source.ts'
-import type { Instrument } from '../../src/market/event.ts'
+import type { Instrument, Proof } from '../../src/market/event.ts'
 
 export class ManualSource implements Source {
   readonly calls: string[] = []
   readonly markets: SourceMarket[]
   notes: readonly string[] = []
+  proves: Proof = 'SEQUENCE'
   trading: Instrument | undefined
   constructor(markets: readonly SourceMarket[]) {
     this.markets = [...markets]
@@ -19,6 +20,9 @@ export class ManualSource implements Source {
   }
   instrument(): Instrument | undefined {
     return this.trading
+  }
+  proof(): Proof {
+    return this.proves
   }
   notices(): readonly string[] {
     return this.notes

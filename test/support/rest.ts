@@ -155,6 +155,7 @@ export class RestNode {
           hasTestSeed,
           hub,
           isSimulated,
+          proofOf: () => 'SEQUENCE',
         }),
       ],
     })

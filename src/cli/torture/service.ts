@@ -231,6 +231,7 @@ export class TortureService {
       state: this.markets.isLive(definition.symbol) ? 'LIVE' : 'STALE',
       state_since: since,
       simulated: true,
+      proof: 'NONE',
     }))
     response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify({ items }))
   }

@@ -74,6 +74,7 @@ function createBinanceProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Ve
 export const BINANCE = {
   symbolPattern: /^[A-Z0-9._-]{1,50}$/,
   symbolExample: 'BTCUSDT',
+  proof: 'SEQUENCE',
   // https://developers.binance.com/docs/binance-spot-api-docs and https://docs.binance.us, read 2026-11-22
   exchanges: [
     { name: 'Binance', url: 'wss://stream.binance.com:9443/stream', restUrl: 'https://api.binance.com' },

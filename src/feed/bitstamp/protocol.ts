@@ -70,6 +70,7 @@ function createBitstampProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): V
 export const BITSTAMP = {
   symbolPattern: /^[a-z0-9]{1,40}$/,
   symbolExample: 'btcusd',
+  proof: 'COMPARISON',
   exchanges: [{ name: 'Bitstamp', url: 'wss://ws.bitstamp.net', restUrl: 'https://www.bitstamp.net' }],
   createProtocol: createBitstampProtocol,
 } satisfies VenueDefinition<BitstampBookData>

@@ -69,6 +69,7 @@ function createBybitProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Venu
 export const BYBIT = {
   symbolPattern: /^[A-Z0-9]{1,40}$/,
   symbolExample: 'BTCUSDT',
+  proof: 'SEQUENCE',
   // https://bybit-exchange.github.io/docs/v5/ws/connect and https://bybit-exchange.github.io/docs/v5/guide, read 2026-11-23
   exchanges: [
     { name: 'Bybit', url: 'wss://stream.bybit.com/v5/public/spot', restUrl: 'https://api.bybit.com' },

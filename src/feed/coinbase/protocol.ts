@@ -52,6 +52,7 @@ function createCoinbaseProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): V
 export const COINBASE = {
   symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
   symbolExample: 'BTC-USD',
+  proof: 'SEQUENCE',
   exchanges: [
     {
       name: 'Coinbase Advanced Trade',

@@ -82,6 +82,7 @@ function createKrakenProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Ven
 export const KRAKEN = {
   symbolPattern: /^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9.]{1,20}$/,
   symbolExample: 'BTC/USD',
+  proof: 'CHECKSUM',
   exchanges: [{ name: 'Kraken', url: 'wss://ws.kraken.com/v2', restUrl: 'https://api.kraken.com' }],
   createProtocol: createKrakenProtocol,
 } satisfies VenueDefinition<KrakenBookData>

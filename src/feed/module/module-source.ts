@@ -72,6 +72,9 @@ export function createModuleSource({ markets, ...parts }: ModuleSourceOptions): 
     resume(market, _executed, followed) {
       return hostOf(market)?.fedBy(market)?.takeOver(followed) ?? false
     },
+    proof(market) {
+      return hostOf(market)?.fedBy(market)?.reader.proof ?? 'NONE'
+    },
     notices(market) {
       const instrument = hostOf(market)?.fedBy(market)?.instrument
       if (instrument === undefined || instrument.state === 'OPEN') return []

@@ -85,6 +85,7 @@ function batches(op: string, channel: string, symbols: readonly string[]): objec
 export const OKX = {
   symbolPattern: /^[A-Z0-9]{1,20}-[A-Z0-9]{1,20}$/,
   symbolExample: 'BTC-USDT',
+  proof: 'SEQUENCE',
   // https://www.okx.com/docs-v5/en/#overview-production-trading-services, read 2026-11-22
   exchanges: [
     { name: 'OKX', url: 'wss://ws.okx.com:8443/ws/v5/public', restUrl: 'https://www.okx.com' },

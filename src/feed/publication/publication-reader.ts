@@ -12,7 +12,7 @@
  * An epoch that was left may be used again by two relays that share one address. It is then treated like a new one, but
  * must continue at or after the number at which it was left. It opens nothing, waits for nothing and never throws. Pure.
  */
-import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent } from '../../market/event.ts'
+import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent, Proof } from '../../market/event.ts'
 import type { FollowedPublication } from '../source.ts'
 import { Broken } from './member-checks.ts'
 import {
@@ -64,6 +64,8 @@ export class PublicationReader {
   #lostReason: string | undefined
   #hasExecutions = false
   #instrument: Instrument | undefined
+  /** Whether a digest of the publisher was equal, since the connection began. */
+  #hasDigest = false
   /** Where a relay says that its book comes from; undefined where the publisher is no relay. */
   #relayedOrigin: string | undefined
   /** The last numbers of epochs that were left, in the order in which they were left. */
@@ -84,6 +86,11 @@ export class PublicationReader {
   /** The instrument as published last; undefined before the first SNAPSHOT. */
   get instrument(): Instrument | undefined {
     return this.#instrument
+  }
+
+  /** The numbers of messages prove the book, and so do digests where the publisher sends them. */
+  get proof(): Proof {
+    return this.#hasDigest ? 'CHECKSUM' : 'SEQUENCE'
   }
 
   /** Whether the book is trusted. */
@@ -158,6 +165,7 @@ export class PublicationReader {
       const problem = `the digest of the publisher's book after message ${seq} differs`
       return { ...this.#need('refused', problem), problem }
     }
+    this.#hasDigest = true
     this.#continue()
     return this.#step('applied')
   }
@@ -166,6 +174,7 @@ export class PublicationReader {
   disconnect(reason: string): readonly MarketEvent[] {
     this.#events = []
     this.#isSuspended = true
+    this.#hasDigest = false
     this.#awaited = 'none'
     this.#lose(reason)
     return this.#events

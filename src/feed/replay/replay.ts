@@ -65,6 +65,9 @@ export function createReplay({ markets, speed, fromSeconds, loops, clock, log }:
     instrument(market) {
       return players.get(market.venueSymbol)?.instrument(market)
     },
+    proof() {
+      return 'NONE'
+    },
     notices(market) {
       return players.get(market.venueSymbol)?.notices() ?? []
     },

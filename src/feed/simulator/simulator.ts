@@ -93,6 +93,9 @@ export function createSimulator(options: SimulatorOptions): Source {
     instrument(market) {
       return markets.get(market)?.instrument ?? instrumentIn('trading')
     },
+    proof() {
+      return 'NONE'
+    },
     notices() {
       const { scenario = 'none' } = options
       return scenario === 'none' ? [SIMULATED_NOTICE] : [SIMULATED_NOTICE, `scenario ${scenario}`]

@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.ts'
 import { parseJson } from '../../base/json-value.ts'
 import type { Log } from '../../base/log.ts'
 import type { MetricsRegistry } from '../../base/metrics.ts'
-import type { Execution, Instrument } from '../../market/event.ts'
+import type { Execution, Instrument, Proof } from '../../market/event.ts'
 import { parseLargeMessage, readLargeValue } from '../publication/large-message.ts'
 import { type PublishedMessage, parsePublication, problemText, readPublication } from '../publication/message.ts'
 import type { FollowedPosition, FollowedPublication, Source, SourceMarket } from '../source.ts'
@@ -122,6 +122,10 @@ export class TidegateSource implements Source {
 
   instrument(market: SourceMarket): Instrument | undefined {
     return this.#pulled.get(market.venueSymbol)?.fedBy(market)?.instrument
+  }
+
+  proof(market: SourceMarket): Proof {
+    return this.#pulled.get(market.venueSymbol)?.fedBy(market)?.reader.proof ?? 'NONE'
   }
 
   notices(market: SourceMarket): readonly string[] {

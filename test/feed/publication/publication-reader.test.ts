@@ -268,6 +268,16 @@ describe('between connections', () => {
     }
   })
 
+  it('an equal digest of the current connection proves the book, beside the numbers', () => {
+    const { own, snapshot } = reader()
+    snapshot(1)
+    expect(own.proof).toBe('SEQUENCE')
+    own.compare({ ...HEARTBEAT, digest: DIGEST })
+    expect(own.proof).toBe('CHECKSUM')
+    own.disconnect('away')
+    expect(own.proof).toBe('SEQUENCE')
+  })
+
   it('a digest that differs is a loss; one of another message says nothing', () => {
     const { own, snapshot, update } = reader()
     snapshot(0)

@@ -560,6 +560,11 @@ export interface components {
             instrument_state?: "OPEN" | "HALTED" | "AUCTION" | "CLOSED";
             /** @description The source, and its own word for the state, when it does not trade as usual */
             instrument_reason?: string;
+            /**
+             * @description What proves the book to be that of its venue, the weakest of its live sources. CHECKSUM: a checksum or digest of the venue. SEQUENCE: numbers that show each missing message. COMPARISON: a snapshot now and then. NONE: nothing, as of a simulator, or of a market that is not LIVE
+             * @enum {string}
+             */
+            proof: "CHECKSUM" | "SEQUENCE" | "COMPARISON" | "NONE";
         };
         MarketList: {
             items: components["schemas"]["Market"][];
@@ -1665,7 +1670,8 @@ export interface operations {
                      *           "depth": 1000,
                      *           "state": "LIVE",
                      *           "state_since": "2026-11-20T12:00:00.000Z",
-                     *           "simulated": false
+                     *           "simulated": false,
+                     *           "proof": "CHECKSUM"
                      *         }
                      *       ]
                      *     }

@@ -2184,6 +2184,11 @@ export interface components {
              */
             since: string;
             notices: string[];
+            /**
+             * @description What proves its book, while it is live
+             * @enum {string}
+             */
+            proof: "CHECKSUM" | "SEQUENCE" | "COMPARISON" | "NONE";
             /** @description Of a market with several sources: its levels in the book */
             levels?: number;
             /**

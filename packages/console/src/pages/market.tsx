@@ -115,6 +115,7 @@ function Sources({ market }: { readonly market: Schema<'Market'> }) {
             ),
           },
           ...(source_states.length < 2 ? [] : sharedColumns(source_states)),
+          { name: 'Proof', show: ({ proof }: Schema<'MarketSource'>) => proof },
           { name: 'Since', show: ({ since }: Schema<'MarketSource'>) => <Time at={since} /> },
           {
             name: 'Notes',
