@@ -152,12 +152,17 @@ export class PublishedMarket {
   /** Applies a message to the book, if it continues it. */
   #follow(message: NumberedMessage, mayJump: boolean, say: Say): void {
     const { seq, prev } = message
-    if (prev > this.#bookSeq && mayJump) this.#jump(prev)
+    if (prev !== this.#bookSeq && seq > this.#bookSeq && mayJump) this.#jump(prev)
     const book = this.#book
-    if (book === undefined || seq <= this.#bookSeq || prev > this.#bookSeq) return
-    const isExact = prev === this.#bookSeq
+    if (book === undefined || seq <= this.#bookSeq) return
+    if (prev !== this.#bookSeq) {
+      // One that covers more than is missing is the difference from an earlier book: a level that has changed back since is
+      // not in it.
+      if (mayJump) this.distrust()
+      return
+    }
     this.#bookSeq = seq
-    if (message.type === 'UPDATE' && !this.#apply(book, message, isExact, say)) this.distrust()
+    if (message.type === 'UPDATE' && !this.#apply(book, message, say)) this.distrust()
     else this.#noteBook(seq, say)
     this.#reach(seq)
   }
@@ -241,12 +246,12 @@ export class PublishedMarket {
     }
   }
 
-  #apply(book: NaiveBook, { bids, asks, orders }: UpdateMessage, isExact: boolean, say: Say): boolean {
+  #apply(book: NaiveBook, { bids, asks, orders }: UpdateMessage, say: Say): boolean {
     if (book.orders === undefined && orders !== undefined && orders.length > 0) {
       say('orders-and-levels-mixed', 'it has orders, but the SNAPSHOT had levels')
       return false
     }
-    if (book.orders === undefined) return this.#setLevels(book, bids, asks, say, !isExact)
+    if (book.orders === undefined) return this.#setLevels(book, bids, asks, say, false)
     if (bids.length + asks.length === 0) return applyOrders(book, orders ?? [], say)
     say('orders-and-levels-mixed', 'it has levels, but the SNAPSHOT had orders')
     return false
