@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { Problem } from '../http/problem.ts'
 import type { Converter } from '../orchestrations/convert.ts'
-import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
+import { type Db, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { createDepositMetrics, type DepositMetrics } from './metrics.ts'
 import { type DepositSettings, type Outcome, recordReports } from './record.ts'
@@ -18,7 +18,7 @@ import type { Report } from './report.ts'
 import { type DepositDocument, readDeposits } from './store.ts'
 import type { DepositTables } from './tables.ts'
 import { wavesOf } from './waves.ts'
-import { LostRace } from './writes.ts'
+import { repeatLostRaces } from './writes.ts'
 
 /** The result of one report. */
 export type ReportResult =
@@ -40,10 +40,6 @@ const GROUPS = {
 } as const
 /** Waiting reports, at most; more are rejected with 503. */
 const WAITING_MAX = 5_000
-/** Attempts to record a group that loses races; the next attempt sees the row that won. */
-const ATTEMPTS_MAX = 5
-
-const UNIQUE_VIOLATION = '23505'
 
 export interface DepositReporterOptions {
   readonly db: Db
@@ -142,18 +138,14 @@ export class DepositReporter {
   /** Throws when the reports cannot be stored; then none of them is. */
   async #recordOnce(reports: readonly Report[], converter: Converter | undefined): Promise<readonly ReportResult[]> {
     const { db, settings } = this.#options
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const outcomes = await transactionWithRetries<DepositTables, readonly Outcome[]>(db, (transaction) =>
-          recordReports(transaction, reports, settings(), converter?.settings()),
-        )
-        const completed = outcomes.filter((outcome) => outcome.kind !== 'conflict' && outcome.isCompleted).length
-        converter?.metrics.steps.inc({ result: 'completed' }, completed)
-        return await this.#resultsOf(reports, outcomes)
-      } catch (error) {
-        if (!isLostRace(error) || attempt === ATTEMPTS_MAX) throw error
-      }
-    }
+    const outcomes = await repeatLostRaces(() =>
+      transactionWithRetries<DepositTables, readonly Outcome[]>(db, (transaction) =>
+        recordReports(transaction, reports, settings(), converter?.settings()),
+      ),
+    )
+    const completed = outcomes.filter((outcome) => outcome.kind !== 'conflict' && outcome.isCompleted).length
+    converter?.metrics.steps.inc({ result: 'completed' }, completed)
+    return await this.#resultsOf(reports, outcomes)
   }
 
   async #resultsOf(reports: readonly Report[], outcomes: readonly Outcome[]): Promise<readonly ReportResult[]> {
@@ -179,8 +171,4 @@ export class DepositReporter {
     const detail = `${fields.join(', ')}: differs from the known payment; nothing was credited`
     return new Problem('deposit_conflict', detail, { meta: { fields, deposit_id } })
   }
-}
-
-function isLostRace(error: unknown): boolean {
-  return error instanceof LostRace || (error instanceof StatementFailed && error.sqlState === UNIQUE_VIOLATION)
 }

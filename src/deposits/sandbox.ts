@@ -18,6 +18,7 @@ import { type DepositSettings, type Outcome, recordReports } from './record.ts'
 import { isReport, type Report, readReport } from './report.ts'
 import type { SandboxDepositBody } from './schemas.ts'
 import type { DepositTables } from './tables.ts'
+import { repeatLostRaces } from './writes.ts'
 
 /** Amounts that force a result of the deposit; those for results of deliveries are in `deliveries/sandbox-executor`. */
 const MAGIC_AMOUNTS = { held: '11.01', failed: '11.02', belowMinimum: '11.03' } as const
@@ -40,12 +41,13 @@ export async function makeSandboxDeposit(
   settings: DepositSettings,
 ): Promise<string> {
   try {
-    return await transactionWithRetries<DepositTables, string>(db, async (transaction) => {
+    const make = async (transaction: Transaction<DepositTables>): Promise<string> => {
       await requireProfile(transaction, customerId, profileId)
       const key = body.ref_id === undefined ? randomBytes(32) : keyOf(customerId, body.ref_id)
       const report = await reportOf(transaction, profileId, body, settings, key.toString('hex'))
       return await record(transaction, profileId, report, settings)
-    })
+    }
+    return await repeatLostRaces(() => transactionWithRetries(db, make))
   } catch (error) {
     if (!(error instanceof RefIdTaken)) throw error
     const existing: unknown = JSON.parse((await getTransfer(db, customerId, error.depositId)) as string)

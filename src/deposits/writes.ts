@@ -3,7 +3,7 @@
  * collides with a row of a concurrent transaction throws `LostRace` or the store's error of a unique violation, and the
  * caller repeats its transaction, which then finds that row.
  */
-import type { Transaction } from '../store/db.ts'
+import { StatementFailed, type Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
 import type { Report } from './report.ts'
@@ -12,6 +12,24 @@ import type { DepositsTable } from './tables.ts'
 /** A concurrent transaction stored the same payment after this one looked for it; this transaction must be rolled back. */
 export class LostRace extends Error {
   override name = 'LostRace'
+}
+
+/** Attempts to record payments that lose races; the next attempt sees the row that won. */
+const ATTEMPTS_MAX = 5
+
+const UNIQUE_VIOLATION = '23505'
+
+/** Repeats a transaction that records payments while it loses races against concurrent ones. */
+export async function repeatLostRaces<Result>(record: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await record()
+    } catch (error) {
+      const isLost =
+        error instanceof LostRace || (error instanceof StatementFailed && error.sqlState === UNIQUE_VIOLATION)
+      if (!isLost || attempt === ATTEMPTS_MAX) throw error
+    }
+  }
 }
 
 /** The columns of a new deposit that come from its first report. */
