@@ -17,8 +17,8 @@ function open(): Promise<Listener> {
         checked++
         return refusal
       },
-      upgrade(request, socket, head, clientAddress) {
-        socket.end(`HTTP/1.1 101 Handed over\r\n\r\n${request.url} ${head.toString()} ${clientAddress}`)
+      upgrade(request, socket, head, { address }) {
+        socket.end(`HTTP/1.1 101 Handed over\r\n\r\n${request.url} ${head.toString()} ${address}`)
       },
     },
   })

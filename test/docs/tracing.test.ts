@@ -94,10 +94,10 @@ it('a request is a trace with its transactions and statements, a step of the wor
   await call('POST', `/v2/sandbox/profiles/${profile_id}/deposit`, { asset: 'BTC', amount: '254000.75' })
   await expect.poll(() => named('orchestration step').length).toBeGreaterThan(0)
 
-  const [request] = named('POST /v2/identity/accounts') as [Line]
+  const [request] = named('POST /v2/orchestration/rules') as [Line]
   expect(request).toMatchObject({
     attributes: {
-      'http.route': '/v2/identity/accounts',
+      'http.route': '/v2/orchestration/rules',
       'http.response.status_code': 200,
       'tidegate.listener': 'public',
     },
