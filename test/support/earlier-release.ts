@@ -8,8 +8,8 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** 0.2.0 */
-const COMMIT = '59a2bebe'
+/** 0.2.0, as its notes in the changelog describe it: the last commit before later changes. */
+const COMMIT = 'ebbe1e2a'
 
 /** For `describe.skipIf`; a clone without history does not have it. */
 export const EARLIER_RELEASE = {
