@@ -1,6 +1,6 @@
 /**
  * One WebSocket connection to a venue, the same for all venues: it connects, reconnects with backoff and jitter, ends a
- * connection on which nothing arrives, and counts messages. It is the only file of this folder that uses the `ws`
+ * connection on which nothing arrives while this process runs, and counts messages. It is the only file of this folder that uses the `ws`
  * client.
  *
  * It guarantees that `onMessage` is called only between an `onOpen` and its `onDown`, that `onDown` is called once for
@@ -14,6 +14,7 @@ import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
+import { RunningClock } from '../base/running-clock.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import { type VenueMetrics, venueMetrics } from './venue-metrics.ts'
 import type { VenueTap } from './venue-tap.ts'
@@ -52,11 +53,8 @@ export interface VenueConnectionOptions {
 
 /** Time for the connection to open and the first message to arrive over a slow network. */
 const OPENING_MILLISECONDS_MIN = 15_000
-/**
- * A silence check that runs this late means that the process was busy or suspended: messages may have arrived that have
- * not been read yet, so the check is repeated after they could be.
- */
-const LATE_MILLISECONDS = 500
+/** Interval between checks while the socket is not read. */
+const PAUSED_MILLISECONDS = 500
 /** Largest frame that is accepted; the list of all pairs of Kraken, the largest in use, is under 1 MiB. */
 const FRAME_BYTES_MAX = 16 * 1024 * 1024
 /** Bytes waiting in the socket above which the venue counts as not reading. */
@@ -75,6 +73,8 @@ export function retryMilliseconds(failures: number, random: () => number): numbe
 
 export class VenueConnection {
   readonly #options: VenueConnectionOptions
+  /** For everything that waits for the venue, from `start` to `stop`. */
+  readonly running: RunningClock
   readonly #metrics: VenueMetrics
   /** Sockets that have not emitted `close` yet, including the current one. */
   readonly #sockets = new Set<WebSocket>()
@@ -90,12 +90,11 @@ export class VenueConnection {
   #openedMilliseconds: number | undefined
   /** When the last message arrived, on any connection. */
   #messageMilliseconds: number
-  /** When the current connection last received a message or a ping, or was started. */
+  /** When the current connection last received a message or a ping, or was started; also by `running`. */
   #receiptMilliseconds: number
+  #receiptRunningMilliseconds = 0
   /** Whether anything has arrived on the current connection. */
   #hasReceived = false
-  /** When the scheduled silence check is due. */
-  #checkDueMilliseconds = 0
   /** When the last keep-alive was sent. */
   #keepAliveMilliseconds = 0
   #isPaused = false
@@ -107,6 +106,7 @@ export class VenueConnection {
 
   constructor(options: VenueConnectionOptions) {
     this.#options = options
+    this.running = new RunningClock(options.clock)
     this.#messageMilliseconds = options.clock.monotonicMilliseconds()
     this.#receiptMilliseconds = this.#messageMilliseconds
     const { requestRate: rate } = options
@@ -119,6 +119,7 @@ export class VenueConnection {
   }
 
   start(): void {
+    this.running.start()
     this.#connect()
   }
 
@@ -145,7 +146,7 @@ export class VenueConnection {
   resume(): void {
     this.#isPaused = false
     // Silence is measured from now on: while the socket was not read, nothing could arrive.
-    this.#receiptMilliseconds = this.#options.clock.monotonicMilliseconds()
+    this.#noteReceipt()
     this.#socket?.resume()
   }
 
@@ -157,6 +158,7 @@ export class VenueConnection {
   /** Ends the connection and all attempts. Resolves when every socket is closed. */
   stop(): Promise<void> {
     this.#isStopped = true
+    this.running.stop()
     this.#stopping.abort()
     this.#timer?.cancel()
     this.#clearQueue()
@@ -223,10 +225,9 @@ export class VenueConnection {
     this.#socket = socket
     this.#connectionNumber += 1
     this.#sockets.add(socket)
-    this.#receiptMilliseconds = clock.monotonicMilliseconds()
+    this.#noteReceipt()
     this.#hasReceived = false
     this.#isPaused = false
-    this.#checkDueMilliseconds = this.#receiptMilliseconds
     socket.on('error', (error) => {
       failure = error.message
     })
@@ -245,15 +246,14 @@ export class VenueConnection {
     const noteReceipt = (): void => {
       if (socket !== this.#socket) return
       this.#hasReceived = true
-      this.#receiptMilliseconds = clock.monotonicMilliseconds()
+      this.#noteReceipt()
     }
     socket.on('ping', noteReceipt)
     socket.on('pong', noteReceipt)
     socket.on('message', (data) => {
       if (socket !== this.#socket || this.#isStopped) return
       this.#messageMilliseconds = clock.monotonicMilliseconds()
-      this.#receiptMilliseconds = this.#messageMilliseconds
-      this.#hasReceived = true
+      noteReceipt()
       this.#metrics.messages.inc({ venue })
       const text = String(data)
       this.#options.tap?.received(this.#connectionNumber, text)
@@ -265,11 +265,11 @@ export class VenueConnection {
   #watchSilence(socket: WebSocket): void {
     const { clock, silenceMilliseconds, keepAlive } = this.#options
     const now = clock.monotonicMilliseconds()
-    if (this.#isPaused || now - this.#checkDueMilliseconds > LATE_MILLISECONDS) {
-      this.#planCheck(socket, LATE_MILLISECONDS)
+    if (this.#isPaused) {
+      this.#planCheck(socket, PAUSED_MILLISECONDS)
       return
     }
-    const silent = now - this.#receiptMilliseconds
+    const silent = this.running.monotonicMilliseconds() - this.#receiptRunningMilliseconds
     const limitMilliseconds = this.#hasReceived
       ? silenceMilliseconds
       : Math.max(silenceMilliseconds, OPENING_MILLISECONDS_MIN)
@@ -292,9 +292,12 @@ export class VenueConnection {
   }
 
   #planCheck(socket: WebSocket, delayMilliseconds: number): void {
-    const { clock } = this.#options
-    this.#checkDueMilliseconds = clock.monotonicMilliseconds() + delayMilliseconds
-    this.#timer = clock.schedule(delayMilliseconds, () => this.#watchSilence(socket))
+    this.#timer = this.#options.clock.schedule(Math.max(1, delayMilliseconds), () => this.#watchSilence(socket))
+  }
+
+  #noteReceipt(): void {
+    this.#receiptMilliseconds = this.#options.clock.monotonicMilliseconds()
+    this.#receiptRunningMilliseconds = this.running.monotonicMilliseconds()
   }
 
   /** @param socket undefined for an attempt that ended before it had one */

@@ -93,7 +93,7 @@ export class VenueSource<Data> implements Source {
     })
     this.#listings = new VenueListings({
       listings: protocol.listings,
-      clock,
+      clock: this.#connection.running,
       random,
       log: this.#log,
       requests: this.#requests,
@@ -325,7 +325,7 @@ export class VenueSource<Data> implements Source {
 
   /** One pair for all the markets that use it. */
   #createPair(symbol: string, hasTrades: boolean): VenuePair<Data> {
-    const { venue, protocol, clock, random } = this.#options
+    const { venue, protocol, random } = this.#options
     const { fetchSnapshot } = protocol
     const trades =
       this.#trades.get(symbol) ?? new VenueTrades(symbol, protocol.repeatsLastTrade, protocol.hasUnnumberedTrades)
@@ -338,7 +338,7 @@ export class VenueSource<Data> implements Source {
       trades,
       hasTrades,
       isTrading: () => (this.#instrumentOf(symbol)?.state ?? 'OPEN') === 'OPEN',
-      clock,
+      clock: this.#connection.running,
       random,
       log: this.#log,
       metrics: pairMetrics(this.#metrics, venue, symbol),

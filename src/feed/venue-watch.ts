@@ -19,6 +19,7 @@ export interface VenueWatchOptions {
   readonly symbol: string
   /** Whether the instrument is OPEN, or its state is not known. The silence of one that does not trade is no evidence. */
   readonly isTrading: () => boolean
+  /** Counts no time in which this process did not run (`RunningClock`): the messages of that time are not read yet. */
   readonly clock: Clock
   /** A number in [0, 1), which spreads the reconciliations of pairs that became live together. */
   readonly random: () => number
@@ -41,10 +42,6 @@ const TRADE_LATE_MILLISECONDS = 1_500
 const LAG_PERIOD_MILLISECONDS = 600_000
 /** Longest time between two checks. */
 const CHECK_MILLISECONDS_MAX = 15_000
-/**
- * A check that runs this late means that this process was busy: messages may have arrived that have not been read yet.
- */
-const LATE_MILLISECONDS = 500
 const REFRESH_MILLISECONDS_MIN = 60_000
 const REFRESH_MILLISECONDS_MAX = 600_000
 
@@ -137,21 +134,16 @@ export class VenueWatch {
     this.#check?.timer.cancel()
     const now = clock.monotonicMilliseconds()
     const due = Math.min(silence.due, now + CHECK_MILLISECONDS_MAX)
-    this.#check = { due, timer: clock.schedule(Math.max(0, due - now), () => this.#checkSilence(due)) }
+    this.#check = { due, timer: clock.schedule(Math.max(0, due - now), () => this.#checkSilence()) }
   }
 
-  #checkSilence(due: number): void {
+  #checkSilence(): void {
     const { clock, metrics, log, symbol, fail, isTrading } = this.#options
     const now = clock.monotonicMilliseconds()
     this.#check = undefined
     if (!isTrading()) {
       this.#silence = new PairSilence(now)
       this.#plan()
-      return
-    }
-    if (now - due > LATE_MILLISECONDS) {
-      const later = now + LATE_MILLISECONDS
-      this.#check = { due: later, timer: clock.schedule(LATE_MILLISECONDS, () => this.#checkSilence(later)) }
       return
     }
     const verdict = this.#silence?.check(now)

@@ -153,10 +153,19 @@ describe('a connection', () => {
     await until('the message', () => calls.length === 2)
     clock.standStill(60_000)
     expect(calls).toEqual(['open', 'message hello'])
-    clock.advance(499)
+    // Of that time half a second counts.
+    clock.advance(9_499)
     expect(calls).toEqual(['open', 'message hello'])
     clock.advance(1)
     expect(calls.at(-1)).toBe('down nothing arrived for 10 s')
+  })
+
+  it('is not taken for dead while this process runs only for a moment every few seconds', async () => {
+    const url = await listen((socket) => socket.send('hello'))
+    const { clock, calls, until } = follow(url)
+    await until('the message', () => calls.length === 2)
+    for (let second = 0; second < 54; second += 3) clock.standStill(3_000)
+    expect(calls).toEqual(['open', 'message hello'])
   })
 
   it('is dead when it does not even open', async () => {

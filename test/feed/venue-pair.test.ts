@@ -1,6 +1,7 @@
 /** One pair at a made-up venue: what it sends, fetches and tells, on a clock that the test owns. */
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
+import { RunningClock } from '../../src/base/running-clock.ts'
 import type { BookStep, Fetched, Listing, VenueTrade } from '../../src/feed/venue.ts'
 import { VenuePair, type VenuePairOptions } from '../../src/feed/venue-pair.ts'
 import { VenueTrades } from '../../src/feed/venue-trades.ts'
@@ -49,6 +50,8 @@ function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = fals
       }
       asked.push({ depth, signal, answer })
     })
+  const running = new RunningClock(clock)
+  running.start()
   const pair = new VenuePair<BookStep>({
     venue: 'venue',
     symbol: 'A/B',
@@ -69,7 +72,7 @@ function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = fals
     trades,
     hasTrades: false,
     isTrading: () => true,
-    clock,
+    clock: running,
     random: () => 1,
     log: createLog('silent'),
     metrics: {
@@ -383,6 +386,20 @@ describe('a live book that is refreshed', () => {
     pair.apply(nothing)
     clock.advance(2_000)
     expect(sent).toEqual([])
+  })
+
+  it('is not doubted by a process that runs only for a moment every few seconds', () => {
+    const { pair, sell, clock, sent, counted } = setUpUsual()
+    clock.advance(500)
+    for (let second = 0; second < 12; second += 3) {
+      clock.standStill(3_000)
+      // Of what waits in the socket, a trade is read first.
+      sell('1.1')
+    }
+    expect([sent, counted.silences]).toEqual([[], []])
+    pair.apply(nothing)
+    clock.advance(4_000)
+    expect([sent, counted.silences]).toEqual([[], []])
   })
 
   it('is reconciled every five minutes, spread by a quarter, where the venue’s proofs do not cover it', () => {

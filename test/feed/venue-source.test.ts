@@ -183,6 +183,18 @@ describe('pairs that are listed by HTTP', () => {
     expect(requests.slice(2)).toEqual(['subscribe book C/D', 'subscribe trades C/D'])
   })
 
+  it('are not given up by a process that was suspended: only time in which it ran counts', async () => {
+    const a = new SourceListener('A/B')
+    const { answer, clock, requests, until } = await setUp([a])
+    await answer(0, { value: [listed('A/B')] })
+    await until('the requests', () => requests.length === 2)
+    clock.standStill(30_000)
+    clock.advance(9_000)
+    expect(a.reasons()).toEqual([])
+    clock.advance(500)
+    expect(a.reasons()).toEqual(['no snapshot of A/B within 10 s'])
+  })
+
   it('are looked at again every five minutes: what is gone is lost, and comes back', async () => {
     const a = new SourceListener('A/B')
     const { answer, clock, source, requests, until, say, fetches } = await setUp([a])

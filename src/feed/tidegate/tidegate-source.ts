@@ -139,11 +139,11 @@ export class TidegateSource implements Source {
   #pulledOf(symbol: string): PulledMarket {
     const known = this.#pulled.get(symbol)
     if (known !== undefined) return known
-    const { name, clock, random } = this.#options
+    const { name, random } = this.#options
     const pulled = new PulledMarket({
       feed: name,
       symbol,
-      clock,
+      clock: this.#connection.running,
       random,
       log: this.#log,
       metrics: pairMetrics(this.#metrics, name, symbol),
