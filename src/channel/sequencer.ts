@@ -80,9 +80,9 @@ export class Sequencer {
   /** Position of the last message of a publication that the book contains, and that the committed book contains. */
   #origin: string | undefined
   #committedOrigin: string | undefined
-  /** The state of the instrument, and whether a commit has it. */
+  /** The state of the instrument, and whether a commit has it: until then followers keep that of an earlier sequencer. */
   #instrument: Instrument | undefined
-  #isInstrumentCommitted = true
+  #isInstrumentCommitted: boolean
   /** Requests for the next commit: `commit`, even an empty one; `wholeBook`, once the book is trusted. */
   readonly #requested = { commit: false, wholeBook: false }
   #scheduled: Timer | 'end-of-tick' | undefined
@@ -97,12 +97,12 @@ export class Sequencer {
   constructor(options: SequencerOptions) {
     this.#options = options
     this.#lastMilliseconds = options.floorMilliseconds
-    const { totals } = options.metrics
+    this.#isInstrumentCommitted = options.continues === undefined
+    const { totals, violations, missedExecutions } = options.metrics
     // Alerts need the series to exist before the first increment.
     this.#totals = totals.get(options.market.symbol) ?? { commits: 0, clockSkewMilliseconds: 0 }
     totals.set(options.market.symbol, this.#totals)
-    options.metrics.violations.inc({ market: options.market.symbol }, 0)
-    options.metrics.missedExecutions.inc({ market: options.market.symbol }, 0)
+    for (const counter of [violations, missedExecutions]) counter.inc({ market: options.market.symbol }, 0)
     this.#endService = options.bus.serve(options.market.symbol, (laterThanMilliseconds = 0) => {
       this.#lastMilliseconds = Math.max(this.#lastMilliseconds, laterThanMilliseconds)
       this.#requested.commit = true

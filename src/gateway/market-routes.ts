@@ -47,7 +47,7 @@ const Market = Type.Object(
       }),
     ),
     instrument_reason: Type.Optional(
-      Type.String({ description: 'The source, and its own word for the state, when it does not trade as usual' }),
+      Type.String({ description: 'The source, and its own word for the state, when it is not OPEN' }),
     ),
     proof: Type.Enum([...PROOFS], {
       ...text,

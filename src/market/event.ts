@@ -28,7 +28,7 @@ export type InstrumentState = (typeof INSTRUMENT_STATES)[number]
 
 export interface Instrument {
   readonly state: InstrumentState
-  /** The status as the venue names it; empty while it trades as usual. */
+  /** The status as the venue names it. A market that is OPEN has none. */
   readonly reason: string
   /** Its prices are invented: the source is a simulator, or a relay of one. */
   readonly simulated?: true

@@ -120,14 +120,15 @@ export class MarketWriters {
 
   /**
    * Whether a market's instrument trades: it does when it trades at any of its sources. Undefined while no source has
-   * reported it. The reason names its source. Only a market with one source can be simulated (`#refusalOf`).
+   * reported it. The reason names its source, and is empty while it trades. Only a market with one source can be simulated (`#refusalOf`).
    */
   #instrumentOf(symbol: string): Instrument | undefined {
     const inputs = this.#markets.get(symbol)?.inputs.list ?? []
     const known = inputs.flatMap(({ source, sourceMarket }) => {
       const instrument = this.#sources.get(source.feed)?.instrument(sourceMarket)
       if (instrument === undefined || (instrument.simulated === true && inputs.length > 1)) return []
-      const { reason } = instrument
+      // A publisher may keep the reason of a halt that is over.
+      const reason = instrument.state === 'OPEN' ? '' : instrument.reason
       // A recorded reason names the source of that time.
       const isNamed = reason === '' || source.feed === 'replay'
       return [{ ...instrument, reason: isNamed ? reason : `${sourceText(source)}: ${reason}` }]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import type { Commit, MarketMessage, MarketStatus } from '../../src/channel/bus.ts'
+import type { Commit, Continuation, MarketMessage, MarketStatus } from '../../src/channel/bus.ts'
 import { createMemoryBus } from '../../src/channel/bus-memory.ts'
 import { Sequencer } from '../../src/channel/sequencer.ts'
 import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
@@ -31,7 +31,7 @@ class Writer {
   readonly sequencer: Sequencer
   onRebuild: () => void = () => undefined
 
-  constructor(floorMilliseconds = 0, withdrawAfterMilliseconds?: number) {
+  constructor(floorMilliseconds = 0, withdrawAfterMilliseconds?: number, continues?: Continuation) {
     this.bus.subscribe('AAAUSD', (message) => {
       this.messages.push(message)
       if (message.type === 'commit') this.committedAt.push(this.clock.monotonicMilliseconds())
@@ -46,6 +46,7 @@ class Writer {
       metrics: createSequencerMetrics(this.registry),
       floorMilliseconds,
       withdrawAfterMilliseconds,
+      continues,
       onRebuildNeeded: (reason) => {
         this.rebuilds.push(reason)
         this.onRebuild()
@@ -529,6 +530,23 @@ describe('stopping', () => {
     const [first, second] = writer.commits
     expect(second?.milliseconds).toBeGreaterThan(Number(first?.milliseconds))
   })
+})
+
+test('a sequencer that follows another one commits the instrument state at once, also when it is not known', () => {
+  const halted = { state: 'HALTED', reason: 'volatility' } as const
+  const instrumentsOf = (writer: Writer) => {
+    writer.snapshot()
+    writer.clock.advance(1)
+    writer.update([bid(101, 1)])
+    writer.clock.advance(1)
+    return writer.commits.map(({ instrument }) => instrument)
+  }
+  const earlier = { epoch: 'e0', executionNumber: 0 }
+  expect(instrumentsOf(new Writer(0, undefined, earlier))).toEqual([null, undefined])
+  const knowing = new Writer(0, undefined, earlier)
+  knowing.sequencer.setInstrument(halted)
+  expect(instrumentsOf(knowing)).toEqual([halted, undefined])
+  expect(instrumentsOf(new Writer())).toEqual([undefined, undefined])
 })
 
 test('for random messages the sum of the commits is the book of the source', () => {

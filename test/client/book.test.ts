@@ -51,6 +51,11 @@ function pairs(levels: readonly { price: string; amount: string }[]): Pair[] {
   return levels.map(({ price, amount }) => [price, amount])
 }
 
+/** The changes that remove these levels. */
+function removed(levels: readonly Pair[]): Pair[] {
+  return levels.map(([price]) => [price, '0'])
+}
+
 function heartbeatOf(books: readonly object[], milliseconds = 5): object {
   return { channel: 'heartbeat', payload: { timestamp: nanosecondTime(milliseconds), books } }
 }
@@ -101,9 +106,39 @@ describe('a book', () => {
     expect(book).toMatchObject({ status: 'LIVE', instrumentState: 'HALTED' })
   })
 
+  it('continues after a withdrawal with an UPDATE that has no predecessor, where the book is empty', async () => {
+    const returned = { ...update(M, 3, BIDS, ASKS), stream: { cursor: 'other.1', covers: 0 } }
+    const { socket, book, events } = await open()
+    socket.receive(at(2, update(M, 2, removed(BIDS), removed(ASKS))))
+    expect(book).toMatchObject({ status: 'STALE', bestBid: undefined })
+    socket.receive(returned)
+    expect([book.status, pairs(book.bids()), pairs(book.asks())]).toEqual(['LIVE', BIDS, ASKS])
+    const next = {
+      ...update(M, 4, [['99.50', '1.0000']], []),
+      stream: { cursor: 'other.2', prev: 'other.1', covers: 1 },
+    }
+    socket.receive(next)
+    expect(book.bids()).toHaveLength(3)
+    // Before the withdrawal, a message is missing.
+    const other = await open()
+    other.socket.receive(at(2, update(M, 2, removed(BIDS), [])))
+    other.socket.receive(returned)
+    expect(other.book.status).toBe('RESYNCING')
+    expect([events.filter(({ type }) => type === 'RESYNC'), other.events.at(-1)]).toMatchObject([
+      [],
+      { type: 'RESYNC' },
+    ])
+  })
+
+  it('begins again when a message is missing while it is empty', async () => {
+    const { socket, book } = await open()
+    socket.receive(at(2, update(M, 2, removed(BIDS), removed(ASKS))))
+    socket.receive(at(4, update(M, 4, BIDS, ASKS)))
+    expect(book.status).toBe('RESYNCING')
+  })
+
   it('is STALE while the base protocol shows it empty', async () => {
     const { socket, book } = await open({}, 'tidegate.default')
-    const removed = (levels: readonly Pair[]): Pair[] => levels.map(([price]) => [price, '0'])
     socket.receive(update(M, 2, removed(BIDS), removed(ASKS)))
     expect(book.status).toBe('STALE')
     socket.receive(update(M, 3, BIDS, ASKS))

@@ -64,6 +64,14 @@ describe('the top of a book', () => {
     expect(prices.status).toBe('LIVE')
   })
 
+  it('continues after a withdrawal with a message that has no predecessor', async () => {
+    const { socket, top: prices, events } = await open()
+    socket.receive(at(2, top(M, 2, undefined, undefined)))
+    socket.receive({ ...top(M, 3, ['100.00', '1.5000'], undefined), stream: { cursor: 'other.1', covers: 0 } })
+    expect(prices).toMatchObject({ status: 'LIVE', bestBid: { price: '100.00' } })
+    expect(events.filter(({ type }) => type === 'RESYNC')).toEqual([])
+  })
+
   it.each([
     ['a time does not increase', at(2, top(M, 1, ['100.00', '1.0000'], undefined))],
     ['a message is missing', at(3, top(M, 3, ['100.00', '1.0000'], undefined))],

@@ -432,6 +432,9 @@ describe('a market with several sources', () => {
     })
     expect(report(kraken, { state: 'OPEN', reason: '' })).toEqual({ state: 'OPEN', reason: '' })
     expect([replicas.isSimulated('AUSD'), replicas.isFromVenues('AUSD')]).toEqual([false, true])
+    // A publisher may keep the reason of a halt that is over.
+    expect(report(kraken, { state: 'HALTED', reason: 'volatility' })).toMatchObject({ state: 'AUCTION' })
+    expect(report(kraken, { state: 'OPEN', reason: 'volatility' })).toEqual({ state: 'OPEN', reason: '' })
     const { version } = replica
     expect(report(okx, undefined)).toEqual({ state: 'OPEN', reason: '' })
     expect(report(okx, undefined)).toEqual({ state: 'OPEN', reason: '' })

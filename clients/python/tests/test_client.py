@@ -150,6 +150,23 @@ class BookTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(book.digest_match, DigestMatch("d40b92e8fa3df3b5", TIME))
         self.assertEqual((book.status, book.instrument_state), ("STALE", "HALTED"))
 
+    async def test_after_a_withdrawal_an_update_names_no_predecessor(self) -> None:
+        removed = {"bids": [("100.00", "0"), ("99.99", "0")], "asks": [("100.01", "0"), ("200.00", "0")]}
+        book = new_book()
+        book.acknowledge(None)
+        book.receive(snapshot())
+        book.receive(book_message(2, **removed, prev=1))
+        self.assertEqual((book.status, book.best_bid), ("STALE", None))
+        with self.assertRaisesRegex(Fault, "not received"):
+            book.receive(book_message(4, bids=[("98.00", "1.0000")], prev=3))
+        book.receive(book_message(5, bids=[("98.00", "1.0000")]))
+        self.assertEqual((book.status, [str(level.price) for level in book.bids()]), ("LIVE", ["98.00"]))
+        book.receive(book_message(6, bids=[("97.00", "1.0000")], prev=5))
+        self.assertEqual(len(book.bids()), 2)
+        # While the book has levels, a message is missing.
+        with self.assertRaisesRegex(Fault, "not received"):
+            book.receive(book_message(7, bids=[("96.00", "1.0000")]))
+
     async def test_status_over_a_lost_connection(self) -> None:
         book = new_book(depth=1)
         book.acknowledge(None)

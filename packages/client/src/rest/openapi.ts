@@ -558,7 +558,7 @@ export interface components {
              * @enum {string}
              */
             instrument_state?: "OPEN" | "HALTED" | "AUCTION" | "CLOSED";
-            /** @description The source, and its own word for the state, when it does not trade as usual */
+            /** @description The source, and its own word for the state, when it is not OPEN */
             instrument_reason?: string;
             /**
              * @description What proves the book to be that of its venue, the weakest of its live sources. CHECKSUM: a checksum or digest of the venue. SEQUENCE: numbers that show each missing message. COMPARISON: a snapshot now and then. NONE: nothing, as of a simulator, or of a market that is not LIVE
