@@ -103,6 +103,7 @@ export function startBus(
       return importer.hasHeardFeed
     },
     nodeTransport: link.nodeTransport,
+    whenFlushed: (work) => void link.flushed().then(work),
     isHeard: (symbol) => importer.isHeard(symbol),
     proofOf: (symbol) => importer.proofOf(symbol),
     change,
@@ -110,7 +111,13 @@ export function startBus(
       for (const symbol of symbols) {
         importer.lead(symbol)
         const onCommitRequest = (laterThan?: number) => void bus.requestCommit(symbol, laterThan)
-        sendingEnds.set(symbol, both(exporter.add(symbol, true), link.serve(symbol, exporter, onCommitRequest)))
+        const onStateRequest: BusExport['onStateRequest'] = (request, answer) => {
+          // Before the state: who has the state can lead at the next moment.
+          positions?.repeat(symbol)
+          exporter.onStateRequest(request, answer)
+        }
+        const serving = link.serve(symbol, { onStateRequest }, onCommitRequest)
+        sendingEnds.set(symbol, both(exporter.add(symbol, true), serving))
       }
     },
     follow(symbols) {

@@ -7,6 +7,7 @@
  * - `heartbeat.NODE`: the newest versions of all markets of a feed, once a second;
  * - `digest.NODE`: the digest of the book of a market at a version, every ten seconds for each market of a feed;
  * - `proof.NODE`: what proves the books of all markets of a feed, once a second;
+ * - `position.SYMBOL`: how far the leader has followed the publications of engines, with each commit and once a second;
  * - `state.SYMBOL`: requests for the state of a market; the answer goes to the inbox of the request
  *   (`_INBOX.tidegate.…`), in chunks;
  * - `commit.SYMBOL`: requests for a commit;
@@ -118,6 +119,11 @@ export class NatsLink {
       sendDigest: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.digest.${this.#node}`, bytes),
       sendProofs: (bytes: Buffer) => this.#connection.publish(`${PREFIX}.proof.${this.#node}`, bytes),
     }
+  }
+
+  /** Resolves when the server has taken all that was published, and all that it had sent before has arrived; or after 1 s. */
+  flushed(): Promise<void> {
+    return this.#connection.flushed()
   }
 
   sendPositions(market: string, bytes: Buffer): void {

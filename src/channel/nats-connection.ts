@@ -43,6 +43,9 @@ const CONNECT_MILLISECONDS_MAX = 5_000
 /** The same for all addresses of it. */
 const OPEN_MILLISECONDS_MAX = 10_000
 
+/** Longest that the end and the beginning of a leadership wait for messages under way. */
+const FLUSH_MILLISECONDS_MAX = 1_000
+
 const NO_ANSWER = 'the server does not answer'
 
 /** What a server accepts in one message unless it is configured otherwise. */
@@ -153,6 +156,15 @@ export class NatsConnection {
     connection.publish(subject, bytes, reply === '' ? {} : { reply })
     if (this.#unconfirmedBytes > CONFIRM_BYTES) this.#confirm(connection)
     return true
+  }
+
+  /**
+   * Resolves when the server has taken what was published, and what it had sent before its answer has arrived; at once
+   * without a connection, and at the latest after FLUSH_MILLISECONDS_MAX.
+   */
+  async flushed(): Promise<void> {
+    const flushing = this.#connection?.flush().catch(() => undefined)
+    await withTimeLimit(this.#options.clock, FLUSH_MILLISECONDS_MAX, Promise.resolve(flushing), () => undefined)
   }
 
   /** Sends messages over one connection as fast as the server takes them; ends where one is dropped. */

@@ -80,6 +80,12 @@ export class SourcePositionLog {
     this.#transport(positions.market, encodePositions(positions))
   }
 
+  /** Sends the last positions of a market that this process writes at once, for a process that has just begun to follow. */
+  repeat(market: string): void {
+    const positions = this.#sent.get(market)
+    if (positions !== undefined) this.#transport(market, encodePositions(positions))
+  }
+
   /** The market is not written by this process any more. */
   end(market: string): void {
     this.#sent.delete(market)

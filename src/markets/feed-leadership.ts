@@ -15,6 +15,8 @@ export interface LedMarkets {
   lead(symbols: readonly string[]): void
   /** Follows these markets again; when their sequencers have ended. */
   follow(symbols: readonly string[]): void
+  /** Calls `work` when others can receive what was sent, and what they had sent before has arrived; or after a second. */
+  whenFlushed(work: () => void): void
 }
 
 export interface FeedLeadershipOptions {
@@ -68,9 +70,14 @@ export class FeedLeadership implements Lead {
     this.#apply()
   }
 
-  /** Ends the leadership of all groups. The sequencers have stopped: a standby takes over at once. */
+  /**
+   * Ends the leadership of all groups. The sequencers have stopped: a standby takes over at once, and continues where their
+   * last messages ended, which the bus has before the leases are free.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true
+    const bus = this.#started?.bus
+    if (bus !== undefined) await new Promise<void>((resolve) => bus.whenFlushed(resolve))
     await Promise.all([...this.#leases.values()].map((lease) => lease.stop()))
   }
 
@@ -105,7 +112,8 @@ export class FeedLeadership implements Lead {
     const lease = this.#options.leases.start(group, {
       onTaken: (epoch) => {
         this.#led.set(group, epoch)
-        this.#apply()
+        // The last messages of the leader before may still be on their way.
+        this.#started?.bus.whenFlushed(() => this.#apply())
       },
       onDeposed: (reason) => {
         this.#led.delete(group)

@@ -6,7 +6,8 @@
  * States, per lease object:
  * - `standby`: asks for the lease every half second, when it expires, and when its release is announced. After the store
  *   was unreachable it leaves an expired lease to its holder for the length of a lease, so that an outage of the store
- *   changes no leader.
+ *   changes no leader. A process that has just started leaves one to the other standbys for as long: they have followed the
+ *   markets, so they continue where the last leader ended.
  * - `leader`: renews once a second. A store that does not answer changes nothing: the leader continues to publish. A
  *   renewal that finds another holder or epoch, and a higher epoch heard on the bus, depose it at once.
  * - `paused`: still leader, but it may not publish. The process did not run for longer than a lease lasts, so another
@@ -97,8 +98,8 @@ export class FeedLease {
   #timer: Timer | undefined
   #unlisten: (() => Promise<void>) | undefined
   #failures = 0
-  /** Until when a standby leaves an expired lease to its holder: after an outage of the store both have to return. */
-  #graceMilliseconds = Number.NEGATIVE_INFINITY
+  /** Until when a standby leaves an expired lease to others: after an outage of the store its holder has to return. */
+  #graceMilliseconds: number
   #isStopped = false
 
   /** Asks for the lease at once. */
@@ -109,6 +110,7 @@ export class FeedLease {
     this.#ranMilliseconds = clock.monotonicMilliseconds()
     this.#ranWallMilliseconds = clock.wallInstant().milliseconds
     this.#dueMilliseconds = this.#ranMilliseconds
+    this.#graceMilliseconds = this.#ranMilliseconds + this.#timing.leaseMilliseconds
     this.#tick()
   }
 

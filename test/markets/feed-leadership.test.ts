@@ -242,6 +242,7 @@ class Node {
         this.#sending?.()
         this.importer.follow(MARKET.symbol)
       },
+      whenFlushed: (work: () => void) => work(),
     }
     this.leadership.start({ writers: this.writers, bus, onChange: () => undefined }, [CONFIGURED])
   }
@@ -348,6 +349,7 @@ describe('a process that may lead several feed groups', () => {
     const bus = {
       lead: (symbols: readonly string[]) => void calls.push(...symbols.map((symbol) => `lead ${symbol}`)),
       follow: (symbols: readonly string[]) => void calls.push(...symbols.map((symbol) => `follow ${symbol}`)),
+      whenFlushed: (work: () => void) => work(),
     }
     leadership.start({ writers, bus, onChange: (isLost) => void calls.push(isLost ? 'lost' : 'changed') }, markets)
     calls.length = 0

@@ -150,7 +150,14 @@ describe('contenders on the store', () => {
     const c = contend(one, 'c')
     await expect.poll(() => c.lease.state.holderName).toBe('b')
     await expire()
-    c.clock.advance(LEASE_TIMING.pollMilliseconds * 1.2)
+    // It has just started, so it leaves an expired lease to the others for the length of a lease.
+    const startedMilliseconds = c.clock.monotonicMilliseconds()
+    const advanceAndRead = () => {
+      c.clock.advance(LEASE_TIMING.pollMilliseconds)
+      return c.lease.state.role
+    }
+    await expect.poll(advanceAndRead).toBe('leader')
+    expect(c.clock.monotonicMilliseconds() - startedMilliseconds).toBeGreaterThanOrEqual(LEASE_TIMING.leaseMilliseconds)
     await c.journal.until(/^taken 3$/)
     expect(b.lease.mayPublish()).toBe(true)
     b.clock.advance(LEASE_TIMING.renewMilliseconds)

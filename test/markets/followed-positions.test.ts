@@ -186,6 +186,19 @@ describe('a market that an engine publishes', () => {
 })
 
 describe('the positions of a market', () => {
+  test('are sent at once to a process that begins to follow, while this one writes the market', () => {
+    const log = new SourcePositionLog(new VirtualClock())
+    const sent: string[] = []
+    log.connect((market, bytes) => sent.push(`${market} ${decodePositions(bytes).version}`))
+    const positions = { epoch: 'a', executionNumber: 1, hasBook: true, positions: [['ingest', 'run.2']] as const }
+    log.repeat(SYMBOL)
+    log.send({ market: SYMBOL, version: 2, ...positions })
+    log.repeat(SYMBOL)
+    log.end(SYMBOL)
+    log.repeat(SYMBOL)
+    expect(sent).toEqual([`${SYMBOL} 2`, `${SYMBOL} 2`])
+  })
+
   test('are those of a version, or of another one with the same executions, and never of an earlier epoch', () => {
     const log = new SourcePositionLog(new VirtualClock())
     const at = (version: number, executionNumber: number, epoch = 'b') => ({
