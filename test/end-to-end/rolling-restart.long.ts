@@ -122,7 +122,7 @@ describe.skipIf(!hasPostgres || !EARLIER_RELEASE.isThere)(
       })
       closing.push(() => load.stop())
       await load.more(REQUESTS_PER_STEP)
-      expect(await migrate(BUILT_PROGRAM)).toContain('202611231250-customer-search')
+      expect(await migrate(BUILT_PROGRAM)).toContain('202611232130-failed-logins')
       // Of the release before, on the schema of this one.
       await load.more(REQUESTS_PER_STEP)
       for (const node of nodes) {
