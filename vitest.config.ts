@@ -61,7 +61,7 @@ const FASTER_ON_POSTGRES = [
 /** Left to the long run whole: what costs most beside what other suites prove already in the ordinary one. */
 const IN_THE_LONG_RUN_ALONE = [
   'test/cli/stalled-log.test.ts',
-  'test/end-to-end/{recorded-venues,service-life}.test.ts',
+  'test/end-to-end/{cut-off-gateway,recorded-venues,service-life}.test.ts',
   'test/examples/torture.test.ts',
   'test/hostile/{hostile-clients,hostile-peers,token-guessing,without-token}.test.ts',
 ]
