@@ -72,7 +72,10 @@ export async function failAll<Tables>(
     failed.push(await change(transaction, row, set))
   }
   for (const delivery of failed.map(deliveryOf)) await ownerOf(owners, delivery).failed(transaction, delivery, failure)
-  await post(transaction, await returnPostings(transaction, rows))
+  await post(
+    transaction,
+    rows.map((row) => postingOf(row, { bucket: row.fails_to, profileId: row.profile_id })),
+  )
   await changeTransfers(
     transaction,
     rows.map(({ id }) => ({ id, status: 'FAILED' })),
@@ -168,29 +171,6 @@ async function change<Tables>(
 /** The posting that moves the amount out of `in_transit`. */
 function postingOf({ id, profile_id: profileId, asset, amount }: DeliveryRow, credit: LedgerAccount): Posting {
   return { asset, amount: BigInt(amount), debit: { bucket: 'in_transit', profileId }, credit, groupId: id }
-}
-
-/** Returns the amounts to the profiles. An amount that becomes available first repays what its profile owes in the asset. */
-async function returnPostings<Tables>(
-  transaction: Transaction<Tables>,
-  rows: readonly DeliveryRow[],
-): Promise<readonly Posting[]> {
-  if (rows.length === 0) return []
-  const keyOf = ({ profile_id: profileId, asset }: DeliveryRow) => ({ profileId, asset })
-  const balancesOf = await lockBalances(transaction, rows.map(keyOf))
-  const owed = new Map<string, MinorUnits>()
-  return rows.flatMap((row) => {
-    const { profile_id: profileId, asset, fails_to: bucket } = row
-    const returned = postingOf(row, { bucket, profileId })
-    const key = `${profileId}/${asset}`
-    const owes = owed.get(key) ?? balancesOf(keyOf(row)).receivable
-    const repaid = owes < returned.amount ? owes : returned.amount
-    if (bucket === 'held' || repaid === 0n) return [returned]
-    owed.set(key, owes - repaid)
-    const debit = { bucket: 'available', profileId } as const
-    const credit = { bucket: 'receivable', profileId } as const
-    return [returned, { asset, amount: repaid, debit, credit, groupId: row.id }]
-  })
 }
 
 /**

@@ -5,7 +5,6 @@
 import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
-import type { BalanceKey } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { type Completion, completable } from '../orchestrations/at-once.ts'
 import type { ConvertSettings } from '../orchestrations/convert.ts'
@@ -90,31 +89,13 @@ export interface CreditPosting {
   readonly from: 'external' | 'unattributed' | 'held'
 }
 
-/**
- * The postings of these credits. An amount that becomes available first repays what its profile owes in the same asset; a
- * reserved or held amount does not.
- */
-export function creditPostings(
-  credits: readonly CreditPosting[],
-  receivableOf: (key: BalanceKey) => MinorUnits,
-): readonly Posting[] {
-  const owed = new Map<string, MinorUnits>()
-  return credits.flatMap(({ deposit, credit, from }): readonly Posting[] => {
-    const { depositId: groupId, asset, amount, occurredAt: effectiveAt, owner } = deposit
-    const { profileId } = owner
-    const debit: LedgerAccount = from === 'held' ? { bucket: 'held', profileId } : { bucket: from }
-    // Only money that enters the service has the time of its payment; money that moves inside has the time of the posting.
-    const since = from === 'external' ? { effectiveAt } : {}
-    const credited: Posting = { asset, amount, debit, credit: { bucket: credit.bucket, profileId }, groupId, ...since }
-    if (credit.bucket !== 'available') return [credited]
-    const key = `${profileId}/${asset}`
-    const left = owed.get(key) ?? receivableOf({ profileId, asset })
-    const repaid = left < amount ? left : amount
-    if (repaid === 0n) return [credited]
-    owed.set(key, left - repaid)
-    const available = { bucket: 'available', profileId } as const
-    return [credited, { asset, amount: repaid, debit: available, credit: { bucket: 'receivable', profileId }, groupId }]
-  })
+export function creditPosting({ deposit, credit, from }: CreditPosting): Posting {
+  const { depositId: groupId, asset, amount, occurredAt: effectiveAt, owner } = deposit
+  const { profileId } = owner
+  const debit: LedgerAccount = from === 'held' ? { bucket: 'held', profileId } : { bucket: from }
+  // Only money that enters the service has the time of its payment; money that moves inside has the time of the posting.
+  const since = from === 'external' ? { effectiveAt } : {}
+  return { asset, amount, debit, credit: { bucket: credit.bucket, profileId }, groupId, ...since }
 }
 
 /** The orchestration that a credit starts; undefined: none. */

@@ -16,7 +16,7 @@ import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { changeTransfers, insertTransfers } from '../transfers/store.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
-import { type Creditable, type CreditPosting, creditPostings, decideCredits, orchestrationOf } from './credit.ts'
+import { type Creditable, type CreditPosting, creditPosting, decideCredits, orchestrationOf } from './credit.ts'
 import { type DepositRow, lockDeposits } from './known.ts'
 import type { DepositSettings } from './record.ts'
 import { noDeposit } from './store.ts'
@@ -62,7 +62,7 @@ export async function releaseDeposit<Tables>(
   const handled = deposit.disposition === 'HELD' ? { disposition, rule_id, orchestration_id } : {}
   await setSecondary(transaction, deposit, step, handled)
   await audit(transaction, actor, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
-  await applyCredit(transaction, { deposit: creditable, credit, from: 'held' })
+  await post(transaction, [creditPosting({ deposit: creditable, credit, from: 'held' })])
   await start(transaction, creditable, credit, settings, () => Promise.resolve())
 }
 
@@ -140,7 +140,7 @@ export async function assignDeposit<Tables>(
   const handled = { ...change, skips_rules: !runsRules, disposition, rule_id, orchestration_id }
   await update(transaction, id, handled)
   await audit(transaction, actor, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
-  await applyCredit(transaction, { deposit: creditable, credit, from: 'unattributed' })
+  await post(transaction, [creditPosting({ deposit: creditable, credit, from: 'unattributed' })])
   await start(transaction, creditable, credit, settings, (createdAt) =>
     insertTransfers(transaction, [transferOf({ ...deposit, ...handled }, owner, {}, createdAt)]),
   )
@@ -244,16 +244,6 @@ async function creditableOf<Tables>(
     fiatInstructionsId: fiat_instructions_id ?? undefined,
   }
   return { depositId: id, asset, amount: BigInt(amount), network, occurredAt: occurred_at, owner, arrived, ...how }
-}
-
-async function applyCredit<Tables>(transaction: Transaction<Tables>, credit: CreditPosting): Promise<void> {
-  const { owner, asset } = credit.deposit
-  const key = { profileId: owner.profileId, asset }
-  const balances = await lockBalances(transaction, [key])
-  await post(
-    transaction,
-    creditPostings([credit], () => balances(key).receivable),
-  )
 }
 
 /** @param show writes the customer's transfer, before the orchestration; receives the creation time of both */

@@ -6,8 +6,8 @@
  * Lock order: known deposits, rules, new deposits, balances, customers' clocks.
  */
 import { newId } from '../base/ids.ts'
-import { type BalanceKey, lockBalances, post } from '../ledger/ledger.ts'
-import { balanceChanges, type Posting } from '../ledger/posting.ts'
+import { post } from '../ledger/ledger.ts'
+import type { Posting } from '../ledger/posting.ts'
 import {
   type Completion,
   completionAudit,
@@ -28,7 +28,7 @@ import {
   type Creditable,
   type CreditPosting,
   completionsOf,
-  creditPostings,
+  creditPosting,
   decideCredits,
   orchestrationOf,
 } from './credit.ts'
@@ -276,9 +276,6 @@ async function postCredits<Tables>(
 ): Promise<void> {
   const credited = creditedOf(moves)
   const conversions = completions.flatMap(({ start, done }) => conversionPostings(start, done.amounts))
-  const keys = credited.map(({ deposit }): BalanceKey => ({ profileId: deposit.owner.profileId, asset: deposit.asset }))
-  const balances = await lockBalances(transaction, [...keys, ...balanceChanges(conversions)])
-  const postings = creditPostings(credited, (key) => balances(key).receivable)
   const unattributed = moves.filter((move) => move.owner === undefined && becomesCompleted(move))
   const unknown = unattributed.map(
     ({ depositId: groupId, report }): Posting => ({
@@ -290,7 +287,7 @@ async function postCredits<Tables>(
       effectiveAt: report.occurredAt,
     }),
   )
-  await post(transaction, [...postings, ...conversions, ...unknown], balances)
+  await post(transaction, [...credited.map(creditPosting), ...conversions, ...unknown])
 }
 
 /** Writes the customers' transfers, and starts or completes the orchestrations. */

@@ -1,6 +1,7 @@
 /**
- * Writes postings together with the balances that they change, in the caller's transaction. No bucket of a profile goes
- * below zero. Balances are locked in order of profile and asset, so transactions that post once do not deadlock.
+ * Writes postings together with the balances that they change, in the caller's transaction; nothing else writes either. No
+ * bucket of a profile goes below zero. What becomes available first repays what its profile owes in the asset. Balances are
+ * locked in order of profile and asset, so transactions that post once do not deadlock.
  */
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
@@ -13,6 +14,7 @@ import {
   type Posting,
   PROFILE_BUCKETS,
   type ProfileBucket,
+  withRepayments,
 } from './posting.ts'
 
 /** A bucket has less than a posting debits. No statement failed, so the transaction may continue. */
@@ -68,23 +70,18 @@ export async function lockBalances<Tables>(
 }
 
 /**
- * Writes postings and the balances that they change. Throws `InsufficientBalance` before anything is written when a
+ * Writes postings with the repayments that are due, and the balances that they change. Throws `InsufficientBalance` before anything is written when a
  * bucket would go below zero.
  *
  * The lock is a separate statement: a statement that waits for a lock still reads with its snapshot from before the wait,
  * so one statement that locked and wrote could miss a change of the balance. Ids of postings are taken after the locks, so
  * those of one balance are in commit order.
- *
- * @param locked the result of `lockBalances` for all balances that change, which have not changed since; absent: locked here
  */
-export async function post<Tables>(
-  transaction: Transaction<Tables>,
-  postings: readonly Posting[],
-  locked?: LockedBalances,
-): Promise<void> {
-  if (postings.length === 0) return
+export async function post<Tables>(transaction: Transaction<Tables>, requested: readonly Posting[]): Promise<void> {
+  if (requested.length === 0) return
+  const balances = await lockBalances(transaction, balanceChanges(requested))
+  const postings = withRepayments(requested, (key) => balances(key).receivable)
   const changes = balanceChanges(postings)
-  const balances = locked ?? (await lockBalances(transaction, changes))
   for (const change of changes) refuseOverdraft(change, balances(change))
   const profileOf = (account: Posting['debit']) => ('profileId' in account ? account.profileId : null)
   const now = sql`date_trunc('milliseconds', clock_timestamp())`

@@ -59,3 +59,30 @@ export function balanceChanges(postings: readonly Posting[]): readonly BalanceCh
   }
   return [...changes.entries()].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, change]) => change)
 }
+
+/**
+ * The postings, each credit to `available` followed by the repayment of what its profile owes in the asset, until nothing is
+ * owed. A credit from the profile's own `receivable` gives a repayment back, and repays nothing.
+ *
+ * @param owed the profile's `receivable` before these postings
+ */
+export function withRepayments(
+  postings: readonly Posting[],
+  owed: (balance: Pick<BalanceChange, 'profileId' | 'asset'>) => MinorUnits,
+): readonly Posting[] {
+  const left = new Map(
+    balanceChanges(postings).map((change) => [`${change.profileId}/${change.asset}`, owed(change) + change.receivable]),
+  )
+  return postings.flatMap((posting) => {
+    const { asset, amount, debit, credit, groupId } = posting
+    if (!('profileId' in credit) || credit.bucket !== 'available') return [posting]
+    const { profileId } = credit
+    if (debit.bucket === 'receivable' && debit.profileId === profileId) return [posting]
+    const key = `${profileId}/${asset}`
+    const owes = left.get(key) as MinorUnits
+    const repaid = owes < amount ? owes : amount
+    if (repaid <= 0n) return [posting]
+    left.set(key, owes - repaid)
+    return [posting, { asset, amount: repaid, debit: credit, credit: { bucket: 'receivable', profileId }, groupId }]
+  })
+}

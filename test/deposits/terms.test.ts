@@ -1,6 +1,5 @@
 /** The pure parts of deposits: states, memos in the text of banks, hashes, what is posted, and sentences of a trace. */
 import { describe, expect, it } from 'vitest'
-import { type CreditPosting, creditPostings } from '../../src/deposits/credit.ts'
 import { memoCandidates, plainMemo } from '../../src/deposits/memo-text.ts'
 import type { Report } from '../../src/deposits/report.ts'
 import {
@@ -88,34 +87,6 @@ it('a hash has one form per network', () => {
   expect(normalTxHash('STELLAR', 'xyz')).toBeUndefined()
   expect(normalTxHash('SOLANA', '5VERv8')).toBe('5VERv8')
   expect(normalTxHash('SOLANA', '0l')).toBeUndefined()
-})
-
-it('what becomes available repays a debt once', () => {
-  const credit = (depositId: string, bucket: 'available' | 'in_transit' | 'held'): CreditPosting => ({
-    deposit: {
-      depositId,
-      asset: 'USD',
-      amount: 100n,
-      network: 'WIRE',
-      occurredAt: '2026-01-01T00:00:00.000Z',
-      owner: { customerId: 'c', profileId: 'p', accountId: null, identityId: null },
-      arrived: { address: undefined, fiatInstructionsId: undefined },
-      runsRules: true,
-      isHeldBack: false,
-    },
-    credit: { disposition: 'NO_RULE', bucket, ruleId: null, orchestrationId: null, wanted: undefined },
-    from: 'external',
-  })
-  const credits = [credit('1', 'held'), credit('2', 'available'), credit('3', 'available'), credit('4', 'available')]
-  const postings = creditPostings(credits, () => 130n)
-  expect(postings.map(({ groupId, amount, credit: to }) => `${groupId} ${amount} ${to.bucket}`)).toEqual([
-    '1 100 held',
-    '2 100 available',
-    '2 100 receivable',
-    '3 100 available',
-    '3 30 receivable',
-    '4 100 available',
-  ])
 })
 
 it('reports of one payment, or with one name, follow each other in their order', () => {

@@ -36,6 +36,12 @@ const WORDS = [
     where: (path: string) => path.startsWith('src/'),
   },
   {
+    rule: 'second-ledger',
+    // `post` alone writes postings and balances: it repays debts and refuses overdrafts.
+    pattern: /\b(insert into|update) (postings|balances)\b|\b(insertInto|updateTable)\('(postings|balances)'/,
+    where: (path: string) => path.startsWith('src/') && path !== 'src/ledger/ledger.ts',
+  },
+  {
     rule: 'combined-signal',
     // Node.js 20 collects a timeout that is reachable through nothing else: `withDeadline` of base/time-limit.
     pattern: new RegExp(['\\bAbortSignal\\.a', 'ny\\('].join('')),
@@ -193,11 +199,14 @@ describe('the ratchets detect a violation', () => {
   it('of headers and words', () => {
     const broken = sourceTreeOf({ 'src/base/a.ts': 'const a = 1', 'src/base/b.ts': '#!/bin/x\n/** Owns b. */' })
     expect(describeViolations(headerViolations(broken))).toHaveLength(1)
-    const texts = new Map([['src/base/a.ts', `// TO${'DO'}\nNumber(price)\nopen('../sha${'red'}/data')`]])
+    const texts = new Map([
+      ['src/base/a.ts', `// TO${'DO'}\nNumber(price)\nopen('../sha${'red'}/data')\nupdate balances set`],
+    ])
     expect(describeViolations(wordViolations(texts, WORDS)).map((text) => text.replace(/\].*/, ']'))).toEqual([
       'src/base/a.ts:1 [unfinished]',
       'src/base/a.ts:2 [float]',
       'src/base/a.ts:3 [outside-path]',
+      'src/base/a.ts:4 [second-ledger]',
     ])
   })
 })
