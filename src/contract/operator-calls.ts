@@ -10,8 +10,11 @@
 export const OPERATOR_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
 export type OperatorRole = (typeof OPERATOR_ROLES)[number]
 
-/** Kinds of calls that the setting `operator.four_eyes` can list: a second operator must confirm them. */
-export const FOUR_EYES_KINDS = ['approvals', 'settlements', 'controls'] as const
+/**
+ * Kinds of calls that the setting `operator.four_eyes` can list: a second operator must confirm them. `deposits`: reports and
+ * assignments, releases, retries, corrections and ledger entries. `operators`: new operators, roles, resets and API tokens.
+ */
+export const FOUR_EYES_KINDS = ['approvals', 'settlements', 'controls', 'deposits', 'operators'] as const
 export type FourEyesKind = (typeof FOUR_EYES_KINDS)[number]
 
 export interface OperatorCallRow {
@@ -63,20 +66,32 @@ export const OPERATOR_CALLS = {
   'GET /profiles/:id/statement': { role: 'viewer', summary: 'Get the statement of a profile' },
   'GET /ledger': { role: 'viewer', summary: 'Show the last comparison of balances with postings' },
   'GET /deposits': { role: 'viewer', summary: 'List deposits' },
-  'POST /deposits': { role: 'treasurer', summary: 'Report deposits' },
+  'POST /deposits': { role: 'treasurer', fourEyes: 'deposits', summary: 'Report deposits' },
   'GET /deposits/:id': { role: 'viewer', summary: 'Get a deposit' },
   'GET /deposits/:id/trace': { role: 'viewer', summary: 'Show the full history of a deposit' },
-  'POST /deposits/:id/assign': { role: 'treasurer', summary: 'Assign an unattributed deposit to a profile' },
+  'POST /deposits/:id/assign': {
+    role: 'treasurer',
+    fourEyes: 'deposits',
+    summary: 'Assign an unattributed deposit to a profile',
+  },
   'POST /deposits/:id/hold': { role: 'treasurer', summary: 'Hold a deposit' },
-  'POST /deposits/:id/release': { role: 'treasurer', summary: 'Release a held deposit' },
+  'POST /deposits/:id/release': { role: 'treasurer', fourEyes: 'deposits', summary: 'Release a held deposit' },
   'POST /deposits/:id/reject': { role: 'treasurer', summary: 'Reject a held deposit' },
   'POST /deposits/:id/reverse': { role: 'treasurer', fourEyes: 'settlements', summary: 'Reverse a deposit' },
   'POST /deposits/:id/return': { role: 'treasurer', fourEyes: 'settlements', summary: 'Return a deposit' },
   'GET /orchestrations': { role: 'viewer', summary: 'List the orchestrations of all customers' },
   'GET /orchestrations/:id': { role: 'viewer', summary: 'Get an orchestration' },
   'GET /orchestrations/:id/price': { role: 'viewer', summary: 'Explain the price of an orchestration' },
-  'POST /orchestrations/:id/retry': { role: 'treasurer', summary: 'Retry a failed orchestration' },
-  'POST /orchestrations/:id/release': { role: 'treasurer', summary: 'Release a waiting orchestration' },
+  'POST /orchestrations/:id/retry': {
+    role: 'treasurer',
+    fourEyes: 'deposits',
+    summary: 'Retry a failed orchestration',
+  },
+  'POST /orchestrations/:id/release': {
+    role: 'treasurer',
+    fourEyes: 'deposits',
+    summary: 'Release a waiting orchestration',
+  },
   'POST /orchestrations/:id/reject': { role: 'treasurer', summary: 'Reject a waiting orchestration' },
   'GET /desk': { role: 'viewer', summary: 'Show the operator’s own positions' },
   'GET /controls': { role: 'viewer', summary: 'Show what is paused' },
@@ -113,15 +128,24 @@ export const OPERATOR_CALLS = {
   'POST /session/authenticator': { role: 'viewer', summary: 'Begin to replace the own authenticator' },
   'DELETE /session': { role: 'viewer', summary: 'Sign out' },
   'GET /operators': { role: 'admin', summary: 'List operators' },
-  'POST /operators': { role: 'admin', summary: 'Create an operator' },
+  'POST /operators': { role: 'admin', fourEyes: 'operators', summary: 'Create an operator' },
   'GET /operators/:name': { role: 'admin', summary: 'Get an operator' },
-  'PATCH /operators/:name': { role: 'admin', summary: 'Change the role or subject of an operator, or disable one' },
+  'PATCH /operators/:name': {
+    role: 'admin',
+    fourEyes: 'operators',
+    summary: 'Change the role or subject of an operator, or disable one',
+  },
   'POST /operators/setup-link': { role: 'admin', summary: 'Create a new setup link of the first admin' },
   'POST /operators/:name/reset': {
     role: 'admin',
+    fourEyes: 'operators',
     summary: 'Remove the password or subject of an operator, and create a setup link',
   },
-  'POST /operators/:name/tokens': { role: 'admin', summary: 'Create an API token of an operator' },
+  'POST /operators/:name/tokens': {
+    role: 'admin',
+    fourEyes: 'operators',
+    summary: 'Create an API token of an operator',
+  },
   'DELETE /operators/:name/tokens/:id': { role: 'admin', summary: 'Revoke an API token of an operator' },
 } as const satisfies Record<string, OperatorCallRow>
 

@@ -54,9 +54,16 @@ interface ById {
 /** Declares the routes, relative to the prefix of `app`. */
 export function registerDepositOperatorRoutes(app: FastifyInstance, options: DepositOperatorRoutesOptions): void {
   const { db } = options
-  // The handler validates the body, because each report of a batch is accepted or rejected on its own.
-  app.post('/deposits', { ...answered(ReportAnswer), config: { describedBody: DepositBodies } }, (request) =>
-    report(request, options),
+  // The reports of a batch are validated by the handler, because each one is accepted or rejected on its own.
+  app.post(
+    '/deposits',
+    {
+      ...answered(ReportAnswer),
+      config: { describedBody: DepositBodies },
+      preValidation: async (request) =>
+        refuseInvalid(request, isBatch(request) ? DepositReports : DepositReport, request.body ?? {}),
+    },
+    (request) => report(request, options),
   )
   app.get<{ Querystring: Static<typeof DepositsQuery> }>(
     '/deposits',
@@ -118,14 +125,16 @@ function profileIdOf(text: string): string {
   return isUuid(text) ? text.toLowerCase() : NIL_ID
 }
 
+function isBatch({ body }: FastifyRequest): boolean {
+  return typeof body === 'object' && body !== null && Object.hasOwn(body, 'deposits')
+}
+
 async function report(request: FastifyRequest, options: DepositOperatorRoutesOptions): Promise<unknown> {
-  const { body = {} } = request
-  const isBatch = typeof body === 'object' && body !== null && Object.hasOwn(body, 'deposits')
-  if (!isBatch) {
+  const { body } = request
+  if (!isBatch(request)) {
     const [result] = await options.reporter.report([readOne(request, body, options)])
     return documentOf(result as ReportResult)
   }
-  refuseInvalid(request, DepositReports, body)
   const read = (body as Static<typeof DepositReports>).deposits.map((entry) => tryRead(request, entry, options))
   const results = await options.reporter.report(read.filter((each) => !(each instanceof Problem)))
   const recorded = results.values()
@@ -137,9 +146,8 @@ async function report(request: FastifyRequest, options: DepositOperatorRoutesOpt
   }
 }
 
-/** The report; 400 with one fault for each invalid field. */
+/** The valid report; 400 with one fault for each field that has no meaning. */
 function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOperatorRoutesOptions): Report {
-  refuseInvalid(request, DepositReport, body)
   const read = readReport(body as DepositReportBody, settings().conversions.assets, operatorActor(request))
   if (isReport(read)) return read
   throw invalidRequest(read)
@@ -147,6 +155,7 @@ function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOp
 
 function tryRead(request: FastifyRequest, entry: unknown, options: DepositOperatorRoutesOptions): Report | Problem {
   try {
+    refuseInvalid(request, DepositReport, entry)
     return readOne(request, entry, options)
   } catch (error) {
     if (error instanceof Problem) return error

@@ -3,7 +3,7 @@
  * and carried out when a second operator confirms it. Confirming sends the recorded call through the listener again, in the
  * name of the confirming operator, so that it passes every check of the call itself.
  */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { type CallingOperator, idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
@@ -42,6 +42,8 @@ export interface FourEyesOptions {
 /** Names the confirmation that a call of this process belongs to. */
 const CONFIRMATION_HEADER = 'tidegate-confirmation'
 const CONFIRMATION_BYTES = 32
+/** 128 bits of a digest. */
+const DIGEST_CHARACTERS = 22
 
 /** Calls that are being carried out because they were confirmed. */
 export class Confirmations {
@@ -92,13 +94,31 @@ export async function answerWithRequest(
 ): Promise<FastifyReply> {
   // Copies with the prototype of ordinary objects, which alone are stored as JSON.
   const params = structuredClone(request.params) as Readonly<Record<string, string>>
-  const subject = params.id === undefined ? (call.split('/')[1] as string) : idOf(params.id)
   const body = structuredClone(request.body ?? {}) as Readonly<Record<string, unknown>>
-  const requested = { kind, call, params, body, subject }
+  const requested = { kind, call, params, body, subject: subjectOf(call, params, body) }
   const recorded = await db.transaction<OperatorTables, ChangeRequestDocument>((transaction) =>
     requestChange(transaction, deciderOf(request), requested, clock.wallInstant().milliseconds),
   )
   return reply.status(202).header('content-type', 'application/json; charset=utf-8').send({ request: recorded })
+}
+
+/**
+ * The record that is changed: its id or name, the name of the only one, or, for one that does not exist yet, what tells it
+ * from others. A record has one pending request per call.
+ */
+function subjectOf(
+  call: OperatorCallId,
+  { id, name }: Readonly<Record<string, string>>,
+  body: Readonly<Record<string, unknown>>,
+): string {
+  if (id !== undefined) return idOf(id)
+  if (name !== undefined) return name
+  const noun = call.split('/')[1] as string
+  if (!call.startsWith('POST ')) return noun
+  const own = [body.name, body.reference, body.external_id].find((value) => typeof value === 'string')
+  if (own !== undefined) return own
+  const digest = createHash('sha256').update(JSON.stringify(body)).digest('base64url')
+  return `${noun} ${digest.slice(0, DIGEST_CHARACTERS)}`
 }
 
 const Nothing = Type.Object({}, { additionalProperties: false })
@@ -117,7 +137,7 @@ const ChangeRequest = Type.Object(
     summary: Type.String(),
     params: Type.Record(Type.String(), Type.String(), { description: 'The parameters in the path' }),
     body: Type.Record(Type.String(), Type.Unknown()),
-    subject: Type.String({ description: 'The id of the record that is changed, or the name of the only one' }),
+    subject: Type.String({ description: 'The id of the record that is changed, or what names it' }),
     status: textChoice(CHANGE_REQUEST_STATUSES),
     requested_by: Type.String(),
     decided_by: Type.Optional(Type.String()),

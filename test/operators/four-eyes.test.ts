@@ -194,6 +194,23 @@ describe('a call under four eyes', () => {
     expect((await ask('ada', 'GET', '/session')).body.four_eyes).toEqual(['controls'])
   })
 
+  it('that creates a record waits once for each record, whatever else is being created', async () => {
+    fourEyes = ['deposits', 'operators']
+    const report = (external_id: string) => ask('tom', 'POST', '/deposits', { source: 'custody', external_id })
+    const [first, again, other] = [await report('a'), await report('a'), await report('b')]
+    expect([first.status, first.body.request.subject, first.body.request.kind]).toEqual([202, 'a', 'deposits'])
+    expect(again.body.request.id).toBe(first.body.request.id)
+    expect(other.body.request.id).not.toBe(first.body.request.id)
+    const batches = [['a'], ['b'], ['a']].map((deposits) => ask('tom', 'POST', '/deposits', { deposits }))
+    const ids = (await Promise.all(batches)).map(({ body }) => body.request.id)
+    expect(new Set(ids).size).toBe(2)
+    const created = await node.ask('POST', '/operators', { name: 'new', role: 'viewer' })
+    expect([created.status, created.body.request.subject]).toEqual([202, 'new'])
+    const token = await node.ask('POST', '/operators/ada/tokens', { name: 'another' })
+    expect([token.status, token.body.request.subject]).toEqual([202, 'ada'])
+    expect(done).toEqual([])
+  })
+
   it('cannot be made to look confirmed', async () => {
     const { authorization = '' } = headersOf.get('ada') ?? {}
     const forged = { authorization, 'tidegate-confirmation': 'x'.repeat(43) }

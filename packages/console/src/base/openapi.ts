@@ -627,7 +627,7 @@ export interface paths {
         put?: never;
         /**
          * Create an operator
-         * @description Lowest role: `admin`.
+         * @description Lowest role: `admin`. Answered with 202 and a change request while `operator.four_eyes` lists `operators`.
          */
         post: operations["postOperators"];
         delete?: never;
@@ -655,7 +655,7 @@ export interface paths {
         head?: never;
         /**
          * Change the role or subject of an operator, or disable one
-         * @description Lowest role: `admin`.
+         * @description Lowest role: `admin`. Answered with 202 and a change request while `operator.four_eyes` lists `operators`.
          */
         patch: operations["patchOperatorsByName"];
         trace?: never;
@@ -691,7 +691,7 @@ export interface paths {
         put?: never;
         /**
          * Remove the password or subject of an operator, and create a setup link
-         * @description Lowest role: `admin`.
+         * @description Lowest role: `admin`. Answered with 202 and a change request while `operator.four_eyes` lists `operators`.
          */
         post: operations["postOperatorsByNameReset"];
         delete?: never;
@@ -711,7 +711,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API token of an operator
-         * @description Lowest role: `admin`.
+         * @description Lowest role: `admin`. Answered with 202 and a change request while `operator.four_eyes` lists `operators`.
          */
         post: operations["postOperatorsByNameTokens"];
         delete?: never;
@@ -1199,7 +1199,7 @@ export interface paths {
         put?: never;
         /**
          * Report deposits
-         * @description Lowest role: `treasurer`.
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
          */
         post: operations["postDeposits"];
         delete?: never;
@@ -1259,7 +1259,7 @@ export interface paths {
         put?: never;
         /**
          * Assign an unattributed deposit to a profile
-         * @description Lowest role: `treasurer`.
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
          */
         post: operations["postDepositsByIdAssign"];
         delete?: never;
@@ -1299,7 +1299,7 @@ export interface paths {
         put?: never;
         /**
          * Release a held deposit
-         * @description Lowest role: `treasurer`.
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
          */
         post: operations["postDepositsByIdRelease"];
         delete?: never;
@@ -1419,7 +1419,7 @@ export interface paths {
         put?: never;
         /**
          * Retry a failed orchestration
-         * @description Lowest role: `treasurer`.
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
          */
         post: operations["postOrchestrationsByIdRetry"];
         delete?: never;
@@ -1439,7 +1439,7 @@ export interface paths {
         put?: never;
         /**
          * Release a waiting orchestration
-         * @description Lowest role: `treasurer`.
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
          */
         post: operations["postOrchestrationsByIdRelease"];
         delete?: never;
@@ -1725,7 +1725,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             /** @enum {string} */
-            kind: "approvals" | "settlements" | "controls";
+            kind: "approvals" | "settlements" | "controls" | "deposits" | "operators";
             /** @description Method and path below `/admin/v1` */
             call: string;
             summary: string;
@@ -1736,7 +1736,7 @@ export interface components {
             body: {
                 [key: string]: unknown;
             };
-            /** @description The id of the record that is changed, or the name of the only one */
+            /** @description The id of the record that is changed, or what names it */
             subject: string;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "DECLINED" | "FAILED" | "EXPIRED";
@@ -3149,6 +3149,21 @@ export interface components {
                 };
             };
         };
+        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit */
+        "409.already_exists.deposit_conflict": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "already_exists" | "deposit_conflict";
+                };
+            };
+        };
         /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `invalid_state`: the record is in a state that does not allow this */
         "409.already_exists.invalid_state": {
             headers: {
@@ -3161,21 +3176,6 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "already_exists" | "invalid_state";
-                };
-            };
-        };
-        /** @description `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit */
-        "409.deposit_conflict": {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 409;
-                    /** @enum {string} */
-                    code?: "deposit_conflict";
                 };
             };
         };
@@ -4918,6 +4918,18 @@ export interface operations {
                     "application/json": components["schemas"]["NewOperator"];
                 };
             };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
@@ -4995,6 +5007,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Operator"];
+                };
+            };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
                 };
             };
             400: components["responses"]["400.invalid_request"];
@@ -5083,12 +5107,24 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorWithLink"];
                 };
             };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -5126,6 +5162,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NewApiToken"];
+                };
+            };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
                 };
             };
             400: components["responses"]["400.invalid_request"];
@@ -6392,11 +6440,23 @@ export interface operations {
                     };
                 };
             };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.deposit_conflict"];
+            409: components["responses"]["409.already_exists.deposit_conflict"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -6503,12 +6563,24 @@ export interface operations {
                     "application/json": components["schemas"]["Deposit"];
                 };
             };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -6585,12 +6657,24 @@ export interface operations {
                     "application/json": components["schemas"]["Deposit"];
                 };
             };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -6878,12 +6962,24 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorOrchestration"];
                 };
             };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -6919,12 +7015,24 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorOrchestration"];
                 };
             };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
