@@ -10,6 +10,7 @@ import type { Converter } from '../orchestrations/convert.ts'
 import { createStepMetrics, createWaitingMetrics } from '../orchestrations/metrics.ts'
 import { createPricingMetrics } from '../orchestrations/pricing/metrics.ts'
 import type { Db } from '../store/db.ts'
+import { paymentLimits } from './delivery-owners.ts'
 import { pricingContext } from './pricing-context.ts'
 
 export interface ConverterParts {
@@ -28,7 +29,11 @@ export function createConverter(
   createPricingMetrics(metrics, db, pricing)
   createWaitingMetrics(metrics, db)
   return {
-    settings: () => ({ feeBps: current.config['orchestrations.fee_bps'], pricing: pricing() }),
+    settings: () => ({
+      feeBps: current.config['orchestrations.fee_bps'],
+      pricing: pricing(),
+      reviewAbove: paymentLimits(current.config),
+    }),
     metrics: createStepMetrics(metrics),
   }
 }

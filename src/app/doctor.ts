@@ -26,6 +26,7 @@ import { bad, type Finding, ok, reasonOf, VERDICTS, warn } from './doctor-findin
 import { ledgerFinding } from './doctor-ledger.ts'
 import { nodeFindings } from './doctor-nodes.ts'
 import { readinessFindings } from './doctor-readiness.ts'
+import { examineReview } from './doctor-review.ts'
 import { examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
 import { examineIssuerSecret } from './issuer-secret.ts'
 import { examineNode } from './node-version.ts'
@@ -93,6 +94,7 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
     ...examineCertificates(config, origins, now),
     ...(await examineRecordingFolder(config, origins, now)),
     ...examineAddressKeys(config),
+    ...examineReview(config),
     ...(transport === undefined ? [] : [warn('store', transport, 'add sslmode=verify-full to store.url')]),
     ...readinessFindings(readiness()),
     ...(await storeFindings(db, config, clock)),

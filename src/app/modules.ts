@@ -55,7 +55,7 @@ import type { Db, Transaction } from '../store/db.ts'
 import { registerTransferOperatorRoutes } from '../transfers/operator-routes.ts'
 import { registerTransferRoutes } from '../transfers/routes.ts'
 import { addressKeys } from './address-keys.ts'
-import { DELIVERY_OWNERS } from './delivery-owners.ts'
+import { deliveryOwners } from './delivery-owners.ts'
 import { registerDoctorRoutes } from './doctor.ts'
 import { type OverviewHistory, registerOverviewRoute } from './overview.ts'
 import type { Readiness } from './readiness.ts'
@@ -177,7 +177,7 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
     (app) =>
       registerDeliveryOperatorRoutes(app, {
         ...options,
-        owners: DELIVERY_OWNERS,
+        owners: deliveryOwners(current),
         hasWebhook,
         metrics: deliveryMetrics,
       }),
@@ -204,6 +204,7 @@ function depositSettings(config: Config): DepositSettings {
   return {
     conversions: conversionsOf(config),
     minimumOf: (asset) => minimums.get(asset),
+    reviewAbove: minorUnitsOf(config['review_above.deposits'], config.assets),
     start: { convertSecondsMax: config['orchestrations.convert_seconds_max'] },
     isSandbox: config['rest.sandbox'],
   }

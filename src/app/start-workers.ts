@@ -12,7 +12,7 @@ import type { Converter } from '../orchestrations/convert.ts'
 import { OrchestrationRunner } from '../orchestrations/runner.ts'
 import type { Db } from '../store/db.ts'
 import { patiently } from '../store/sql.ts'
-import { DELIVERY_OWNERS } from './delivery-owners.ts'
+import { deliveryOwners } from './delivery-owners.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Waiting, waitFor } from './store-wait.ts'
 
@@ -36,7 +36,7 @@ export async function startWorkers(parts: WorkerParts): Promise<void> {
 }
 
 async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
-  const executor = new SandboxExecutor({ ...parts, owners: DELIVERY_OWNERS })
+  const executor = new SandboxExecutor({ ...parts, owners: deliveryOwners(parts.current) })
   await waitFor(
     parts,
     'deliveries',
@@ -49,7 +49,7 @@ async function startSender(parts: WorkerParts): Promise<void> {
   const { current, lifecycle } = parts
   const sender = new WebhookSender({
     ...parts,
-    owners: DELIVERY_OWNERS,
+    owners: deliveryOwners(current),
     requests: createRequestCounter(parts.metrics),
     settings: () => ({
       url: current.config['deliveries.webhook_url'],

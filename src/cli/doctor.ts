@@ -18,6 +18,7 @@ import {
 import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../app/doctor-finding.ts'
 import { examineLedger } from '../app/doctor-ledger.ts'
 import { readinessFindings } from '../app/doctor-readiness.ts'
+import { examineReview } from '../app/doctor-review.ts'
 import {
   examineEncryption,
   examineSchema,
@@ -116,6 +117,7 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
     ...examineCertificates(config, origins, clock.wallInstant().milliseconds),
     ...(await examineRecordingFolder(config, origins, clock.wallInstant().milliseconds)),
     ...examineAddressKeys(config),
+    ...examineReview(config),
     ...(await examineSources(config, origins, clock)),
     ...examineTransport(config),
     ...(await examineService(examination)),

@@ -47,7 +47,13 @@ export type ConfigResult =
 const OTHER_VARIABLES = ['TIDEGATE_CONFIG', 'TIDEGATE_CLIENT_ID', 'TIDEGATE_CLIENT_SECRET', 'TIDEGATE_LONG']
 
 /** Keys whose amounts must be of configured assets. */
-const AMOUNT_KEYS = ['conversion.notional_max', 'conversion.desk_limits', 'orchestrations.minimums'] as const
+const AMOUNT_KEYS = [
+  'conversion.notional_max',
+  'conversion.desk_limits',
+  'orchestrations.minimums',
+  'review_above.deposits',
+  'review_above.payments',
+] as const
 
 /** The default of `auth.directory_stale_seconds` where other nodes report on a bus whether they reach the store. */
 const DIRECTORY_STALE_SECONDS_WITH_BUS = 60

@@ -21,6 +21,7 @@ import { QUOTAS_SETTINGS } from './settings/quotas.ts'
 import { RECEIPTS_SETTINGS } from './settings/receipts.ts'
 import { RECORDING_SETTINGS } from './settings/recording.ts'
 import { REST_SETTINGS } from './settings/rest.ts'
+import { REVIEW_SETTINGS } from './settings/review.ts'
 import { STORE_SETTINGS } from './settings/store.ts'
 import { STREAM_SETTINGS } from './settings/stream.ts'
 
@@ -34,6 +35,7 @@ export const SETTINGS = {
   ...CONVERSION_SETTINGS,
   ...ORCHESTRATION_SETTINGS,
   ...DELIVERIES_SETTINGS,
+  ...REVIEW_SETTINGS,
   ...AUTH_SETTINGS,
   ...REST_SETTINGS,
   ...QUOTAS_SETTINGS,

@@ -7,6 +7,7 @@ import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accoun
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { PAYMENT_REVIEW_DETAIL } from './review.ts'
 
 /** A movement of a profile's money whose gates are read. */
 export interface GateSubject {
@@ -18,11 +19,13 @@ export interface GateSubject {
   readonly networks: readonly string[]
   /** Whether it is a payment that leaves the service. */
   readonly isDelivery: boolean
+  /** Whether its amount is above `review_above.payments`. */
+  readonly needsReview?: boolean
   /** Whether the operator released it: then only a pause stops it. */
   readonly isReleased?: boolean
 }
 
-export type GateCode = 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE' | 'PAUSED'
+export type GateCode = 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE' | 'REVIEW' | 'PAUSED'
 
 /** A closed gate. The detail is for the operator and contains no amount. */
 export interface GateFinding {
@@ -76,19 +79,23 @@ function findingOf(
   subject: GateSubject,
   { customer_enabled, account, owes, paused }: GateRow,
 ): GateFinding | undefined {
-  const held = subject.isReleased === true ? undefined : holdOf({ customer_enabled, account, owes })
+  const held = subject.isReleased === true ? undefined : holdOf(subject, { customer_enabled, account, owes })
   if (held !== undefined) return held
   const detail = pauseOf(subject, paused)
   return detail === undefined ? undefined : { code: 'PAUSED', detail }
 }
 
-function holdOf({ customer_enabled, account, owes }: Omit<GateRow, 'paused' | 'profile_id'>): GateFinding | undefined {
+function holdOf(
+  { needsReview = false }: GateSubject,
+  { customer_enabled, account, owes }: Omit<GateRow, 'paused' | 'profile_id'>,
+): GateFinding | undefined {
   if (!customer_enabled) return { code: 'CUSTOMER_DISABLED', detail: 'the customer is disabled' }
   const status = account === null ? undefined : summaryStatus(account)
   if (status !== undefined && BLOCKED_STATUSES.has(status)) {
     return { code: 'ACCOUNT_BLOCKED', detail: `the account of the profile is ${status}` }
   }
-  return owes ? { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' } : undefined
+  if (owes) return { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' }
+  return needsReview ? { code: 'REVIEW', detail: PAYMENT_REVIEW_DETAIL } : undefined
 }
 
 function pauseOf({ assets, pair, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {

@@ -29,6 +29,8 @@ export interface NewDelivery {
   readonly createdAt: string
   /** Copied to the transfer, and sent to the executor. */
   readonly metadata: Readonly<Record<string, unknown>>
+  /** Why it waits with HOLD from the beginning; absent: it is due at once. The next hand-out reads the gates again. */
+  readonly holdDetail?: string
 }
 
 /** Inserts deliveries as WAITING, each with a PENDING transfer of the customer that has the same id. */
@@ -41,9 +43,11 @@ export async function createDeliveries<Tables>(
   const depositOf = ({ owner }: NewDelivery) => ('depositId' in owner ? owner.depositId : null)
   await sql`
     insert into deliveries (id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount,
-      destination, fails_to, metadata, status, hold_released, next_attempt_at, created_at, updated_at)
+      destination, fails_to, metadata, waiting_for, waiting_detail, status, hold_released, next_attempt_at, created_at,
+      updated_at)
     select id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount,
-      destination, fails_to, metadata, 'WAITING', deposit_id is not null, clock_timestamp(), created_at, created_at
+      destination, fails_to, metadata, case when hold_detail is not null then 'HOLD' end, hold_detail, 'WAITING',
+      deposit_id is not null, clock_timestamp(), created_at, created_at
     from unnest(
       ${deliveries.map(({ id }) => id)}::uuid[],
       ${deliveries.map(({ customerId }) => customerId)}::uuid[],
@@ -56,9 +60,10 @@ export async function createDeliveries<Tables>(
       ${deliveries.map(({ destination }) => JSON.stringify(destination))}::jsonb[],
       ${deliveries.map(({ failsTo }) => failsTo)}::text[],
       ${deliveries.map(({ metadata }) => JSON.stringify(metadata))}::jsonb[],
+      ${deliveries.map(({ holdDetail }) => holdDetail ?? null)}::text[],
       ${deliveries.map(({ createdAt }) => createdAt)}::timestamptz[]
     ) as wanted (id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount, destination,
-      fails_to, metadata, created_at)
+      fails_to, metadata, hold_detail, created_at)
   `.execute(transaction)
   await insertTransfers(transaction, deliveries.map(transferOf))
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
@@ -98,7 +103,7 @@ export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tabl
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
 
-function transferOf({ destination, owner, failsTo, ...delivery }: NewDelivery): NewTransfer {
+function transferOf({ destination, owner, failsTo, holdDetail, ...delivery }: NewDelivery): NewTransfer {
   const common = { ...delivery, direction: 'DEBIT', status: 'PENDING' } as const
   if ('crypto' in destination) {
     const { address, network } = destination.crypto

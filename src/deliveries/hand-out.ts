@@ -5,6 +5,7 @@
  * versions of the program are left to those.
  */
 import { readGates } from '../controls/gates.ts'
+import { needsReview, type ReviewLimits } from '../controls/review.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
@@ -61,7 +62,7 @@ export async function handOut<Tables>(
   for (let round = 0; round < ROUNDS_MAX && claimed.length < request.limit; round++) {
     const due = await lockDue(transaction, request, request.limit - claimed.length)
     if (due.length === 0) break
-    const verdicts = await decide(transaction, due)
+    const verdicts = await decide(transaction, due, owners.reviewAbove())
     const those = (kind: Verdict['kind']) => due.filter((_, index) => verdicts[index]?.kind === kind)
     const handedOut = those('handed-out')
     await claim(transaction, owners, handedOut, request)
@@ -111,14 +112,20 @@ async function lockDue<Tables>(
   return rows
 }
 
-async function decide<Tables>(transaction: Transaction<Tables>, rows: readonly DueRow[]): Promise<readonly Verdict[]> {
+async function decide<Tables>(
+  transaction: Transaction<Tables>,
+  rows: readonly DueRow[],
+  reviewAbove: ReviewLimits,
+): Promise<readonly Verdict[]> {
   const findings = await readGates(
     transaction,
-    rows.map(({ profile_id: profileId, asset, destination, hold_released }) => ({
+    rows.map(({ profile_id: profileId, asset, amount, attempt, destination, hold_released }) => ({
       profileId,
       assets: [asset],
       networks: [networkOf(destination)],
       isDelivery: true,
+      // A lower limit holds only what was never handed out: an earlier attempt may have paid.
+      needsReview: attempt === 0 && needsReview(reviewAbove, asset, BigInt(amount)),
       isReleased: hold_released,
     })),
   )

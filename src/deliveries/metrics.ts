@@ -1,5 +1,6 @@
 /** Metrics of deliveries: number and age of those that are not final, late settlements, outcomes of webhook requests. */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { PAYMENT_REVIEW_DETAIL } from '../controls/review.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 
@@ -16,6 +17,12 @@ const COUNTED_MAX = 10_000
 type Sample = RawBuilder<number>
 
 const OPEN = sql`deliveries.status = statuses.status and deliveries.status not in ('SETTLED', 'FAILED')`
+
+const IN_REVIEW = sql<number>`(
+  select count(*)::integer from (
+    select from deliveries where ${OPEN} and waiting_detail = ${PAYMENT_REVIEW_DETAIL} limit ${COUNTED_MAX}
+  ) as held
+)`
 
 export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): DeliveryMetrics {
   // Each gauge has its own query: the registry writes a gauge as soon as its own `collect` is done.
@@ -44,6 +51,16 @@ export function createDeliveryMetrics(registry: MetricsRegistry, db: Db): Delive
     `Deliveries in each state that is not final, counted up to ${COUNTED_MAX}; NEEDS_OPERATOR ones wait for the operator`,
     sql`(select count(*)::integer from (select from deliveries where ${OPEN} limit ${COUNTED_MAX}) as open)`,
   )
+  new Gauge({
+    name: 'tidegate_deliveries_in_review',
+    help: `Payments above review_above.payments that the operator has to release, counted up to ${COUNTED_MAX}`,
+    registers: [registry],
+    async collect() {
+      const [row] = await readOpen(db, IN_REVIEW, ['WAITING'])
+      this.reset()
+      if (row !== undefined) this.set(row.value)
+    },
+  })
   const lateSettles = new Counter({
     name: 'tidegate_deliveries_late_settles_total',
     help: 'Deliveries that were settled after they had failed and their money had been returned to the profile',
@@ -66,11 +83,12 @@ export function createRequestCounter(registry: MetricsRegistry): Counter<'outcom
 async function readOpen(
   db: Db,
   sample: Sample,
+  statuses: readonly string[] = OPEN_STATUSES,
 ): Promise<readonly { readonly status: string; readonly value: number }[]> {
   if (!db.available) return []
   try {
     const { rows } = await sql<{ readonly status: string; readonly value: number }>`
-      select status, ${sample} as value from unnest(${[...OPEN_STATUSES]}::text[]) as statuses (status)
+      select status, ${sample} as value from unnest(${[...statuses]}::text[]) as statuses (status)
     `.execute(db.tables())
     return rows
   } catch (error) {

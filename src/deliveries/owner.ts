@@ -3,6 +3,7 @@
  * deposit that it returns. Calls are made in the transaction that changes the delivery, before its postings, because records
  * are locked before balances. An error rolls the transaction back.
  */
+import type { ReviewLimits } from '../controls/review.ts'
 import type { Transaction } from '../store/db.ts'
 import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'
 
@@ -22,10 +23,12 @@ export interface DeliveryOwner {
   waits<Tables>(transaction: Transaction<Tables>, delivery: Delivery, wait: OwnerWait | undefined): Promise<void>
 }
 
-/** The owners by kind of subject. */
+/** The owners by kind of subject, and what has to be known of a payment before it is handed out. */
 export interface DeliveryOwners {
   readonly orchestrations: DeliveryOwner
   readonly deposits: DeliveryOwner
+  /** The setting `review_above.payments`; read again for every hand-out. */
+  reviewAbove(): ReviewLimits
 }
 
 export function ownerOf({ orchestrations, deposits }: DeliveryOwners, { owner }: Delivery): DeliveryOwner {

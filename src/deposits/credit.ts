@@ -4,6 +4,7 @@
  */
 import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
+import { needsReview } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { type Completion, completable } from '../orchestrations/at-once.ts'
@@ -15,6 +16,7 @@ import type { Transaction } from '../store/db.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
 import type { Disposition } from './dispositions.ts'
 import { type Match, type MatchSettings, match, type Wanted } from './match.ts'
+import type { DepositSecondaryStatus } from './transitions.ts'
 
 /** A deposit of a known profile that is about to be credited. */
 export interface Creditable {
@@ -29,6 +31,8 @@ export interface Creditable {
   readonly runsRules: boolean
   /** Its money goes to `held`, and no rule is read. */
   readonly isHeldBack: boolean
+  /** The operator has released it, whatever its amount. */
+  readonly isReviewed: boolean
 }
 
 /** How a deposit is credited. */
@@ -47,7 +51,9 @@ export async function decideCredits<Tables>(
   deposits: readonly Creditable[],
   settings: MatchSettings,
 ): Promise<readonly Credit[]> {
-  const looking = deposits.filter(({ runsRules, isHeldBack }) => runsRules && !isHeldBack)
+  const isHeld = ({ isHeldBack, isReviewed, asset, amount }: Creditable) =>
+    isHeldBack || (!isReviewed && needsReview(settings.reviewAbove, asset, amount))
+  const looking = deposits.filter((deposit) => deposit.runsRules && !isHeld(deposit))
   const matches = await findMatches(transaction, looking, settings)
   const matched = looking.flatMap((deposit) => {
     const found = matches.get(deposit)
@@ -65,7 +71,7 @@ export async function decideCredits<Tables>(
   )
   const closed = new Map(matched.map(({ deposit }, index) => [deposit, findings[index]?.code]))
   return deposits.map((deposit): Credit => {
-    if (deposit.isHeldBack) return { ...creditedOnly('HELD', null), bucket: 'held' }
+    if (isHeld(deposit)) return { ...creditedOnly(deposit.isHeldBack ? 'HELD' : 'REVIEW', null), bucket: 'held' }
     if (!deposit.runsRules) return creditedOnly('ASSIGNED', null)
     const found = matches.get(deposit) as Match
     if (found.kind === 'credited') return creditedOnly(found.disposition, found.ruleId)
@@ -80,6 +86,14 @@ export async function decideCredits<Tables>(
       wanted,
     }
   })
+}
+
+/** The secondary status after a credit: a deposit that waits for a review is HELD, as if the operator had held it. */
+export function secondaryAfter(
+  credit: Credit | undefined,
+  before: DepositSecondaryStatus | null,
+): DepositSecondaryStatus | null {
+  return credit?.disposition === 'REVIEW' ? 'HELD' : before
 }
 
 /** A deposit, how it is credited, and the bucket that is debited. */

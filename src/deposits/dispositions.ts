@@ -13,6 +13,8 @@ export const DISPOSITIONS = {
   PAUSED: 'the operator had paused its asset, network or pair',
   RECEIVABLE: 'the profile owed money, which is repaid first',
   HELD: 'the operator holds it, and no rules have been applied yet',
+  REVIEW:
+    'its amount is above `review_above.deposits`: it is HELD, and no rules are applied, until the operator releases it',
   ASSIGNED: 'the operator assigned it to a profile without applying rules',
   UNATTRIBUTED: 'it belongs to no profile yet',
 } as const

@@ -5,6 +5,7 @@
  */
 import { type Conversions, isConvertible } from '../contract/assets.ts'
 import type { CryptoNetwork } from '../contract/crypto-networks.ts'
+import type { ReviewLimits } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { CandidateRule } from '../rules/matching.ts'
@@ -40,6 +41,8 @@ export interface MatchSettings {
   readonly conversions: Conversions
   /** The setting `orchestrations.minimums`; undefined: the asset has none. */
   minimumOf(asset: string): MinorUnits | undefined
+  /** The setting `review_above.deposits`. */
+  readonly reviewAbove: ReviewLimits
 }
 
 /** The orchestration to start with a deposit. */

@@ -1,4 +1,7 @@
-/** Metrics of deposits: reported results, conflicts, the age of the oldest pending one, the number of unattributed ones. */
+/**
+ * Metrics of deposits: reported results, conflicts, the age of the oldest pending one, the numbers of unattributed ones and
+ * of those that wait for a review.
+ */
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
@@ -40,6 +43,14 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
         select from deposits
         where profile_id is null and status = 'COMPLETED' and secondary_status is distinct from 'REVERSED'
         limit ${COUNTED_MAX}
+      ) as counted`,
+  )
+  gauge(
+    'tidegate_deposits_in_review',
+    `Deposits above review_above.deposits that the operator has to release, counted up to ${COUNTED_MAX}`,
+    sql`
+      select count(*)::integer as value from (
+        select from deposits where secondary_status = 'HELD' and disposition = 'REVIEW' limit ${COUNTED_MAX}
       ) as counted`,
   )
   const deposits = new Counter({

@@ -16,7 +16,14 @@ import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { changeTransfers, insertTransfers } from '../transfers/store.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
-import { type Creditable, type CreditPosting, creditPosting, decideCredits, orchestrationOf } from './credit.ts'
+import {
+  type Creditable,
+  type CreditPosting,
+  creditPosting,
+  decideCredits,
+  orchestrationOf,
+  secondaryAfter,
+} from './credit.ts'
 import { type DepositRow, lockDeposits } from './known.ts'
 import type { DepositSettings } from './record.ts'
 import { noDeposit } from './store.ts'
@@ -50,16 +57,18 @@ export async function releaseDeposit<Tables>(
     await audit(transaction, actor, 'deposit.release', id, { status: deposit.status })
     return
   }
+  // Rules run once: a deposit that was held after it was credited keeps its disposition.
+  const isUndecided = deposit.disposition === 'HELD' || deposit.disposition === 'REVIEW'
   const creditable = await creditableOf(transaction, deposit, owner, {
-    // Rules run once: a deposit that was held after it was credited keeps its disposition.
-    runsRules: deposit.disposition === 'HELD' && !deposit.skips_rules,
+    runsRules: isUndecided && !deposit.skips_rules,
     isHeldBack: false,
+    isReviewed: true,
   })
   const [decided] = await decideCredits(transaction, [creditable], settings)
   const credit = decided as CreditPosting['credit']
-  const disposition = deposit.disposition === 'HELD' ? credit.disposition : deposit.disposition
+  const disposition = isUndecided ? credit.disposition : deposit.disposition
   const { ruleId: rule_id, orchestrationId: orchestration_id } = credit
-  const handled = deposit.disposition === 'HELD' ? { disposition, rule_id, orchestration_id } : {}
+  const handled = isUndecided ? { disposition, rule_id, orchestration_id } : {}
   await setSecondary(transaction, deposit, step, handled)
   await audit(transaction, actor, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
   await post(transaction, [creditPosting({ deposit: creditable, credit, from: 'held' })])
@@ -133,11 +142,13 @@ export async function assignDeposit<Tables>(
   const creditable = await creditableOf(transaction, deposit, owner, {
     runsRules,
     isHeldBack: isHeldBack(deposit.secondary_status),
+    isReviewed: false,
   })
   const [decided] = await decideCredits(transaction, [creditable], settings)
   const credit = decided as CreditPosting['credit']
   const { disposition, ruleId: rule_id, orchestrationId: orchestration_id } = credit
-  const handled = { ...change, skips_rules: !runsRules, disposition, rule_id, orchestration_id }
+  const secondary_status = secondaryAfter(credit, deposit.secondary_status)
+  const handled = { ...change, skips_rules: !runsRules, secondary_status, disposition, rule_id, orchestration_id }
   await update(transaction, id, handled)
   await audit(transaction, actor, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
   await post(transaction, [creditPosting({ deposit: creditable, credit, from: 'unattributed' })])
@@ -236,7 +247,7 @@ async function creditableOf<Tables>(
   transaction: Transaction<Tables>,
   deposit: DepositRow,
   owner: Owner,
-  how: Pick<Creditable, 'runsRules' | 'isHeldBack'>,
+  how: Pick<Creditable, 'runsRules' | 'isHeldBack' | 'isReviewed'>,
 ): Promise<Creditable> {
   const { id, asset, amount, network, occurred_at, deposit_address_id, fiat_instructions_id } = deposit
   const arrived: Arrived = {

@@ -31,6 +31,7 @@ import {
   creditPosting,
   decideCredits,
   orchestrationOf,
+  secondaryAfter,
 } from './credit.ts'
 import { type DepositRow, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
@@ -38,7 +39,7 @@ import { keepDepositMode } from './mode.ts'
 import { newDepositDocument } from './new-document.ts'
 import { differingFields, type Report } from './report.ts'
 import type { DepositDocument } from './store.ts'
-import { transferOf } from './transfer-entries.ts'
+import { shownSecondaryStatus, transferOf } from './transfer-entries.ts'
 import { isHeldBack, type ReportEffect, reportEffect } from './transitions.ts'
 import { changeDeposits, type DepositChange, insertDeposits, type NewDeposit, recordSightings } from './writes.ts'
 
@@ -199,6 +200,7 @@ function creditableOf(step: Step & Pick<Move, 'owner' | 'arrived'>): Creditable 
     arrived,
     runsRules: known?.skips_rules !== true,
     isHeldBack: isHeldBack(known?.secondary_status ?? null),
+    isReviewed: false,
   }
 }
 
@@ -211,7 +213,7 @@ function newDepositOf({ depositId, report, owner, arrived, credit }: Move): NewD
     asset: report.asset,
     amount: String(report.amount),
     status: report.status,
-    secondary_status: null,
+    secondary_status: secondaryAfter(credit, null),
     disposition: report.status === 'COMPLETED' ? (credit?.disposition ?? 'UNATTRIBUTED') : null,
     network: report.network,
     address: report.address,
@@ -246,6 +248,7 @@ function changeOf(move: Move): DepositChange | undefined {
     profile_id: owner?.profileId ?? profile_id,
     account_id: owner?.accountId ?? account_id,
     status: effect === 'unchanged' ? known.status : report.status,
+    secondary_status: secondaryAfter(credit, known.secondary_status),
     disposition: isCredited ? (credit?.disposition ?? 'UNATTRIBUTED') : known.disposition,
     bank_reference,
     deposit_address_id: deposit_address_id ?? arrived.address?.id ?? null,
@@ -332,10 +335,11 @@ function transferChangeOf(move: Move) {
   const { known } = move
   const change = changeOf(move)
   if (known === undefined || change === undefined) return undefined
-  const { id, status, disposition, confirmations } = change
+  const { id, status, secondary_status, disposition, confirmations } = change
   return {
     id,
     ...(status === known.status ? {} : { status }),
+    ...(secondary_status === null ? {} : { secondaryStatus: shownSecondaryStatus(secondary_status) }),
     ...(disposition === null ? {} : { disposition }),
     ...(confirmations === null ? {} : { confirmations }),
   }

@@ -58,6 +58,7 @@ export type DepositChange = Pick<
   | 'profile_id'
   | 'account_id'
   | 'status'
+  | 'secondary_status'
   | 'disposition'
   | 'bank_reference'
   | 'deposit_address_id'
@@ -168,6 +169,7 @@ export async function changeDeposits<Tables>(
       profile_id = wanted.profile_id,
       account_id = wanted.account_id,
       status = wanted.status,
+      secondary_status = wanted.secondary_status,
       disposition = wanted.disposition,
       bank_reference = wanted.bank_reference,
       deposit_address_id = wanted.deposit_address_id,
@@ -183,6 +185,7 @@ export async function changeDeposits<Tables>(
       ['profile_id', 'uuid', ({ profile_id }) => profile_id],
       ['account_id', 'uuid', ({ account_id }) => account_id],
       ['status', 'text', ({ status }) => status],
+      ['secondary_status', 'text', ({ secondary_status }) => secondary_status],
       ['disposition', 'text', ({ disposition }) => disposition],
       ['bank_reference', 'text', ({ bank_reference }) => bank_reference],
       ['deposit_address_id', 'uuid', ({ deposit_address_id }) => deposit_address_id],

@@ -5,6 +5,7 @@
  * balances, customers' clocks.
  */
 import { readGates } from '../controls/gates.ts'
+import { needsReview, PAYMENT_REVIEW_DETAIL, type ReviewLimits } from '../controls/review.ts'
 import { createDeliveries } from '../deliveries/create.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { post } from '../ledger/ledger.ts'
@@ -25,6 +26,8 @@ export interface ConvertSettings {
   /** The setting `orchestrations.fee_bps`. */
   readonly feeBps: number
   readonly pricing: PricingContext
+  /** The setting `review_above.payments`. */
+  readonly reviewAbove: ReviewLimits
 }
 
 /** The settings with which a process converts, and the metrics that count its steps. */
@@ -49,6 +52,8 @@ interface Step {
   readonly claim: Claim
   readonly row: ClaimedOrchestration
   readonly outcome: Outcome
+  /** Why the payment is on hold from the beginning. */
+  readonly holdDetail: string | undefined
 }
 
 /**
@@ -65,9 +70,12 @@ export async function convertBatch<Tables>(
   const byId = new Map(claims.map((claim) => [claim.orchestrationId, claim]))
   const steps = rows.map((row, index): Step => {
     // The outcomes are in the order of the rows.
-    return { row, claim: byId.get(row.id) as Claim, outcome: outcomes[index] as Outcome }
+    const outcome = outcomes[index] as Outcome
+    return { row, claim: byId.get(row.id) as Claim, outcome, holdDetail: holdDetailOf(row, outcome, settings) }
   })
-  const done = steps.flatMap(({ row, outcome }) => (outcome.kind === 'done' ? [{ row, done: outcome }] : []))
+  const done = steps.flatMap(({ row, outcome, holdDetail }) =>
+    outcome.kind === 'done' ? [{ row, done: outcome, holdDetail }] : [],
+  )
   await post(transaction, steps.flatMap(postingsOf))
   await recordConversions(
     transaction,
@@ -132,12 +140,22 @@ function gateSubjectOf({ profileId, sourceAsset, destinationAsset, source, desti
   }
 }
 
+/** The amount of a payment is known after the conversion; it is compared again when the payment is handed out. */
+function holdDetailOf(
+  { destination, destinationAsset }: ClaimedOrchestration,
+  outcome: Outcome,
+  { reviewAbove }: ConvertSettings,
+): string | undefined {
+  if (outcome.kind !== 'done' || 'profile' in destination) return undefined
+  return needsReview(reviewAbove, destinationAsset, outcome.amounts.outgoing) ? PAYMENT_REVIEW_DETAIL : undefined
+}
+
 function postingsOf({ row, outcome }: Step): readonly Posting[] {
   if (outcome.kind === 'wait') return []
   return outcome.kind === 'fail' ? [returnPosting(row)] : conversionPostings(row, outcome.amounts)
 }
 
-function changeOf({ row, outcome }: Step): StepChange {
+function changeOf({ row, outcome, holdDetail }: Step): StepChange {
   const { id } = row
   if (outcome.kind === 'wait') {
     return {
@@ -167,6 +185,7 @@ function changeOf({ row, outcome }: Step): StepChange {
     action: isInside ? 'orchestration.complete' : 'orchestration.deliver',
     status: isInside ? 'COMPLETED' : 'PROCESSING',
     step: isInside ? null : 'deliver',
+    ...(holdDetail === undefined ? {} : { waitingFor: 'HOLD', waitingDetail: holdDetail }),
     conversion: { ...amounts, price, priceSource },
     ...(hasDebit ? { sourceTransferId: ids.debit } : {}),
     destinationTransferId: ids.destination,
@@ -176,7 +195,7 @@ function changeOf({ row, outcome }: Step): StepChange {
 /** Writes the transfers and deliveries of converted orchestrations, with creation times of the customers' clocks. */
 async function writeMovements<Tables>(
   transaction: Transaction<Tables>,
-  done: readonly { readonly row: ClaimedOrchestration; readonly done: Done }[],
+  done: readonly (Pick<Step, 'row' | 'holdDetail'> & { readonly done: Done })[],
 ): Promise<void> {
   if (done.length === 0) return
   const times = await nextCreationTimes(
@@ -188,9 +207,10 @@ async function writeMovements<Tables>(
     transaction,
     done.flatMap(({ row, done: { amounts, ids } }) => conversionTransfers(row, amounts, ids, timeOf(row))),
   )
-  const deliveries = done.flatMap(({ row, done: { amounts, ids } }) => {
+  const deliveries = done.flatMap(({ row, done: { amounts, ids }, holdDetail }) => {
     const delivery = deliveryOf(row, amounts, ids, timeOf(row))
-    return delivery === undefined ? [] : [{ delivery, row, amounts }]
+    const hold = holdDetail === undefined ? {} : { holdDetail }
+    return delivery === undefined ? [] : [{ delivery: { ...delivery, ...hold }, row, amounts }]
   })
   await createDeliveries(
     transaction,

@@ -78,6 +78,13 @@ async function actionsOf(subject: string): Promise<readonly string[]> {
   return rows.map(({ action }) => action)
 }
 
+async function inReview(): Promise<number | undefined> {
+  const registry = createMetricsRegistry()
+  createDeliveryMetrics(registry, db)
+  const metric = await registry.getSingleMetric('tidegate_deliveries_in_review')?.get()
+  return metric?.values[0]?.value
+}
+
 const document = async (id: string) => JSON.parse((await deliveryDocument(db.tables(), id)).parts.join(''))
 const balance = () => balanceOf(db, owner.profileId, 'USDC')
 const calls = () => owners.calls.map(({ call }) => call)
@@ -171,6 +178,35 @@ describe('gates', () => {
     await letPass(db, [id], 11)
     expect(await claim()).toMatchObject([{ id }])
     expect(await db.transaction((transaction) => releaseDelivery(transaction, orchestrationId))).toBe(false)
+  })
+
+  it('hold a payment above review_above.payments until the operator releases it', async () => {
+    owners = recordingOwners(new Map([['USDC', 1_500_000n]]))
+    const orchestrationId = '018f0000-0000-7000-8000-0000000000bb'
+    const amount = 1_500_001n
+    const [large = ''] = await addDeliveries(db, owner, 1, { amount, owner: { orchestrationId } })
+    const [small = ''] = await addDeliveries(db, owner, 1)
+    expect(await claim()).toMatchObject([{ id: small }])
+    expect(calls()).toEqual(['waits HOLD: the amount is above review_above.payments'])
+    await letPass(db, [large], 11)
+    expect(await claim()).toEqual([])
+    expect(await document(large)).toMatchObject({ status: 'WAITING', waiting_for: 'HOLD', attempts: [] })
+    expect(await inReview()).toBe(1)
+    await db.transaction((transaction) => releaseDelivery(transaction, orchestrationId))
+    expect(await claim()).toMatchObject([{ id: large }])
+    expect(await inReview()).toBe(0)
+  })
+
+  it('hold what was not handed out yet when review_above.payments is lowered, and no later attempt', async () => {
+    const attempted = await claimedOne()
+    const [waiting = ''] = await addDeliveries(db, owner, 1)
+    owners = recordingOwners(new Map([['USDC', 1n]]))
+    await letPass(db, [attempted], 61)
+    expect(await claim()).toMatchObject([{ id: attempted, attempt: 2 }])
+    expect(await document(waiting)).toMatchObject({ waiting_for: 'HOLD', attempt: 0 })
+    owners = recordingOwners()
+    await letPass(db, [waiting], 11)
+    expect(await claim()).toMatchObject([{ id: waiting, attempt: 1 }])
   })
 
   it('send a payment to an address of the service back to its profile', async () => {

@@ -179,9 +179,9 @@ describe('money at a bank', () => {
 describe('a deposit that can be converted without waiting', () => {
   /** Converts what is reported as it is credited. */
   function newConverter(changes: Partial<PricingContext> = {}): Converter {
-    const { pricing, feeBps } = convertSettings({ feeBps: 10 })
+    const converting = convertSettings({ feeBps: 10 })
     const metrics = createStepMetrics(createMetricsRegistry())
-    return { settings: () => ({ feeBps, pricing: { ...pricing, ...changes } }), metrics }
+    return { settings: () => ({ ...converting, pricing: { ...converting.pricing, ...changes } }), metrics }
   }
 
   async function reportAtOnce(body: object, converter = newConverter()) {

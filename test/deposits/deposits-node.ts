@@ -66,6 +66,7 @@ export function newReporter({ node }: DepositsNode, converter?: Converter) {
   const settings = () => ({
     conversions: { assets: live.config.assets, parAssets: live.config['conversion.par_assets'], markets: [] },
     minimumOf: () => undefined,
+    reviewAbove: new Map(),
     isSandbox: false,
     start: { convertSecondsMax: 60 },
   })

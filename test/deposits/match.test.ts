@@ -14,6 +14,7 @@ const NOTHING: Candidates = {
 const SETTINGS = {
   conversions: { assets: [], parAssets: ['USDC', 'USD', 'USDG'], markets: [] },
   minimumOf: (asset: string) => (asset === 'USDC' ? 100n : undefined),
+  reviewAbove: new Map(),
 }
 
 function rule(id: string, changes: Partial<CandidateRule> = {}): CandidateRule {

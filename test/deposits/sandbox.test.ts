@@ -117,6 +117,17 @@ describe('a deposit for testing', () => {
     expect((await make(body, theirs.profileId, stranger)).status).toBe(200)
   })
 
+  it('waits for a person above review_above.deposits', async () => {
+    const { live } = node
+    const config = live.config
+    live.config = { ...config, 'review_above.deposits': new Map([['USD', '8000']]) }
+    const dave = await newAccount(customer, 'dave')
+    const { body } = await make({ asset: 'USD', amount: '8000.01' }, dave.profileId)
+    expect(body).toMatchObject({ secondary_status: 'HELD', disposition: { code: 'REVIEW' } })
+    expect(await balancesOf(dave)).toEqual([expect.objectContaining({ available: '0', held: '8000.01' })])
+    live.config = config
+  })
+
   it('is for own profiles only', async () => {
     const stranger = await node.newCustomer()
     expect((await make({ asset: 'USDC', amount: '1' }, alice.profileId, stranger)).status).toBe(404)

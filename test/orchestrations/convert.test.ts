@@ -5,6 +5,7 @@ import { newId } from '../../src/base/ids.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { ORCHESTRATION_DELIVERIES } from '../../src/orchestrations/delivery-results.ts'
+import { releaseOrchestration } from '../../src/orchestrations/operator-actions.ts'
 import { type Claim, ClaimLost, claimWork } from '../../src/orchestrations/queue.ts'
 import type { NewOrchestration } from '../../src/orchestrations/start.ts'
 import type { Db, Transaction } from '../../src/store/db.ts'
@@ -184,6 +185,31 @@ describe('a conversion whose destination is outside', () => {
       in_transit: 4_950_000n,
     })
     expect(await auditOf(row.id)).toMatchObject([{ action: 'orchestration.deliver' }])
+  })
+
+  it('waits with HOLD from the conversion on when the payment is above review_above.payments', async () => {
+    const destination = { crypto: { address: ADDRESS, network: 'ETHEREUM' } } as const
+    const reviewAbove = new Map([['USDG', 4_949_999n]])
+    const detail = 'the amount is above review_above.payments'
+    const row = await attempt(() => ({ destination }), { feeBps: 100, reviewAbove })
+    const hold = { waiting_for: 'HOLD', waiting_detail: detail }
+    expect(row).toMatchObject({ status: 'PROCESSING', step: 'deliver', ...hold, destination_amount: '4950000' })
+    const { rows } = await sql`select * from deliveries where orchestration_id = ${row.id}`.execute(db.tables())
+    expect(rows).toMatchObject([{ status: 'WAITING', hold_released: false, ...hold }])
+    expect(await auditOf(row.id)).toMatchObject([
+      { action: 'orchestration.deliver', detail: { waiting_for: 'HOLD', detail } },
+    ])
+    await pass(row.id, 7 * 86_400)
+    const released = await db.transaction((transaction) =>
+      releaseOrchestration(transaction, 'operator', row.id as string),
+    )
+    expect(JSON.parse(released)).not.toHaveProperty('waiting_for')
+    // A day from its creation, the review not counted.
+    expect(Date.parse(JSON.parse(released).expires_at) - Date.now()).toBeGreaterThan(86_000_000)
+    const inside = await attempt(() => ({}), { feeBps: 100, reviewAbove })
+    expect(inside).toMatchObject({ status: 'COMPLETED', waiting_for: null })
+    const small = await attempt(() => ({ destination }), { feeBps: 101, reviewAbove })
+    expect(small).toMatchObject({ step: 'deliver', waiting_for: null, destination_amount: '4949500' })
   })
 
   it('fails when the address is one of this service, and the amount is available again', async () => {

@@ -4,7 +4,6 @@
  */
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
 import { newId } from '../../src/base/ids.ts'
 import { reportFailed } from '../../src/deliveries/reports.ts'
 import { lockBalances } from '../../src/ledger/ledger.ts'
@@ -16,6 +15,7 @@ import { sql } from '../../src/store/sql.ts'
 import { ALL_DUE } from '../support/all-due.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { addDeliveries, PAYEE } from '../support/deliveries.ts'
+import { DELIVERY_OWNERS } from '../support/delivery-owners.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import {
   convertSettings,

@@ -3,7 +3,6 @@
  * transaction open.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
 import { createLog } from '../../src/base/log.ts'
 import { claimDeliveries } from '../../src/deliveries/reports.ts'
 import { claimWork } from '../../src/orchestrations/queue.ts'
@@ -14,6 +13,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { sql } from '../../src/store/sql.ts'
 import { addDeliveries } from '../support/deliveries.ts'
+import { DELIVERY_OWNERS } from '../support/delivery-owners.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import {
   createRunner,

@@ -5,7 +5,6 @@
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { DELIVERY_OWNERS } from '../../src/app/delivery-owners.ts'
 import { giveUpOverdue } from '../../src/deliveries/hand-out.ts'
 import { claimDeliveries, reportSettled } from '../../src/deliveries/reports.ts'
 import { takeDue } from '../../src/deliveries/webhook-store.ts'
@@ -19,6 +18,7 @@ import { sql } from '../../src/store/sql.ts'
 import { ALL_DUE } from '../support/all-due.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { addDeliveries, letPass, PAYEE, rowsOf } from '../support/deliveries.ts'
+import { DELIVERY_OWNERS } from '../support/delivery-owners.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import {
   convertSettings,

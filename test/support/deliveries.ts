@@ -1,5 +1,6 @@
 /** Deliveries as rows with their money in transit, and owners that record their calls. */
 import { newId } from '../../src/base/ids.ts'
+import type { ReviewLimits } from '../../src/controls/review.ts'
 import { createDeliveries, type NewDelivery } from '../../src/deliveries/create.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
 import type { DeliveryOwner, DeliveryOwners } from '../../src/deliveries/owner.ts'
@@ -18,7 +19,9 @@ export interface OwnerCall {
 }
 
 /** Owners that record their calls, including those of transactions that were rolled back. */
-export function recordingOwners(): DeliveryOwners & { readonly calls: OwnerCall[] } {
+export function recordingOwners(
+  reviewAbove: ReviewLimits = new Map(),
+): DeliveryOwners & { readonly calls: OwnerCall[] } {
   const calls: OwnerCall[] = []
   const owner: DeliveryOwner = {
     settled: async (_, delivery) => void calls.push({ call: 'settled', delivery }),
@@ -29,7 +32,7 @@ export function recordingOwners(): DeliveryOwners & { readonly calls: OwnerCall[
         delivery,
       }),
   }
-  return { orchestrations: owner, deposits: owner, calls }
+  return { orchestrations: owner, deposits: owner, reviewAbove: () => reviewAbove, calls }
 }
 
 /** Creates deliveries of this profile, with their amounts moved from outside into transit; returns their ids. */

@@ -2,6 +2,7 @@
 import { createSystemClock } from '../../src/base/clock.ts'
 import { newId } from '../../src/base/ids.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { ReviewLimits } from '../../src/controls/review.ts'
 import type { ConvertSettings } from '../../src/orchestrations/convert.ts'
 import { createStepMetrics } from '../../src/orchestrations/metrics.ts'
 import type { PricingBook, PricingContext } from '../../src/orchestrations/pricing/context.ts'
@@ -19,7 +20,11 @@ export const ORCHESTRATED_ASSETS = { BTC: 8, USD: 2, USDC: 6, USDG: 6 } as const
 
 /** Settings that convert USD, USDC and USDG at par, and BTC at BTCUSD by the given book. */
 export function convertSettings(
-  changes: { readonly feeBps?: number; readonly book?: () => PricingBook | undefined } = {},
+  changes: {
+    readonly feeBps?: number
+    readonly book?: () => PricingBook | undefined
+    readonly reviewAbove?: ReviewLimits
+  } = {},
 ): ConvertSettings {
   const pricing: PricingContext = {
     assets: Object.entries(ORCHESTRATED_ASSETS).map(([symbol, decimals]) => ({ symbol, decimals })),
@@ -36,7 +41,7 @@ export function convertSettings(
     isSandbox: false,
     bookOf: () => changes.book?.(),
   }
-  return { feeBps: changes.feeBps ?? 0, pricing }
+  return { feeBps: changes.feeBps ?? 0, pricing, reviewAbove: changes.reviewAbove ?? new Map() }
 }
 
 /** A live book of BTCUSD with one level per side: `amount` at 50,000.00, and the same at 50,000.01. */

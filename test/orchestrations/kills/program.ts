@@ -3,7 +3,7 @@
  * deliveries, on the store that it is given. What it is asked to do comes from the process that started it, with which it
  * ends. It may be started to end like a killed process after some number of statements.
  */
-import { DELIVERY_OWNERS } from '../../../src/app/delivery-owners.ts'
+
 import { createSystemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { createMetricsRegistry } from '../../../src/base/metrics.ts'
@@ -17,6 +17,7 @@ import { createStepMetrics } from '../../../src/orchestrations/metrics.ts'
 import { OrchestrationRunner } from '../../../src/orchestrations/runner.ts'
 import { openEmbedded } from '../../../src/store/embedded.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
+import { DELIVERY_OWNERS } from '../../support/delivery-owners.ts'
 import { convertSettings } from '../../support/orchestrations.ts'
 import { createSlowClock } from '../../support/slow-clock.ts'
 import { passTime, remaining } from './time.ts'
@@ -77,6 +78,7 @@ const reporter = new DepositReporter({
   settings: () => ({
     conversions: { assets: ASSETS, parAssets: PAR_ASSETS, markets: [] },
     minimumOf: () => undefined,
+    reviewAbove: new Map(),
     isSandbox: false,
     start: { convertSecondsMax: 86_400 },
   }),

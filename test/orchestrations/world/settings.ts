@@ -13,6 +13,7 @@ export const DESK_LIMITS: Readonly<Record<string, bigint>> = {
 export function convertSettings(config: Config, bookOf: (symbol: string) => PricingBook | undefined): ConvertSettings {
   return {
     feeBps: 10,
+    reviewAbove: new Map(),
     pricing: {
       assets: config.assets,
       parAssets: config['conversion.par_assets'],

@@ -3,7 +3,6 @@
  * their stores do. The clock of a worker is its own, and may be wrong.
  */
 
-import { DELIVERY_OWNERS } from '../../../src/app/delivery-owners.ts'
 import { type Clock, createSystemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { createMetricsRegistry } from '../../../src/base/metrics.ts'
@@ -11,6 +10,7 @@ import { createRequestCounter } from '../../../src/deliveries/metrics.ts'
 import { WebhookSender } from '../../../src/deliveries/webhook-sender.ts'
 import { createStepMetrics } from '../../../src/orchestrations/metrics.ts'
 import { OrchestrationRunner, type RunnerOptions } from '../../../src/orchestrations/runner.ts'
+import { DELIVERY_OWNERS } from '../../support/delivery-owners.ts'
 import type { FaultyStore } from '../../support/store-faults.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 import type { Executor } from './executor.ts'

@@ -2039,7 +2039,7 @@ export interface components {
             /** @description Why it was or was not converted */
             disposition?: {
                 /** @enum {string} */
-                code: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "ASSIGNED" | "UNATTRIBUTED";
+                code: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "REVIEW" | "ASSIGNED" | "UNATTRIBUTED";
             };
             /** @description Of the operator, for the last action */
             reason?: string;
@@ -6340,7 +6340,7 @@ export interface operations {
                 page_cursor?: string;
                 status?: "PENDING" | "COMPLETED" | "FAILED";
                 secondary_status?: "HELD" | "REJECTED" | "REVERSED" | "RETURNED";
-                disposition?: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "ASSIGNED" | "UNATTRIBUTED";
+                disposition?: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "REVIEW" | "ASSIGNED" | "UNATTRIBUTED";
                 customer_id?: string;
                 profile_id?: string;
                 asset?: string;
