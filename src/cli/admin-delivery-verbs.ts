@@ -100,8 +100,19 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
         example: 'delivery fail DELIVERY_ID --reason "the account is closed" --attempt 1',
         method: 'POST',
         path: '/deliveries/:id/fail',
-        options: [{ flags: '--reason <text>', description: 'why; its customer sees it', isRequired: true }, ATTEMPT],
-        body: ({ options }) => ({ reason: options.reason, attempt: options.attempt }),
+        options: [
+          { flags: '--reason <text>', description: 'why; its customer sees it', isRequired: true },
+          ATTEMPT,
+          {
+            flags: '--earlier-attempts <statement>',
+            description: 'not_paid: no attempt without a result was paid or ever will be',
+          },
+        ],
+        body: ({ options }) => ({
+          reason: options.reason,
+          attempt: options.attempt,
+          ...(options.earlierAttempts === undefined ? {} : { earlier_attempts: options.earlierAttempts }),
+        }),
       },
     ],
   },

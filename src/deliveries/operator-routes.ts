@@ -1,7 +1,7 @@
 /** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { idOf, operatorActor } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
 import { pageDocument, readPageQuery } from '../http/page-query.ts'
 import { answered, RawJson } from '../http/raw-json.ts'
@@ -22,6 +22,7 @@ import {
 } from './schemas.ts'
 import { deliveryDocument, listDeliveries } from './store.ts'
 import type { DeliveryTables } from './tables.ts'
+import type { Reporter } from './unknown-attempts.ts'
 
 export interface DeliveryOperatorRoutesOptions {
   readonly db: Db
@@ -80,11 +81,18 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     answered(DeliveryWithAttempts, { body: FailBody }),
     async (request) => {
       const id = idOf(request.params.id)
-      const actor = operatorActor(request)
-      await write((transaction) => reportFailed(transaction, owners, actor, id, request.body))
+      const reporter = reporterOf(request)
+      await write((transaction) => reportFailed(transaction, owners, reporter, id, request.body))
       return await deliveryDocument(db.tables(), id)
     },
   )
+}
+
+/** A token reports for the executor that it claimed for; a person with a session only for what was claimed in the own name. */
+function reporterOf(request: FastifyRequest): Reporter {
+  const { name, via } = operatorOf(request)
+  const actor = operatorActor(request)
+  return via === 'session' ? { actor, executor: name, mayDecide: true } : { actor, mayDecide: true }
 }
 
 /** Of two concurrent reports of one reference for two deliveries, the second violates the unique constraint: 409. */

@@ -1,7 +1,7 @@
 /**
  * Claims of executors, and results that executors and the operator report; each call is one transaction with one audit row.
- * A report names its attempt: one about an earlier attempt is 409, because another executor may be paying now. Repeating a
- * recorded result changes nothing.
+ * A report names its attempt: one about an earlier attempt is 409, because another executor may be paying now; only a late
+ * settlement may name any attempt that was made. Repeating a recorded result changes nothing.
  */
 import { Problem } from '../http/problem.ts'
 import { parseAmount } from '../ledger/amounts.ts'
@@ -13,6 +13,7 @@ import { stepAfter } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { failAll, type Settlement, settle } from './results.ts'
 import { type DeliveryRow, deliveryTexts, lockDelivery } from './store.ts'
+import { type Reporter, refuseUnknownAttempts } from './unknown-attempts.ts'
 
 export interface ClaimRequest {
   readonly executor: string
@@ -32,6 +33,8 @@ export interface SettleRequest {
 export interface FailRequest {
   readonly reason: string
   readonly attempt: number
+  /** The statement that no unknown attempt was paid or ever will be. */
+  readonly earlier_attempts?: 'not_paid'
 }
 
 /** The effect of a reported settlement. */
@@ -73,17 +76,17 @@ export async function reportSettled<Tables>(
   { reference, attempt, fee, late = false }: SettleRequest,
 ): Promise<Settled> {
   const row = await lockDelivery(transaction, id)
-  if (row.status === 'SETTLED' && row.reference === reference) return 'unchanged'
-  refuseOtherAttempt(row, attempt)
   const isLate = row.status === 'FAILED'
   if (isLate && !late) {
     const detail =
       'the delivery is FAILED and its money was returned to the profile; if it was paid nevertheless, send "late": true'
     throw new Problem('invalid_state', detail, { meta: currentOf(row) })
   }
+  if (!(late && (isLate || row.late) && wasMade(row, attempt))) refuseOtherAttempt(row, attempt)
+  if (row.status === 'SETTLED' && row.reference === reference) return 'unchanged'
   if (stepAfter(row.status, isLate ? 'settle_late' : 'settle') === undefined) refuse(row, 'settled')
   await refuseUsedReference(transaction, reference)
-  const settlement = { reference, ...(await feeOf(transaction, row, fee)) }
+  const settlement = { reference, attempt, ...(await feeOf(transaction, row, fee)) }
   const detail = { reference, attempt, ...(fee === undefined ? {} : { fee }), ...(isLate ? { late } : {}) }
   await writeAudit(transaction, { actor, action: 'delivery.settle', subject: id, detail })
   await settle(transaction, owners, row, settlement)
@@ -93,15 +96,17 @@ export async function reportSettled<Tables>(
 export async function reportFailed<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
-  actor: string,
+  reporter: Reporter,
   id: string,
-  { reason, attempt }: FailRequest,
+  { reason, attempt, earlier_attempts }: FailRequest,
 ): Promise<void> {
   const row = await lockDelivery(transaction, id)
-  if (row.status === 'FAILED') return
   refuseOtherAttempt(row, attempt)
+  if (row.status === 'FAILED') return
   if (stepAfter(row.status, 'fail') === undefined) refuse(row, 'failed')
-  await writeAudit(transaction, { actor, action: 'delivery.fail', subject: id, detail: { reason, attempt } })
+  await refuseUnknownAttempts(transaction, row, reporter, earlier_attempts === 'not_paid')
+  const detail = { reason, attempt, ...(earlier_attempts === undefined ? {} : { earlier_attempts }) }
+  await writeAudit(transaction, { actor: reporter.actor, action: 'delivery.fail', subject: id, detail })
   await failAll(transaction, owners, [row], { code: 'OPERATOR_FAILED', detail: reason })
 }
 
@@ -133,6 +138,11 @@ async function feeOf<Tables>(
   if (typeof amount === 'bigint') return { fee: amount }
   const errors = [{ pointer: '/fee', detail: amount }] as const
   throw new Problem('invalid_request', `/fee: ${amount}`, { errors })
+}
+
+/** Attempt 0: the delivery was never handed out. */
+function wasMade(row: DeliveryRow, attempt: number): boolean {
+  return attempt === row.attempt || (attempt > 0 && attempt < row.attempt)
 }
 
 function refuseOtherAttempt(row: DeliveryRow, attempt: number): void {

@@ -1,7 +1,7 @@
 /**
  * Applies results to deliveries, in the caller's transaction and on locked rows: the state by the table in `model`, the
  * postings, the customer's transfer, the attempt and the call of the owner. The owner's row is locked after that of the
- * delivery and before any balance. Callers check that a result is of the current attempt.
+ * delivery and before any balance. Callers check the attempt, and before a failure that no attempt may have been paid.
  */
 import { assert } from '../base/assert.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -19,6 +19,8 @@ import type { AttemptOutcome } from './tables.ts'
 export interface Settlement {
   /** The executor's name for the payment; unique over all deliveries. */
   readonly reference: string
+  /** The attempt that paid; absent: the present one. */
+  readonly attempt?: number
   /** The cost of the payment, in the asset of the delivery; absent when it was not reported. */
   readonly fee?: MinorUnits
 }
@@ -37,7 +39,7 @@ export async function settle<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   row: DeliveryRow,
-  { reference, fee }: Settlement,
+  { reference, attempt = row.attempt, fee }: Settlement,
 ): Promise<void> {
   const late = row.status === 'FAILED'
   const status = next(row, late ? 'settle_late' : 'settle')
@@ -55,7 +57,7 @@ export async function settle<Tables>(
   const hash = 'crypto' in row.destination && TRANSACTION_HASH.test(reference) ? { cryptoTxHash: reference } : {}
   const paid: TransferChange = { id: row.id, status: 'COMPLETED', ...hash, ...(fee === undefined ? {} : { fee }) }
   await changeTransfers(transaction, [paid])
-  await endAttempts(transaction, [row], { outcome: 'SETTLED' })
+  await endAttempts(transaction, [{ id: row.id, attempt }], { outcome: 'SETTLED' })
 }
 
 /** Fails deliveries that were not paid and will not be: their amounts return to their profiles. */

@@ -36,7 +36,16 @@ export const SettleBody = Type.Object(
 )
 
 export const FailBody = Type.Object(
-  { reason: Type.String({ minLength: 1, maxLength: 1_000, pattern: '^[^\\0]*$' }), attempt: Attempt },
+  {
+    reason: Type.String({ minLength: 1, maxLength: 1_000, pattern: '^[^\\0]*$' }),
+    attempt: Attempt,
+    earlier_attempts: Type.Optional(
+      Type.Enum(['not_paid'], {
+        type: 'string',
+        description: 'States that no attempt without a result was paid or ever will be; needed when there is one',
+      }),
+    ),
+  },
   strict,
 )
 

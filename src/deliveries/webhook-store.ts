@@ -9,8 +9,9 @@ import { jsonbText, objectText, plainText, quotedText, timeText } from '../store
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { type HandedOut, handOut } from './hand-out.ts'
 import type { DeliveryOwners } from './owner.ts'
-import { accept, endAttempts, failAll, settle } from './results.ts'
+import { accept, endAttempts, failAll, giveUp, settle } from './results.ts'
 import { type DeliveryRow, lockDelivery } from './store.ts'
+import { hasPaidAttempt } from './unknown-attempts.ts'
 import type { WebhookOutcome } from './webhook-answer.ts'
 
 /** Longer than a request takes: a sender that has recorded no outcome by then has stopped. */
@@ -90,7 +91,14 @@ export async function recordOutcome<Tables>(
       await settle(transaction, owners, row, { reference })
       return outcome.kind
     }
+    // The refusal also answers for earlier attempts without a result: they asked the same endpoint for the same id.
     case 'refused':
+      if (await hasPaidAttempt(transaction, row)) {
+        const detail = `${outcome.detail}: answered REFUSED after an earlier attempt was answered with SETTLED`
+        await endAttempts(transaction, [row], { outcome: 'UNKNOWN', detail })
+        await giveUp(transaction, owners, row, detail)
+        return 'contradiction'
+      }
       await audit('delivery.fail', { code: 'REFUSED', detail: outcome.detail })
       await failAll(transaction, owners, [row], { code: 'REFUSED', detail: outcome.detail })
       return outcome.kind

@@ -68,6 +68,15 @@ const META_MEMBERS = {
   available: { type: 'string', description: 'The amount that the profile has available' },
   needed: { type: 'string', description: 'The amount that is needed, or the lowest role that may make the call' },
   role: { type: 'string', description: 'The role of the operator' },
+  attempts: {
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['attempt', 'executor'],
+      properties: { attempt: { type: 'integer' }, executor: { type: 'string' } },
+    },
+    description: 'Attempts of the delivery that may have been paid, up to 20',
+  },
   fields: { type: 'array', items: { type: 'string' }, description: 'The members that differ' },
   deposit_id: { type: 'string', description: 'The deposit that is known' },
   recorded_before: {

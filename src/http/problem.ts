@@ -91,6 +91,12 @@ export const PROBLEMS = {
     meaning: 'the record is in a state that does not allow this',
     meta: ['current', 'attempt', 'profile_id', 'secrets'],
   },
+  earlier_attempt_unknown: {
+    status: 409,
+    meaning:
+      'an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`',
+    meta: ['attempts'],
+  },
   deposit_conflict: {
     status: 409,
     meaning:

@@ -21,6 +21,7 @@ import {
   addDeliveries,
   attemptsOf,
   letPass,
+  OPERATOR,
   PAYEE,
   recordingOwners,
   rowsOf,
@@ -61,7 +62,7 @@ function settle(id: string, request: SettleRequest) {
 }
 
 function fail(id: string, request: FailRequest) {
-  return transactionWithRetries(db, (transaction) => reportFailed(transaction, owners, 'operator', id, request))
+  return transactionWithRetries(db, (transaction) => reportFailed(transaction, owners, OPERATOR, id, request))
 }
 
 /** One delivery that is claimed, with attempt 1. */
@@ -234,7 +235,7 @@ describe('a settlement', () => {
     const request = { reference, attempt: 1, fee: '0.25' }
     expect(await settle(id, request)).toBe('settled')
     expect(await settle(id, request)).toBe('unchanged')
-    expect(await settle(id, { ...request, attempt: 0 })).toBe('unchanged')
+    await expect(settle(id, { ...request, attempt: 0 })).rejects.toMatchObject({ code: 'invalid_state' })
     expect(await document(id)).toMatchObject({
       status: 'SETTLED',
       reference,
@@ -284,6 +285,7 @@ describe('a failure', () => {
     const id = await claimedOne()
     await fail(id, { reason: 'the account is closed', attempt: 1 })
     await fail(id, { reason: 'the account is closed', attempt: 1 })
+    await expect(fail(id, { reason: 'an old report', attempt: 0 })).rejects.toMatchObject({ code: 'invalid_state' })
     const fail_reason = { code: 'OPERATOR_FAILED', detail: 'the account is closed' }
     expect(await document(id)).toMatchObject({ status: 'FAILED', fail_reason, attempts: [{ outcome: 'FAILED' }] })
     expect((await transferOf(db, id))?.status).toBe('FAILED')
@@ -328,6 +330,22 @@ describe('a late settlement', () => {
     const meta = { current: 'FAILED', attempt: 1 }
     await expect(settle(id, { reference: id, attempt: 1 })).rejects.toMatchObject({ status: 409, extras: { meta } })
     expect(await balance()).toEqual({ ...NOTHING, available: 1_500_000n })
+  })
+
+  it('names any attempt that was made, and no other', async () => {
+    const id = await claimedOne()
+    await letPass(db, [id], 61)
+    await claim({ executor: 'other' })
+    await fail(id, { reason: 'closed', attempt: 2, earlier_attempts: 'not_paid' })
+    for (const attempt of [0, 3]) {
+      const unknown = settle(id, { reference: id, attempt, late: true })
+      await expect(unknown, `attempt ${attempt}`).rejects.toMatchObject({ code: 'invalid_state' })
+    }
+    expect(await settle(id, { reference: id, attempt: 1, late: true })).toBe('settled-late')
+    expect(await settle(id, { reference: id, attempt: 1, late: true })).toBe('unchanged')
+    expect(await attemptsOf(db, id)).toMatchObject([{ outcome: 'SETTLED' }, { outcome: 'FAILED' }])
+    await expect(settle(id, { reference: 'other', attempt: 1, late: true })).rejects.toMatchObject({ status: 409 })
+    expect(await balance()).toEqual(NOTHING)
   })
 
   it('takes the money again, and the profile owes what it no longer has', async () => {

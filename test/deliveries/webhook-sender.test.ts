@@ -14,7 +14,15 @@ import { WebhookSender, type WebhookSettings } from '../../src/deliveries/webhoo
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from '../support/captured-log.ts'
-import { addDeliveries, attemptsOf, letPass, recordingOwners, rowsOf, transferOf } from '../support/deliveries.ts'
+import {
+  addDeliveries,
+  attemptsOf,
+  letPass,
+  OPERATOR,
+  recordingOwners,
+  rowsOf,
+  transferOf,
+} from '../support/deliveries.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../support/ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -285,7 +293,7 @@ describe('requests', () => {
     await sender.start()
     await served
     const report = { reason: 'the executor is gone', attempt: 1 }
-    await db.transaction((transaction) => reportFailed(transaction, owners, 'operator', id, report))
+    await db.transaction((transaction) => reportFailed(transaction, owners, OPERATOR, id, report))
     held[0]?.end('{"status":"SETTLED","reference":"too late"}')
     await sender.settled()
     expect((await rowOf(id)).status).toBe('FAILED')

@@ -11,7 +11,7 @@ import { claimWork } from '../../src/orchestrations/queue.ts'
 import { stopForReversal } from '../../src/orchestrations/reverse.ts'
 import { sql } from '../../src/store/sql.ts'
 import { ALL_DUE } from '../support/all-due.ts'
-import { addDeliveries, recordingOwners } from '../support/deliveries.ts'
+import { addDeliveries, OPERATOR, recordingOwners } from '../support/deliveries.ts'
 import { addOwner, credit, type Owner } from '../support/ledger.ts'
 import { convertSettings, newOrchestration, startAll } from '../support/orchestrations.ts'
 import { ETHEREUM_ADDRESS } from '../support/rules.ts'
@@ -112,7 +112,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     const [id = ''] = await addDeliveries(stand.node.db, owner, 1, { amount: HUNDRED })
     const failure = { reason: 'closed', attempt: 0 }
     return () =>
-      stand.node.db.transaction((transaction) => reportFailed(transaction, recordingOwners(), 'operator', id, failure))
+      stand.node.db.transaction((transaction) => reportFailed(transaction, recordingOwners(), OPERATOR, id, failure))
   },
 }
 

@@ -105,6 +105,7 @@ describe('the OpenAPI document', () => {
       'not_allowed',
       'foreign_origin',
       'method_not_allowed',
+      'earlier_attempt_unknown',
       'deposit_conflict',
       'misdirected_request',
       'upgrade_required',

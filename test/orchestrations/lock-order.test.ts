@@ -14,7 +14,7 @@ import type { Db, Transaction } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { ALL_DUE } from '../support/all-due.ts'
 import { captureLog } from '../support/captured-log.ts'
-import { addDeliveries, PAYEE } from '../support/deliveries.ts'
+import { addDeliveries, OPERATOR, PAYEE } from '../support/deliveries.ts'
 import { DELIVERY_OWNERS } from '../support/delivery-owners.ts'
 import { addAssets, addOwner, type Owner } from '../support/ledger.ts'
 import {
@@ -108,7 +108,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
         (transaction) => lockBalances(transaction, [{ profileId: owner.profileId, asset: 'USDC' }]),
       ],
       (transaction) =>
-        reportFailed(transaction, DELIVERY_OWNERS, 'operator', id, { reason: 'the account is closed', attempt: 0 }),
+        reportFailed(transaction, DELIVERY_OWNERS, OPERATOR, id, { reason: 'the account is closed', attempt: 0 }),
     )
     const { rows } = await sql`select secondary_status from deposits where id = ${depositId}`.execute(db.tables())
     expect(rows).toEqual([{ secondary_status: null }])

@@ -5,9 +5,13 @@ import { createDeliveries, type NewDelivery } from '../../src/deliveries/create.
 import type { Delivery } from '../../src/deliveries/model.ts'
 import type { DeliveryOwner, DeliveryOwners } from '../../src/deliveries/owner.ts'
 import type { DeliveryTables } from '../../src/deliveries/tables.ts'
+import type { Reporter } from '../../src/deliveries/unknown-attempts.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { credit, type Owner } from './ledger.ts'
+
+/** The holder of the single token. */
+export const OPERATOR: Reporter = { actor: 'operator', mayDecide: true }
 
 /** An arbitrary address. */
 export const PAYEE = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'

@@ -709,7 +709,7 @@ export interface components {
             /** @description The field and the rule that it violates, for people */
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "invalid_cursor" | "own_address" | "bad_handshake" | "unauthorized" | "invalid_token" | "insufficient_scope" | "login_failed" | "setup_link_invalid" | "session_ended" | "insufficient_role" | "login_unavailable" | "own_request" | "csrf_failed" | "disabled" | "not_allowed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds" | "receivable" | "paused" | "not_found" | "method_not_allowed" | "request_timeout" | "already_exists" | "invalid_state" | "deposit_conflict" | "body_too_large" | "unsupported_media_type" | "misdirected_request" | "upgrade_required" | "too_many_connections" | "too_many_unread_answers" | "rate_limited" | "daily_quota_exceeded" | "headers_too_large" | "internal" | "unavailable" | "address_unavailable" | "pool_empty" | "pool_reserved";
+            code: "invalid_request" | "invalid_cursor" | "own_address" | "bad_handshake" | "unauthorized" | "invalid_token" | "insufficient_scope" | "login_failed" | "setup_link_invalid" | "session_ended" | "insufficient_role" | "login_unavailable" | "own_request" | "csrf_failed" | "disabled" | "not_allowed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds" | "receivable" | "paused" | "not_found" | "method_not_allowed" | "request_timeout" | "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict" | "body_too_large" | "unsupported_media_type" | "misdirected_request" | "upgrade_required" | "too_many_connections" | "too_many_unread_answers" | "rate_limited" | "daily_quota_exceeded" | "headers_too_large" | "internal" | "unavailable" | "address_unavailable" | "pool_empty" | "pool_reserved";
             /** Format: uuid */
             request_id: string;
             /** @description The violated rules, up to 20 */
@@ -755,6 +755,11 @@ export interface components {
                 needed?: string;
                 /** @description The role of the operator */
                 role?: string;
+                /** @description Attempts of the delivery that may have been paid, up to 20 */
+                attempts?: {
+                    attempt: number;
+                    executor: string;
+                }[];
                 /** @description The members that differ */
                 fields?: string[];
                 /** @description The deposit that is known */
