@@ -8,9 +8,10 @@ import { decimalsFaults } from '../ledger/assets.ts'
 import { LedgerComparison } from '../ledger/comparison.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Db } from '../store/db.ts'
-import { bad, type Finding, ok } from './doctor-finding.ts'
+import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
 const NAME = 'ledger'
+const OVERDUE_NEXT = 'see the log of the service for what stops it'
 const NEXT = 'docs/ledger.md; pause deliveries until it is understood'
 
 /**
@@ -35,8 +36,12 @@ export async function examineLedger(
 }
 
 /** The last comparison of the running service. */
-export function ledgerFinding({ differences, balances, compared_at }: LedgerState): Finding {
+export function ledgerFinding({ differences, balances, compared_at, overdue }: LedgerState): Finding {
   if (differences.length > 0) return bad(NAME, differenceText(differences.length, differences[0]), NEXT)
+  if (overdue) {
+    const last = compared_at === undefined ? 'none since the start' : `the last one at ${compared_at}`
+    return warn(NAME, `no comparison of balances was completed for an hour: ${last}`, OVERDUE_NEXT)
+  }
   if (compared_at === undefined) return ok(NAME, 'the first comparison of balances is not complete yet')
   return ok(NAME, `${balances} balances were the sums of their postings at ${compared_at}`)
 }

@@ -7,6 +7,7 @@ import { readEncryptionKeyId } from '../auth/key-encryption.ts'
 import { listSigningKeys, type SigningKeyDocument } from '../auth/signing-keys.ts'
 import type { Clock } from '../base/clock.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
+import { CORRUPT_STORE_PAGE } from '../store/corruption.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState, SchemaProblem } from '../store/migrate.ts'
 import { CLOCK_DIFFERENCE_MILLISECONDS_MAX, readClockDifference } from '../store/store-clock.ts'
@@ -33,6 +34,11 @@ export async function examineSchema(db: Db, place: string): Promise<Finding> {
     if (!(error instanceof SchemaProblem)) throw error
     return bad(name, `${place}: ${error.message}`, 'use the version that wrote it, or a newer one')
   }
+}
+
+/** @param corruption what a statement reported */
+export function corruptionFindings(corruption: string | undefined): Finding[] {
+  return corruption === undefined ? [] : [bad('store', `corrupt: ${corruption}`, CORRUPT_STORE_PAGE)]
 }
 
 /** Whether the store is encrypted with the key of this node; no finding when the check of the file suffices. */

@@ -27,7 +27,7 @@ import { ledgerFinding } from './doctor-ledger.ts'
 import { nodeFindings } from './doctor-nodes.ts'
 import { readinessFindings } from './doctor-readiness.ts'
 import { examineReview } from './doctor-review.ts'
-import { examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
+import { corruptionFindings, examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
 import { examineIssuerSecret } from './issuer-secret.ts'
 import { examineNode } from './node-version.ts'
 import type { Readiness } from './readiness.ts'
@@ -96,6 +96,7 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
     ...examineAddressKeys(config),
     ...examineReview(config),
     ...(transport === undefined ? [] : [warn('store', transport, 'add sslmode=verify-full to store.url')]),
+    ...corruptionFindings(db.corruption),
     ...readinessFindings(readiness()),
     ...(await storeFindings(db, config, clock)),
     ledgerFinding(ledgerState()),

@@ -185,6 +185,14 @@ function observeStore({ registry, db, storeClock }: HealthOptions): void {
     },
   })
   new Gauge({
+    name: 'tidegate_store_corrupt',
+    help: '1 since a statement of this process found a page or an index of the store corrupt; until it restarts',
+    registers,
+    collect() {
+      this.set(db.corruption === undefined ? 0 : 1)
+    },
+  })
+  new Gauge({
     name: 'tidegate_store_turns',
     help: 'Connections to the store that are taken, and callers that wait for one',
     labelNames: ['state'],

@@ -3,6 +3,7 @@
  * a gate is what a role cannot work without on this node alone. What all nodes would lack at the same moment is named and is
  * no gate: a market, its sources, a lease; the store for a gateway or a feed. Pure.
  */
+import { CORRUPT_STORE_PAGE } from '../store/corruption.ts'
 import type { SchemaState } from './store-wait.ts'
 
 export interface ReadinessCheck {
@@ -47,6 +48,8 @@ export interface ReadinessInput {
   readonly hasDescriptor: boolean
   /** Why the store is not available; undefined while it is. */
   readonly storeProblem: string | undefined
+  /** What the store found corrupt in itself; undefined without it. */
+  readonly storeCorruption?: string | undefined
   /** State of the schema; undefined until it has been read. */
   readonly schema: SchemaState | undefined
   /** Whether customers and clients have been loaded. */
@@ -81,12 +84,11 @@ export function readinessRows(input: ReadinessInput): readonly ReadinessRow[] {
   const isGateway = roles.includes('gateway')
   const needsStore = roles.includes('api') || roles.includes('worker')
   const steady = (row: ReadinessCheck, isGate = true): ReadinessRow => ({ ...row, gate: isGate ? 'steady' : 'none' })
-  const storeProblem = `the store is unavailable: ${input.storeProblem}`
   const gates: ReadinessRow[] = [
     { ...check('draining', !input.draining, 'the node is shutting down'), gate: 'immediate' },
     steady(check('start', input.started, 'the start has not completed')),
     steady(check('descriptors', input.hasDescriptor, 'the limit of open files is reached')),
-    steady(check('store', input.storeProblem === undefined, storeProblem), needsStore),
+    steady(storeCheck(input), needsStore),
     steady(check('migrations', input.schema === 'current', schemaProblem(input.schema)), needsStore),
     steady(directoryCheck(input), isGateway),
     ...(input.gatewayProcesses === undefined
@@ -161,6 +163,12 @@ function nodesCheck(differing: readonly { readonly name: string }[]): ReadinessC
   const names = differing.slice(0, NODES_NAMED_MAX).map(({ name }) => name)
   const more = differing.length > names.length ? ` and ${differing.length - names.length} more` : ''
   return check('nodes', differing.length === 0, `other market definitions: ${names.join(', ')}${more}`)
+}
+
+function storeCheck({ storeProblem, storeCorruption }: ReadinessInput): ReadinessCheck {
+  const isWell = storeProblem === undefined && storeCorruption === undefined
+  if (storeCorruption === undefined) return check('store', isWell, `the store is unavailable: ${storeProblem}`)
+  return check('store', isWell, `the store is corrupt: ${storeCorruption}; see ${CORRUPT_STORE_PAGE}`)
 }
 
 function schemaProblem(schema: SchemaState | undefined): string {

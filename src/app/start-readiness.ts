@@ -49,6 +49,7 @@ export function startReadiness(parts: ReadinessParts, modules: ReadinessModules)
         started: state.started,
         hasDescriptor: hasDescriptor(),
         storeProblem: db.problem,
+        storeCorruption: db.corruption,
         schema: state.schema,
         directoryLoaded: directory.loaded,
         directoryStale: cluster.currency.isStale,

@@ -20,6 +20,7 @@ import { examineLedger } from '../app/doctor-ledger.ts'
 import { readinessFindings } from '../app/doctor-readiness.ts'
 import { examineReview } from '../app/doctor-review.ts'
 import {
+  corruptionFindings,
   examineEncryption,
   examineSchema,
   examineSigningKeys,
@@ -39,6 +40,7 @@ import { createLog } from '../base/log.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
+import { StoreCorrupt } from '../store/db.ts'
 import { patiently } from '../store/sql.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
@@ -199,6 +201,7 @@ async function examineStore({ config, clock }: Examination, comparesLedger: bool
     return [schema, clockFinding, ...encryption, signing, ...ledger]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
+    if (error instanceof StoreCorrupt) return corruptionFindings(error.message)
     const reason = reasonOf(error)
     const next = nextOfConnection(reason, 'start the store, or correct store.url')
     return [bad('store', `${place} cannot be used (${reason})`, next)]

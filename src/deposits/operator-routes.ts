@@ -138,12 +138,22 @@ async function report(request: FastifyRequest, options: DepositOperatorRoutesOpt
   const read = (body as Static<typeof DepositReports>).deposits.map((entry) => tryRead(request, entry, options))
   const results = await options.reporter.report(read.filter((each) => !(each instanceof Problem)))
   const recorded = results.values()
-  return {
-    results: read.map((each) => {
-      const result = each instanceof Problem ? { problem: each } : (recorded.next().value as ReportResult)
-      return resultDocument(result, request)
-    }),
-  }
+  const all = read.map(
+    (each): ReportResult => (each instanceof Problem ? { problem: each } : (recorded.next().value as ReportResult)),
+  )
+  refuseUnstored(all)
+  const failed = all.filter((result) => !('deposit' in result)).length
+  return { failed, results: all.map((result) => resultDocument(result, request)) }
+}
+
+/** A batch that the store did not take at all is answered 503 as one report is: the source sends it again. */
+function refuseUnstored([first, ...others]: readonly ReportResult[]): void {
+  if (first === undefined || !isUnavailable(first) || !others.every(isUnavailable)) return
+  throw first.error
+}
+
+function isUnavailable(result: ReportResult): result is { readonly error: StoreUnavailable } {
+  return 'error' in result && result.error instanceof StoreUnavailable
 }
 
 /** The valid report; 400 with one fault for each field that has no meaning. */

@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts'
 import type { MetricsRegistry } from '../base/metrics.ts'
 import { Problem } from '../http/problem.ts'
 import type { Converter } from '../orchestrations/convert.ts'
-import { type Db, StoreUnavailable } from '../store/db.ts'
+import { type Db, StoreCorrupt, StoreUnavailable } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { createDepositMetrics, type DepositMetrics } from './metrics.ts'
 import { type DepositSettings, type Outcome, recordReports } from './record.ts'
@@ -122,7 +122,8 @@ export class DepositReporter {
       return await this.#recordOnce(reports, converter)
     } catch (error) {
       const { log } = this.#options
-      if (error instanceof StoreUnavailable) return reports.map(() => ({ error }))
+      // A corrupt page concerns the reports that read it.
+      if (error instanceof StoreUnavailable && !(error instanceof StoreCorrupt)) return reports.map(() => ({ error }))
       const [{ source, externalId: external_id } = {}, other] = reports
       if (other === undefined && converter === undefined) {
         log.error({ source, external_id, err: error }, 'deposit report not stored')

@@ -188,4 +188,10 @@ const ReportResult = Type.Object({
 })
 
 /** Of one report its deposit; of several their results, in their order. */
-export const ReportAnswer = Type.Union([Deposit, Type.Object({ results: Type.Array(ReportResult) })])
+export const ReportAnswer = Type.Union([
+  Deposit,
+  Type.Object({
+    failed: Type.Integer({ minimum: 0, description: 'Number of results with a problem' }),
+    results: Type.Array(ReportResult),
+  }),
+])

@@ -1,11 +1,13 @@
 /**
  * Background work of the ledger, one step per second: it registers assets that a reload added, advances the checkpoints and
  * continuously compares all balances with their postings, in small pieces. It owns the metrics of the comparison. Errors of
- * the store delay it only, and its steps never overlap.
+ * the store delay it only, and its steps never overlap. A comparison that was not complete for an hour is reported as
+ * overdue, whatever the reason: without it, a wrong balance is not found.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Gauge, type MetricsRegistry } from '../base/metrics.ts'
+import { Throttle } from '../base/throttle.ts'
 import type { Db } from '../store/db.ts'
 import { ensureLedgerAssets, type LedgerAsset, readDecimals } from './assets.ts'
 import { writeCheckpoints } from './checkpoints.ts'
@@ -22,12 +24,16 @@ export interface LedgerUpkeepOptions {
 export interface LedgerState {
   /** RFC 3339; absent until the first comparison is complete. */
   readonly compared_at?: string
+  /** Whether no comparison was completed within the last hour, or the first hour after the start. */
+  readonly overdue: boolean
   /** The number of profile balances. */
   readonly balances: number
   readonly differences: readonly { account: string; asset: string; kept: string; recomputed: string }[]
 }
 
 const STEP_MILLISECONDS = 1_000
+/** After this time without a complete comparison it is overdue; it is also the time between two log lines about that. */
+const OVERDUE_MILLISECONDS = 3_600_000
 /** Steps between two checkpoints. */
 const CHECKPOINT_STEPS = 10
 /** Steps between two passes of the comparison. */
@@ -44,7 +50,10 @@ export class LedgerUpkeep {
   #steps = 0
   #pause = 0
   #comparison: LedgerComparison | undefined
-  #state: LedgerState = { balances: 0, differences: [] }
+  #state: Omit<LedgerState, 'overdue'> = { balances: 0, differences: [] }
+  /** The end of the last complete comparison; before the first one, the start of the process. */
+  #comparedMilliseconds: number
+  readonly #overdueLog: Throttle
   #imbalance = 0
   #decimals: ReadonlyMap<string, number> = new Map()
   /** Assets to register with the next step. */
@@ -53,6 +62,8 @@ export class LedgerUpkeep {
   /** Registers the metrics; nothing runs before `start`. */
   constructor(options: LedgerUpkeepOptions) {
     this.#options = options
+    this.#comparedMilliseconds = options.clock.monotonicMilliseconds()
+    this.#overdueLog = new Throttle(options.clock, OVERDUE_MILLISECONDS)
     const registers = [options.metrics]
     const imbalance = () => Math.max(this.#imbalance, this.#comparison?.differences.length ?? 0)
     new Gauge({
@@ -61,6 +72,15 @@ export class LedgerUpkeep {
       registers,
       collect() {
         this.set(imbalance())
+      },
+    })
+    const isOverdue = () => this.#isOverdue
+    new Gauge({
+      name: 'tidegate_ledger_comparison_overdue',
+      help: '1 while balances were not compared with their postings for an hour',
+      registers,
+      collect() {
+        this.set(isOverdue() ? 1 : 0)
       },
     })
     this.#comparedAt = new Gauge({
@@ -77,7 +97,11 @@ export class LedgerUpkeep {
 
   /** The result of the last complete comparison. */
   get state(): LedgerState {
-    return this.#state
+    return { ...this.#state, overdue: this.#isOverdue }
+  }
+
+  get #isOverdue(): boolean {
+    return this.#options.clock.monotonicMilliseconds() - this.#comparedMilliseconds > OVERDUE_MILLISECONDS
   }
 
   /** The decimals of all assets of the ledger at the last registration, by symbol. */
@@ -111,10 +135,17 @@ export class LedgerUpkeep {
   #step(): void {
     if (this.#stopped) return
     this.#timer = this.#options.clock.schedule(STEP_MILLISECONDS, () => this.#step())
+    this.#reportOverdue()
     if (this.#running !== undefined) return
     this.#running = this.#work().finally(() => {
       this.#running = undefined
     })
+  }
+
+  #reportOverdue(): void {
+    if (!this.#isOverdue) return
+    const { compared_at } = this.#state
+    this.#overdueLog.run(() => this.#options.log.error({ compared_at }, 'the comparison of the ledger is overdue'))
   }
 
   async #work(): Promise<void> {
@@ -148,6 +179,7 @@ export class LedgerUpkeep {
     this.#imbalance = differences.length
     const { milliseconds } = clock.wallInstant()
     this.#comparedAt.set(milliseconds / 1_000)
+    this.#comparedMilliseconds = clock.monotonicMilliseconds()
     const shown = differences.slice(0, DIFFERENCES_SHOWN_MAX).map(differenceDocument)
     this.#state = { compared_at: new Date(milliseconds).toISOString(), balances, differences: shown }
     if (differences.length > 0) {

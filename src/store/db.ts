@@ -28,6 +28,14 @@ export class StoreTooSlow extends StoreUnavailable {
   override name = 'StoreTooSlow'
 }
 
+/**
+ * The store found one of its own pages or indexes corrupt, and did not execute the statement. Others may succeed; what
+ * the store kept is restored or repaired by the operator.
+ */
+export class StoreCorrupt extends StoreUnavailable {
+  override name = 'StoreCorrupt'
+}
+
 /** The store rejected a statement. The message may quote values: it may be logged, and must not be sent to a client. */
 export class StatementFailed extends Error {
   override name = 'StatementFailed'
@@ -60,6 +68,8 @@ export interface Db extends Queries {
   readonly available: boolean
   /** Why it is not available; undefined while it is. It names files and servers, so it is shown only to the operator. */
   readonly problem: string | undefined
+  /** What the first statement reported that found the store corrupt; undefined without one. For the operator alone. */
+  readonly corruption: string | undefined
   /** The engine's connections: how many are in use, and how many callers wait for one. */
   readonly connections: { readonly inUse: number; readonly waiting: number }
   /** Listens on a notification channel (sent with `pg_notify`); the returned function stops listening. */

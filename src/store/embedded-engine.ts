@@ -16,7 +16,8 @@ import type { Log } from '../base/log.ts'
 import { startThread } from '../base/thread.ts'
 import { untilAborted, wait, withTimeLimit } from '../base/time-limit.ts'
 import type { StatementOutcome } from './caller-connection.ts'
-import { StatementFailed, StoreTooSlow, StoreUnavailable } from './db.ts'
+import { isCorrupt } from './corruption.ts'
+import { StatementFailed, StoreCorrupt, StoreTooSlow, StoreUnavailable } from './db.ts'
 import type { WorkerAnswer, WorkerRequest, WorkerStart } from './embedded-worker.ts'
 import { syncFoldersAbove, syncTree } from './folder-sync.ts'
 import {
@@ -203,6 +204,10 @@ export class EmbeddedEngine {
       return
     }
     const { message, sqlState, constraint } = answer.failure
+    if (isCorrupt(sqlState)) {
+      pending.reject(new StoreCorrupt(`${message} (${sqlState})`))
+      return
+    }
     if (!isOutOfResources(sqlState)) {
       pending.reject(new StatementFailed(message, sqlState, constraint))
       return

@@ -7,6 +7,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { CallerConnection, type EngineConnection } from './caller-connection.ts'
+import { Corruption } from './corruption.ts'
 import { type Db, type NotificationListener, STATEMENT_MILLISECONDS_MAX, StoreUnavailable } from './db.ts'
 import { EmbeddedEngine, type EngineLife } from './embedded-engine.ts'
 import { EmbeddedUpkeep } from './embedded-upkeep.ts'
@@ -29,6 +30,7 @@ export async function openEmbedded({ folder, log, clock, signal }: EmbeddedOptio
   const listeners = new NotificationListeners(log)
   const semaphore = new Semaphore(clock)
   const group = new GroupCommit(clock)
+  const corruption = new Corruption(log, clock)
   let closed = false
   const engine = new EmbeddedEngine({
     folder,
@@ -42,7 +44,7 @@ export async function openEmbedded({ folder, log, clock, signal }: EmbeddedOptio
     },
   })
 
-  const acquire = createAcquire({ engine, semaphore, group, clock })
+  const acquire = createAcquire({ engine, semaphore, group, corruption, clock })
   const queries = createQueries(acquire)
 
   async function stopListening(channel: string, listener: NotificationListener): Promise<void> {
@@ -66,6 +68,9 @@ export async function openEmbedded({ folder, log, clock, signal }: EmbeddedOptio
     },
     get problem() {
       return engine.problem
+    },
+    get corruption() {
+      return corruption.first
     },
     connections: semaphore,
     ...queries,
@@ -92,7 +97,8 @@ export async function openEmbedded({ folder, log, clock, signal }: EmbeddedOptio
 type Acquire = (options: TransactionOptions) => Promise<StoreConnection>
 
 /** Waits for the database connection, and wraps it for the caller. */
-function createAcquire({ engine, semaphore, group, clock }: Omit<Use, 'life'> & { readonly clock: Clock }): Acquire {
+function createAcquire({ clock, ...parts }: Omit<Use, 'life'> & { readonly clock: Clock }): Acquire {
+  const { engine, semaphore } = parts
   return async (options) => {
     const statementMillisecondsMax =
       options.statementMillisecondsMax ?? (isPatient() ? START_MILLISECONDS_MAX : undefined)
@@ -102,7 +108,7 @@ function createAcquire({ engine, semaphore, group, clock }: Omit<Use, 'life'> & 
     try {
       const life = await engine.ready(deadlineMilliseconds - clock.monotonicMilliseconds())
       return new CallerConnection({
-        connection: engineConnection({ engine, life, semaphore, group }, patienceMilliseconds),
+        connection: engineConnection({ ...parts, life }, patienceMilliseconds),
         clock,
         deadlineMilliseconds,
         statementMillisecondsMax: patienceMilliseconds,
@@ -142,6 +148,7 @@ interface Use {
   readonly life: EngineLife
   readonly semaphore: Semaphore
   readonly group: GroupCommit
+  readonly corruption: Corruption
 }
 
 /** Commands that write nothing: the schema has no function that writes. */
@@ -152,7 +159,8 @@ const READING = /^\s*(?:select|begin|commit|rollback)\b/i
  *
  * @param patienceMilliseconds longest that the flush of its commits may take, as any statement of the caller
  */
-function engineConnection({ engine, life, semaphore, group }: Use, patienceMilliseconds: number): EngineConnection {
+function engineConnection(use: Use, patienceMilliseconds: number): EngineConnection {
+  const { engine, life, semaphore, group, corruption } = use
   const isFlushDeferred = semaphore.waiting > 0
   const mayHaveSeenUnflushed = isFlushDeferred || group.isOpen
   let hasWritten = false
@@ -176,7 +184,7 @@ function engineConnection({ engine, life, semaphore, group }: Use, patienceMilli
     limitText: () => undefined,
     run(text, parameters, millisecondsMax) {
       hasWritten ||= !READING.test(text)
-      return engine.run(life, { text, parameters, isFlushDeferred }, millisecondsMax)
+      return corruption.watch(engine.run(life, { text, parameters, isFlushDeferred }, millisecondsMax))
     },
     async giveBack() {
       if (engine.life !== life) {

@@ -8,7 +8,8 @@ import { Client, DatabaseError, type QueryArrayResult } from 'pg'
 import type { Clock } from '../base/clock.ts'
 import type { StatementOutcome, WrittenParameters } from './caller-connection.ts'
 import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from './column-types.ts'
-import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreTooSlow, StoreUnavailable } from './db.ts'
+import { isCorrupt } from './corruption.ts'
+import { STATEMENT_MILLISECONDS_MAX, StatementFailed, StoreCorrupt, StoreTooSlow, StoreUnavailable } from './db.ts'
 import { CANCEL_MARGIN_MILLISECONDS, CLOSE_MILLISECONDS_MAX, TRANSACTION_IDLE_MILLISECONDS_MAX } from './limits.ts'
 
 export interface ConnectionOptions {
@@ -200,6 +201,7 @@ export class PostgresConnection {
       const Kind = code === CANCELLED ? StoreTooSlow : StoreUnavailable
       return new Kind(detail, { cause: error })
     }
+    if (isCorrupt(code)) return new StoreCorrupt(`${message} (${code})`, { cause: error })
     return new StatementFailed(message, code, constraint)
   }
 }

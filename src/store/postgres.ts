@@ -5,10 +5,11 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { CallerConnection } from './caller-connection.ts'
+import { CallerConnection, type EngineConnection } from './caller-connection.ts'
+import { Corruption } from './corruption.ts'
 import { type Db, STATEMENT_MILLISECONDS_MAX } from './db.ts'
 import { NotificationListeners } from './notification-listeners.ts'
-import { beginTextFor, limitTextFor, serverMilliseconds } from './postgres-connection.ts'
+import { beginTextFor, limitTextFor, type PostgresConnection, serverMilliseconds } from './postgres-connection.ts'
 import { PostgresPool } from './postgres-pool.ts'
 import { PostgresWatch } from './postgres-watch.ts'
 import { createQueries, type StoreConnection, type TransactionOptions } from './sql.ts'
@@ -26,6 +27,7 @@ export interface PostgresOptions {
 
 export function openPostgres({ url, connectionsMax, log, clock, random }: PostgresOptions): Db {
   const listeners = new NotificationListeners(log)
+  const corruption = new Corruption(log, clock)
   const pool = new PostgresPool({ url, connectionsMax, clock })
   const watch = new PostgresWatch({
     url,
@@ -43,21 +45,8 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
     const left = () => deadlineMilliseconds - clock.monotonicMilliseconds()
     await watch.ready(left())
     const held = await pool.take(left(), STATEMENT_MILLISECONDS_MAX)
-    let limitMilliseconds = serverMilliseconds(patienceMilliseconds)
     return new CallerConnection({
-      connection: {
-        get isAlive() {
-          return held.isAlive
-        },
-        beginText: beginTextFor(clock, patienceMilliseconds),
-        limitText(millisecondsMax) {
-          if (millisecondsMax >= limitMilliseconds) return undefined
-          limitMilliseconds = serverMilliseconds(millisecondsMax)
-          return limitTextFor(clock, limitMilliseconds)
-        },
-        run: (text, parameters, millisecondsMax) => held.run(text, parameters, millisecondsMax),
-        giveBack: async () => pool.giveBack(held),
-      },
+      connection: engineConnection({ pool, corruption, clock }, held, patienceMilliseconds),
       clock,
       deadlineMilliseconds,
       statementMillisecondsMax: patienceMilliseconds,
@@ -72,6 +61,9 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
     },
     get problem() {
       return watch.problem
+    },
+    get corruption() {
+      return corruption.first
     },
     connections: pool.connections,
     ...createQueries(acquire),
@@ -92,5 +84,33 @@ export function openPostgres({ url, connectionsMax, log, clock, random }: Postgr
       await pool.close()
       await watch.close()
     },
+  }
+}
+
+interface Parts {
+  readonly pool: PostgresPool
+  readonly corruption: Corruption
+  readonly clock: Clock
+}
+
+/** A connection of the pool while one caller has it. */
+function engineConnection(
+  { pool, corruption, clock }: Parts,
+  held: PostgresConnection,
+  patienceMilliseconds: number,
+): EngineConnection {
+  let limitMilliseconds = serverMilliseconds(patienceMilliseconds)
+  return {
+    get isAlive() {
+      return held.isAlive
+    },
+    beginText: beginTextFor(clock, patienceMilliseconds),
+    limitText(millisecondsMax) {
+      if (millisecondsMax >= limitMilliseconds) return undefined
+      limitMilliseconds = serverMilliseconds(millisecondsMax)
+      return limitTextFor(clock, limitMilliseconds)
+    },
+    run: (text, parameters, millisecondsMax) => corruption.watch(held.run(text, parameters, millisecondsMax)),
+    giveBack: async () => pool.giveBack(held),
   }
 }

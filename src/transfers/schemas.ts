@@ -132,6 +132,7 @@ export const Statement = Type.Object(
 export const Ledger = Type.Object(
   {
     compared_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent until the first is complete' })),
+    overdue: Type.Boolean({ description: 'Whether no comparison was completed within the last hour' }),
     balances: Type.Integer({ minimum: 0, description: 'Number of profile balances' }),
     differences: Type.Array(
       Type.Object({ account: Type.String(), asset: Type.String(), kept: Type.String(), recomputed: Type.String() }),

@@ -51,6 +51,7 @@ describe.each([
   ['start', ROLES, { started: false }],
   ['descriptors', ROLES, { hasDescriptor: false }],
   ['store', ['api', 'worker'], { storeProblem: 'no space left on device' }],
+  ['store', ['api', 'worker'], { storeCorruption: 'invalid page in block 7 of relation x' }],
   ['migrations', ['api', 'worker'], { schema: undefined }],
   ['migrations', ['api', 'worker'], { schema: { missing: ['202611201230-accounts'] } }],
   ['directory', ['gateway'], { directoryLoaded: false }],

@@ -11,6 +11,7 @@ import type { LedgerAccount, Posting, ProfileBucket } from '../../src/ledger/pos
 import { LedgerUpkeep } from '../../src/ledger/upkeep.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { addAssets, addOwner } from '../support/ledger.ts'
 import { Random } from '../support/random.ts'
 import { openTestStore } from '../support/test-store.ts'
@@ -372,6 +373,31 @@ describe('the upkeep', () => {
     await sql`update balances set available = available - 1 where profile_id = ${a}`.execute(db.tables())
     await compareAnew()
     expect([upkeep.state.differences, await imbalance()]).toEqual([[], '0'])
+    await upkeep.stop()
+  })
+})
+
+describe('a comparison that does not end', () => {
+  it('is overdue after an hour, which the state, a metric and one log line an hour report', async () => {
+    const clock = new VirtualClock()
+    const metrics = createMetricsRegistry()
+    const { log, lines } = captureLog()
+    const stopped = Object.create(db, { available: { value: false } }) as Db
+    const upkeep = new LedgerUpkeep({ db: stopped, clock, log, metrics })
+    const overdue = async () => {
+      const text = await metrics.getSingleMetricAsString('tidegate_ledger_comparison_overdue')
+      return [upkeep.state.overdue, /^tidegate_ledger_comparison_overdue (\d)$/m.exec(text)?.[1]]
+    }
+    upkeep.start()
+    const steps = (count: number) => {
+      for (let step = 0; step < count; step++) clock.advance(1_000)
+    }
+    steps(3_600)
+    expect([await overdue(), lines]).toEqual([[false, '0'], []])
+    steps(7_000)
+    expect(await overdue()).toEqual([true, '1'])
+    const messages = lines.map((line) => JSON.parse(line)).map(({ msg }) => msg)
+    expect(messages).toEqual(Array(2).fill('the comparison of the ledger is overdue'))
     await upkeep.stop()
   })
 })

@@ -182,7 +182,7 @@ export class RestNode {
           prices: {} as PriceHistory,
           cluster: testNode({ clock: shared.clock }),
           sourcesOf: () => [],
-          ledgerState: () => ({ balances: 0, differences: [] }),
+          ledgerState: () => ({ balances: 0, differences: [], overdue: false }),
           ...(options.converter === undefined ? {} : { converter: options.converter }),
         }),
       ],

@@ -2137,6 +2137,8 @@ export interface components {
              * @description Absent until the first is complete
              */
             compared_at?: string;
+            /** @description Whether no comparison was completed within the last hour */
+            overdue: boolean;
             /** @description Number of profile balances */
             balances: number;
             differences: {
@@ -6430,6 +6432,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Deposit"] | {
+                        /** @description Number of results with a problem */
+                        failed: number;
                         results: {
                             /**
                              * @description What the report did; absent of one with a problem

@@ -1,0 +1,54 @@
+/**
+ * What the statements of a store found corrupt: a page that does not match its checksum or has no valid header, an index
+ * that contradicts itself. It stays noted until the process ends: what a later statement reads well proves nothing about
+ * the page, and an operator must look at the disk in any case. It names the relation, never a value.
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Throttle } from '../base/throttle.ts'
+import { StoreCorrupt } from './db.ts'
+
+/** The page for the operator, under `docs/`. */
+export const CORRUPT_STORE_PAGE = 'docs/guide/backup.md#a-corrupt-store'
+
+const CORRUPT: ReadonlySet<string> = new Set(['XX001', 'XX002'])
+const LOG_MILLISECONDS = 60_000
+
+/** Whether a SQLSTATE means data_corrupted or index_corrupted. */
+export function isCorrupt(sqlState: string): boolean {
+  return CORRUPT.has(sqlState)
+}
+
+export class Corruption {
+  readonly #log: Log
+  readonly #throttle: Throttle
+  #first: string | undefined
+
+  constructor(log: Log, clock: Clock) {
+    this.#log = log
+    this.#throttle = new Throttle(clock, LOG_MILLISECONDS)
+  }
+
+  /** The first report of the server; undefined while there is none. */
+  get first(): string | undefined {
+    return this.#first
+  }
+
+  /** Settles as the statement does, and notes its error when that reports corruption. */
+  async watch<Result>(statement: Promise<Result>): Promise<Result> {
+    try {
+      return await statement
+    } catch (error) {
+      if (error instanceof StoreCorrupt) this.#note(error)
+      throw error
+    }
+  }
+
+  #note({ message: reason }: StoreCorrupt): void {
+    this.#first ??= reason
+    const fields = { reason, page: CORRUPT_STORE_PAGE }
+    this.#throttle.run((suppressed) => {
+      this.#log.error({ ...fields, ...(suppressed === 0 ? {} : { suppressed }) }, 'store is corrupt')
+    })
+  }
+}
