@@ -112,6 +112,9 @@ export const DeliveryPage = pageOf(Delivery)
 export const DeliveryWithAttempts = Type.Object(
   {
     ...deliveryMembers,
+    first_to_destination: Type.Optional(
+      Type.Boolean({ description: 'True until a payment of this customer to the same destination was settled' }),
+    ),
     attempts: Type.Array(
       Type.Object(
         {

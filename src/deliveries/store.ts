@@ -122,9 +122,25 @@ export async function deliveryTexts<Tables>(
   return rows.map(({ text }) => text)
 }
 
+/**
+ * Whether no other payment of its customer to the same destination was settled. A payment of another customer does not count:
+ * it would make the destination of a thief look known.
+ */
+const FIRST_TO_DESTINATION = sql<string>`
+  case when record.status <> 'SETTLED' and not exists (
+    select from deliveries as paid
+    where paid.status = 'SETTLED' and paid.customer_id = record.customer_id
+      and md5(paid.destination::text) = md5(record.destination::text)
+  ) then 'true' end
+`
+
 /** A delivery with its attempts; 404 when there is none with this id. */
 export async function deliveryDocument<Tables>(tables: Kysely<Tables>, id: string): Promise<RawJson> {
-  const members = [...ITEM.members, ['attempts', rawText('attempts')] as const]
+  const members = [
+    ...ITEM.members,
+    ['first_to_destination', FIRST_TO_DESTINATION] as const,
+    ['attempts', rawText('attempts')] as const,
+  ]
   const { rows } = await sql<{ text: string }>`
     select ${objectText(members)} as text
     from (select delivery.*, ${ATTEMPTS} as attempts from deliveries as delivery where delivery.id = ${id}) as record

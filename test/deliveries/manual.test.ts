@@ -280,6 +280,31 @@ describe('a settlement', () => {
   })
 })
 
+describe('the first payment to a destination', () => {
+  const payee = (address: string, memo?: string) => ({
+    destination: { fiat: { fiat_account_id: address, ...(memo === undefined ? {} : { memo }) } },
+  })
+  const isFirst = async (id: string) => (await document(id)).first_to_destination === true
+
+  it('is marked until one of this customer to exactly that destination was settled', async () => {
+    const id = await claimedOne(payee('DE89370400440532013000'))
+    const [next = ''] = await addDeliveries(db, owner, 1, payee('DE89370400440532013000'))
+    const [alike = ''] = await addDeliveries(db, owner, 1, payee('DE89370400440532013001'))
+    const [memo = ''] = await addDeliveries(db, owner, 1, payee('DE89370400440532013000', 'invoice 7'))
+    const [other = ''] = await addDeliveries(db, await addOwner(db), 1, payee('DE89370400440532013000'))
+    expect(await Promise.all([id, next, alike, memo, other].map(isFirst))).toEqual([true, true, true, true, true])
+    await settle(id, { reference: id, attempt: 1 })
+    expect(await Promise.all([id, next, alike, memo, other].map(isFirst))).toEqual([false, false, true, true, true])
+  })
+
+  it('stays marked after one that failed', async () => {
+    const id = await claimedOne(payee('DE02120300000000202051'))
+    await fail(id, { reason: 'closed', attempt: 1 })
+    const [next = ''] = await addDeliveries(db, owner, 1, payee('DE02120300000000202051'))
+    expect(await isFirst(next)).toBe(true)
+  })
+})
+
 describe('a failure', () => {
   it('gives the money back, once', async () => {
     const id = await claimedOne()
@@ -382,7 +407,7 @@ describe('the list', () => {
       const { itemTexts } = await listDeliveries(db, { limit: 100, order: 'DESC' }, filters)
       return JSON.parse(`[${itemTexts.join('')}]`)
     }
-    const { attempts, ...single } = await document(id)
+    const { attempts, first_to_destination: _, ...single } = await document(id)
     expect(attempts).toHaveLength(1)
     const filter = { profile_id: owner.profileId }
     expect(await page({ ...filter, status: 'CLAIMED', executor: 'treasury' })).toEqual([single])

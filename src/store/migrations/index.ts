@@ -40,6 +40,7 @@ import { sessionPages } from './202611232150-session-pages.ts'
 import { unchangedControls } from './202611232210-unchanged-controls.ts'
 import { moneyByChange } from './202611232215-money-by-change.ts'
 import { secretUses } from './202611232220-secret-uses.ts'
+import { paidDestinations } from './202611240005-paid-destinations.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -83,4 +84,5 @@ export const MIGRATIONS: readonly Migration[] = [
   unchangedControls,
   moneyByChange,
   secretUses,
+  paidDestinations,
 ]

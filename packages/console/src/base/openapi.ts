@@ -2015,6 +2015,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /** @description True until a payment of this customer to the same destination was settled */
+            first_to_destination?: boolean;
             attempts: components["schemas"]["DeliveryAttempt"][];
         };
         Deposit: {
