@@ -128,6 +128,8 @@ interface Parts extends ServiceOptions {
     started: boolean
     /** Set once, when stopping begins. */
     draining: boolean
+    /** The address that customers use: `http.public_url`, or that of the public listener once it is open. */
+    publicUrl: string
   }
 }
 
@@ -176,7 +178,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     signal: options.signal ?? new AbortController().signal,
     demoPage: createDemoPage(options, directory, current),
     ingest: createIngest({ ...options, current, metrics, directory, verifier }),
-    state: { schema: undefined, started: false, draining: false },
+    state: { schema: undefined, started: false, draining: false, publicUrl: options.config['http.public_url'] },
   }
   try {
     return await startParts(parts)
@@ -214,6 +216,7 @@ async function startParts(parts: Parts): Promise<Service> {
   lifecycle.started('sources', () => markets.writers.stop().then(() => leadership?.stop()))
   const ingest = await startIngestListener(parts)
   const listener = await startPublicListener(parts, { db, loader, markets, hub, gateway, linked })
+  state.publicUrl ||= listener.url
   // Logged before the wait for the store: while it is unavailable, `/readyz` at this address gives the reason.
   const opened = { operator: operator.url, ...(ingest === undefined ? {} : { ingest: ingest.url }) }
   log.info({ http: listener.url, ...opened }, 'listening')
@@ -233,7 +236,7 @@ async function startParts(parts: Parts): Promise<Service> {
   if (config.roles.includes('worker')) await startWorkers({ ...parts, db, converter })
   if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())
   state.started = true
-  const publicUrl = config['http.public_url'] || listener.url
+  const { publicUrl } = state
   const addresses = { http: listener.url, ws: listener.url.replace(/^http/, 'ws'), ...opened, publicUrl }
   log.info(addresses, 'ready')
   const reloads = createReloadCounter(parts.metrics)
@@ -308,6 +311,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       processes: modules.local?.processes,
       issuesTokens: issuesTokens(config),
       scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
+      publicUrl: () => parts.state.publicUrl,
       refreshDirectory: () => loader.refresh(),
       sourcesOf,
       ledgerState: () => ledger.state,

@@ -99,6 +99,8 @@ export interface OperatorModulesOptions
   /** Scopes that clients may hold. */
   readonly scopes: readonly Scope[]
   readonly encryptionKey?: EncryptionKey | undefined
+  /** The address that customers use. */
+  publicUrl(): string
   refreshDirectory(): Promise<void>
   readonly readiness: () => Readiness
   readonly overview: Pick<OverviewHistory, 'document'>

@@ -153,8 +153,8 @@ export async function createSecret(
   actor: string,
   clientId: string,
   encryptionKey?: EncryptionKey,
-): Promise<NewSecret> {
-  const { secrets } = await lockClient(transaction, clientId)
+): Promise<NewSecret & Pick<ClientDocument, 'scopes'>> {
+  const { secrets, scopes } = await lockClient(transaction, clientId)
   if (secrets.length >= SECRETS_PER_CLIENT_MAX) {
     throw new Problem('invalid_state', `the client has ${SECRETS_PER_CLIENT_MAX} valid secrets; delete one first`, {
       meta: { current: 'two_secrets', secrets },
@@ -163,7 +163,7 @@ export async function createSecret(
   const secret = await insertSecret(transaction, clientId, encryptionKey)
   const entry = { actor, action: 'secret.create', subject: secret.secret_id, detail: { client_id: clientId } }
   await recordChange(transaction, entry, { kind: 'client', id: clientId })
-  return secret
+  return { ...secret, scopes }
 }
 
 /** Deletes a secret and returns the client; deleting a deleted secret changes nothing. */

@@ -2,7 +2,7 @@
  * The schemas of the operator API's answers about customers, clients, keys and the audit trail. They describe and never
  * serialise.
  */
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { pageOf } from '../http/page-query.ts'
 import { textChoice } from '../http/text-choice.ts'
 import { KEY_STATES } from './signing-keys.ts'
@@ -55,12 +55,36 @@ export const ClientPage = pageOf(Client)
 
 const SecretValue = Type.String({ description: 'Returned once' })
 
-export const NewClientAnswer = Type.Object({ ...clientMembers, client_secret: SecretValue }, { title: 'NewClient' })
+/** With the secret and the scopes, they are the content of a credentials file. */
+const addressMembers = {
+  base_url: Type.String({ description: 'Base address of the REST API' }),
+  auth_url: Type.String({ description: 'Base address of the token endpoint' }),
+  ws_url: Type.String({ description: 'Base address of the stream' }),
+}
+
+export const NewClientAnswer = Type.Object(
+  { ...clientMembers, client_secret: SecretValue, ...addressMembers },
+  { title: 'NewClient' },
+)
 
 export const NewSecretAnswer = Type.Object(
-  { secret_id: Uuid, client_id: Uuid, client_secret: SecretValue, created_at: Time },
+  {
+    secret_id: Uuid,
+    client_id: Uuid,
+    client_secret: SecretValue,
+    scopes: clientMembers.scopes,
+    ...addressMembers,
+    created_at: Time,
+  },
   { title: 'NewSecret' },
 )
+
+export type ServiceAddresses = Static<Type.TObject<typeof addressMembers>>
+
+export function addressesAt(publicUrl: string): ServiceAddresses {
+  const base = publicUrl.replace(/\/+$/, '')
+  return { base_url: base, auth_url: base, ws_url: base.replace(/^http/, 'ws') }
+}
 
 export const SigningKey = Type.Object(
   {

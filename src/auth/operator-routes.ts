@@ -27,6 +27,7 @@ import { changeCustomer, ensureCustomer, getCustomer, listCustomers } from './cu
 import type { EncryptionKey } from './encryption-key.ts'
 import {
   AuditPage,
+  addressesAt,
   Client,
   ClientPage,
   Customer,
@@ -47,6 +48,8 @@ export interface OperatorRoutesOptions {
   readonly scopes: readonly Scope[]
   /** Encrypts signing keys, and decrypts the pepper, where the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
+  /** The address that customers use. */
+  publicUrl(): string
   /** Reads what changed in the directory; resolves also after a failure. */
   refreshDirectory(): Promise<void>
 }
@@ -163,7 +166,7 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
         const actor = operatorActor(request)
         const { client, secret } = await ensureClient(transaction, actor, customerId, request.body, encryptionKey)
         if (secret === undefined) throw alreadyExists('the customer has a client with this name', client)
-        return { ...client, client_secret: secret.client_secret }
+        return { ...client, client_secret: secret.client_secret, ...addressesAt(options.publicUrl()) }
       }),
   )
   app.get<ById & Listed>(
@@ -185,7 +188,10 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
     write((transaction) => revokeClientTokens(transaction, operatorActor(request), idOf(request.params.id))),
   )
   app.post<ById>('/clients/:id/secrets', answered(NewSecretAnswer, { body: Nothing }), (request) =>
-    write((transaction) => createSecret(transaction, operatorActor(request), idOf(request.params.id), encryptionKey)),
+    write(async (transaction) => ({
+      ...(await createSecret(transaction, operatorActor(request), idOf(request.params.id), encryptionKey)),
+      ...addressesAt(options.publicUrl()),
+    })),
   )
   app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', answered(Client), (request) =>
     write((transaction) =>

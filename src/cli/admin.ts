@@ -10,7 +10,7 @@ import { listText, recordText } from './admin-output.ts'
 import { type AdminVerb, callOf, type Given, optionsOf } from './admin-verb.ts'
 import { ADMIN_NOUNS } from './admin-verbs.ts'
 import { CONFIG_MEANING, readConfig } from './config-flags.ts'
-import { type CreatedClient, reserveCredentialsFile, serviceUrls } from './credentials-file.ts'
+import { type CreatedClient, reserveCredentialsFile, serviceAddresses } from './credentials-file.ts'
 import {
   callOperator,
   type OperatorApi,
@@ -90,7 +90,7 @@ async function callAndKeep(
     if (url !== undefined) throw new Error('--url is stored with the credentials: it needs --credentials FILE')
     return (await callOperator(api, call)) as object
   }
-  const urls = serviceUrls(config, url)
+  const addresses = serviceAddresses(config, url)
   const file = reserveCredentialsFile(credentials)
   let client: CreatedClient
   try {
@@ -99,7 +99,7 @@ async function callAndKeep(
     file.release()
     throw error
   }
-  file.write(client, urls)
+  file.write(client, addresses)
   const { client_secret: _, ...rest } = client
   return { ...rest, credentials }
 }

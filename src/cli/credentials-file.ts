@@ -4,6 +4,7 @@
  * secret is lost because it could not be written.
  */
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { addressesAt, type ServiceAddresses } from '../auth/operator-answers.ts'
 import type { Config } from '../config/settings.ts'
 import { addressText, reachable } from './listener-address.ts'
 
@@ -13,15 +14,8 @@ export interface CreatedClient {
   readonly scopes: readonly string[]
 }
 
-/** The addresses that a client needs. */
-export interface ServiceUrls {
-  readonly base_url: string
-  readonly auth_url: string
-  readonly ws_url: string
-}
-
 export interface ReservedFile {
-  write(client: CreatedClient, urls: ServiceUrls): void
+  write(client: CreatedClient, addresses: ServiceAddresses): void
   /** Removes the file when there is nothing to write. */
   release(): void
 }
@@ -36,8 +30,8 @@ export function reserveCredentialsFile(path: string): ReservedFile {
     throw new Error(`${path} cannot be written (${code}): name another file`)
   }
   return {
-    write({ client_id, client_secret, scopes }, urls) {
-      writeFileSync(descriptor, `${JSON.stringify({ client_id, client_secret, scopes, ...urls }, null, 2)}\n`)
+    write({ client_id, client_secret, scopes }, addresses) {
+      writeFileSync(descriptor, `${JSON.stringify({ client_id, client_secret, scopes, ...addresses }, null, 2)}\n`)
       closeSync(descriptor)
     },
     release() {
@@ -48,10 +42,9 @@ export function reserveCredentialsFile(path: string): ReservedFile {
 }
 
 /** @param url the public address of the service; absent = the configured one */
-export function serviceUrls(config: Config, url?: string): ServiceUrls {
-  const base = (url ?? configuredUrl(config)).replace(/\/+$/, '')
-  if (!/^https?:\/\//.test(base) || !URL.canParse(base)) throw new Error(`--url '${url}' is not an http address`)
-  return { base_url: base, auth_url: base, ws_url: base.replace(/^http/, 'ws') }
+export function serviceAddresses(config: Config, url = configuredUrl(config)): ServiceAddresses {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error(`--url '${url}' is not an http address`)
+  return addressesAt(url)
 }
 
 function configuredUrl(config: Config): string {

@@ -9,6 +9,7 @@ import type { Service } from '../app/compose.ts'
 import { runUntilSignal } from '../app/lifecycle.ts'
 import { issuesTokens } from '../app/token-issuer.ts'
 import { startWatchdog } from '../app/watchdog.ts'
+import { addressesAt } from '../auth/operator-answers.ts'
 import { createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { DEMO_DEFAULTS } from '../config/markets.ts'
@@ -84,9 +85,7 @@ async function writeCredentials(service: Service, folder: string): Promise<DemoF
     client_id: client.clientId,
     client_secret: client.clientSecret,
     scopes: client.scopes,
-    base_url: publicUrl,
-    auth_url: publicUrl,
-    ws_url: publicUrl.replace(/^http/, 'ws'),
+    ...addressesAt(publicUrl),
   }
   const form = new URLSearchParams({
     grant_type: 'client_credentials',

@@ -2,11 +2,29 @@
  * The console in a browser, one session over the built program: the first admin sets up an account, each role does its work,
  * what a role may not do is refused, and the audit names the people. Every page and the other themes: `console.long.ts`.
  */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
+import { type Credentials, StreamClient } from '../../packages/client/src/index.ts'
+import { CHROMIUM, pythonWith, titleWith } from '../support/foreign-programs.ts'
+import { PYTHON_ENVIRONMENT } from '../support/python-client.ts'
+import { STREAM_SCOPE } from '../support/running-service.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import { type ConsoleStage, codeOf, openConsoleStage, PASSWORD, watchedPage } from './console-stage.ts'
+
+const PYTHON = pythonWith('websockets')
+
+/** What the Python client reads from a credentials file. */
+function runPythonReader(file: string): string {
+  const code =
+    'import sys; from tidegate_client import Credentials; c = Credentials.read(sys.argv[1]); print(c.auth_url, c.ws_url)'
+  const { stdout, stderr } = spawnSync(PYTHON.file, ['-c', code, file], {
+    env: { ...process.env, ...PYTHON_ENVIRONMENT },
+    encoding: 'utf8',
+  })
+  return stdout + stderr
+}
 
 describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium'), () => {
   let stage: ConsoleStage
@@ -169,6 +187,46 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     // The refused note is the only failed call.
     expect([...reviewer.faults, ...viewer.faults]).toEqual([])
     await Promise.all([reviewer, viewer].map(({ context }) => context.close()))
+  })
+
+  it('saves the credentials of a new client as a file with which both clients work', async () => {
+    const { page, faults, context } = await stage.person(browser, 'carmen', 'admin')
+    const saved = async () => {
+      const downloading = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Save as file' }).click()
+      const file = await (await downloading).path()
+      await page.getByRole('button', { name: 'I have it' }).click()
+      return file
+    }
+    await page.goto(`${stage.url}/customers/${stage.customer.id}`)
+    await page.getByRole('button', { name: 'New client' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('ladder')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    const files = [await saved()]
+    await page.getByRole('link', { name: 'ladder' }).click()
+    await page.getByRole('button', { name: 'New secret' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
+    files.push(await saved())
+    for (const file of files) {
+      const credentials: Credentials = JSON.parse(readFileSync(file, 'utf8'))
+      const { http, ws } = stage.service
+      expect(credentials).toEqual({
+        client_id: expect.any(String),
+        client_secret: expect.stringMatching(/^tgs_/),
+        scopes: [STREAM_SCOPE],
+        base_url: http,
+        auth_url: http,
+        ws_url: ws,
+      })
+      const stream = new StreamClient({ credentials })
+      const book = await stream.book('BTCUSD')
+      expect(book.status).toBe('LIVE')
+      book.close()
+      stream.close()
+      if (!PYTHON.isMissing) expect(runPythonReader(file)).toBe(`${http} ${ws}\n`)
+    }
+    expect(faults).toEqual([])
+    await context.close()
   })
 
   it('shows a connection as its client is served, and lets an admin close it', async () => {

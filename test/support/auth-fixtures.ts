@@ -46,6 +46,9 @@ export interface OperatorFixture {
   close(): Promise<void>
 }
 
+/** The address that customers use. */
+export const PUBLIC_URL = 'https://api.example.com'
+
 /**
  * Starts the operator listener on a store of its own.
  * @param encryptionKey the key of a node that received it after the store had been created without one
@@ -79,6 +82,7 @@ export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promis
           issuesTokens: true,
           scopes: servedScopes(true, true),
           encryptionKey,
+          publicUrl: () => PUBLIC_URL,
           refreshDirectory,
         }),
     ],

@@ -181,6 +181,7 @@ export class RestNode {
           hub: {} as Hub,
           prices: {} as PriceHistory,
           cluster: testNode({ clock: shared.clock }),
+          publicUrl: () => '',
           sourcesOf: () => [],
           ledgerState: () => ({ balances: 0, differences: [], overdue: false }),
           ...(options.converter === undefined ? {} : { converter: options.converter }),

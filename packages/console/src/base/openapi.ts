@@ -2235,6 +2235,12 @@ export interface components {
             created_at: string;
             /** @description Returned once */
             client_secret: string;
+            /** @description Base address of the REST API */
+            base_url: string;
+            /** @description Base address of the token endpoint */
+            auth_url: string;
+            /** @description Base address of the stream */
+            ws_url: string;
         };
         NewOperator: {
             name: string;
@@ -2269,6 +2275,13 @@ export interface components {
             client_id: string;
             /** @description Returned once */
             client_secret: string;
+            scopes: string[];
+            /** @description Base address of the REST API */
+            base_url: string;
+            /** @description Base address of the token endpoint */
+            auth_url: string;
+            /** @description Base address of the stream */
+            ws_url: string;
             /** Format: date-time */
             created_at: string;
         };

@@ -14,6 +14,8 @@ export interface ShownSecret {
   readonly rows: readonly (readonly [name: string, value: string])[]
   /** Name of the file that it can be saved to. */
   readonly file: string
+  /** Of the file; absent: the rows. */
+  readonly content?: object
 }
 
 const shown = signal<ShownSecret | undefined>(undefined)
@@ -27,7 +29,11 @@ export function SecretDialog() {
   return secret === undefined ? null : <Secret secret={secret} />
 }
 
-function Secret({ secret: { title, rows, file } }: { readonly secret: ShownSecret }) {
+function Secret({
+  secret: { title, rows, file, content = Object.fromEntries(rows) },
+}: {
+  readonly secret: ShownSecret
+}) {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => element.current?.showModal(), [])
   const copy = (text: string) =>
@@ -62,7 +68,7 @@ function Secret({ secret: { title, rows, file } }: { readonly secret: ShownSecre
       <footer>
         <button
           type="button"
-          onClick={() => saveFile(file, `${JSON.stringify(Object.fromEntries(rows), null, 2)}\n`, 'application/json')}
+          onClick={() => saveFile(file, `${JSON.stringify(content, null, 2)}\n`, 'application/json')}
         >
           <Icon name="download" /> Save as file
         </button>
@@ -72,6 +78,20 @@ function Secret({ secret: { title, rows, file } }: { readonly secret: ShownSecre
       </footer>
     </dialog>
   )
+}
+
+/** The file is a credentials file, as `tidegate admin client create --credentials` writes it. */
+function showCredentials(title: string, credentials: Schema<'NewClient'> | Schema<'NewSecret'>, file: string): void {
+  const { client_id, client_secret, scopes, base_url, auth_url, ws_url } = credentials
+  showSecret({
+    title,
+    rows: [
+      ['client_id', client_id],
+      ['client_secret', client_secret],
+    ],
+    file,
+    content: { client_id, client_secret, scopes, base_url, auth_url, ws_url },
+  })
 }
 
 const scopeOptions = Object.keys(SCOPES).map((scope) => [scope, scope] as const)
@@ -86,16 +106,9 @@ export function askNewClient(customer: { readonly id: string; readonly name: str
       { name: 'scopes', label: 'Scopes', kind: 'checks', options: scopeOptions, initial: [SCOPES_DEFAULT] },
     ],
     run: ({ name, scopes }) => call('POST', `/customers/${customer.id}/clients`, { name, scopes }),
-    done: ({ client_id, client_secret, name }) => {
+    done: (client) => {
       done()
-      showSecret({
-        title: `Credentials of ${name}`,
-        rows: [
-          ['client_id', client_id],
-          ['client_secret', client_secret],
-        ],
-        file: `${customer.name}-${name}.json`,
-      })
+      showCredentials(`Credentials of ${client.name}`, client, `${customer.name}-${client.name}.json`)
       return undefined
     },
   })
@@ -170,16 +183,9 @@ export function askNewSecret(client: Schema<'Client'>, done: () => void): void {
     ),
     confirm: 'Create',
     run: () => call('POST', `/clients/${client.client_id}/secrets`, {}),
-    done: ({ client_id, client_secret }) => {
+    done: (secret) => {
       done()
-      showSecret({
-        title: `New secret of ${client.name}`,
-        rows: [
-          ['client_id', client_id],
-          ['client_secret', client_secret],
-        ],
-        file: `${client.name}.json`,
-      })
+      showCredentials(`New secret of ${client.name}`, secret, `${client.name}.json`)
       return undefined
     },
   })
