@@ -10,7 +10,6 @@ import {
   Amount,
   Card,
   Empty,
-  exactFact,
   Facts,
   failureFact,
   Id,
@@ -22,16 +21,16 @@ import {
   Time,
   timeFact,
 } from '../ui/parts.tsx'
+import { PlaceFacts } from '../ui/place.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
-import { destinationText } from './rule-text.ts'
 
 const BACK = { path: '/money/deliveries', label: 'Deliveries' }
 
 export function DeliveryPage({ id }: { readonly id: string }) {
   const { document, problem, reload } = useGet(`/deliveries/${id}`)
   if (document === undefined) return <NotLoaded title="Delivery" back={BACK} problem={problem} retry={reload} />
-  const { amount, asset, destination, status } = document
+  const { amount, asset, status } = document
   return (
     <>
       <PageHead
@@ -39,7 +38,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
         back={BACK}
         lead={
           <>
-            Delivery of <Customer id={document.customer_id} /> to {destinationText(destination)}
+            Delivery of <Customer id={document.customer_id} />
           </>
         }
       >
@@ -59,6 +58,9 @@ export function DeliveryPage({ id }: { readonly id: string }) {
             executor pays it as well.
           </p>
         )}
+        <Card title="Paid to">
+          <PlaceFacts of={document.destination} isFirst={document.first_to_destination} />
+        </Card>
         <DeliveryFacts delivery={document} />
         <AttemptsCard attempts={document.attempts} />
         <AuditCard subject={id} />
@@ -69,7 +71,6 @@ export function DeliveryPage({ id }: { readonly id: string }) {
 
 function DeliveryFacts({ delivery }: { readonly delivery: Schema<'DeliveryWithAttempts'> }) {
   const { asset, fee, waiting_for, waiting_detail = '' } = delivery
-  const [target = {}] = Object.values<Record<string, string>>(delivery.destination)
   return (
     <Card>
       <Facts
@@ -77,7 +78,6 @@ function DeliveryFacts({ delivery }: { readonly delivery: Schema<'DeliveryWithAt
           ['Status', <Status key="s" of={delivery.status} />],
           ['Why it failed', failureFact(delivery.fail_reason)],
           ['Waits for', waiting_for === undefined ? undefined : `${words(waiting_for)} ${waiting_detail}`],
-          ...Object.entries(target).map(([name, value]) => [words(name), exactFact(value)] as const),
           ['Reference of the payment', delivery.reference],
           ['Fee', fee === undefined ? undefined : <Amount key="f" of={fee} asset={asset} />],
           ['Executor', delivery.executor],
@@ -124,17 +124,18 @@ function AttemptsCard({ attempts }: { readonly attempts: readonly Schema<'Delive
   )
 }
 
-function askSettlement(delivery: Schema<'Delivery'>, reload: () => void): void {
-  const { id, status, amount, asset, attempt, destination } = delivery
+function askSettlement(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void): void {
+  const { id, status, amount, asset, attempt, destination, first_to_destination } = delivery
   const isFailed = status === 'FAILED'
   ask({
     title: `Settle ${grouped(amount)} ${asset}?`,
     consequence: (
       <>
         <p>
-          You report that {grouped(amount)} {asset} were paid to {destinationText(destination)}. The customer sees the
-          payment as completed. This cannot be undone.
+          You report that {grouped(amount)} {asset} were paid to this destination. The customer sees the payment as
+          completed. This cannot be undone.
         </p>
+        <PlaceFacts of={destination} isFirst={first_to_destination} />
         {isFailed && (
           <p>
             The delivery is FAILED and its money was given back: settling it takes the money from the profile again.
@@ -166,14 +167,18 @@ function askSettlement(delivery: Schema<'Delivery'>, reload: () => void): void {
   })
 }
 
-function askFailure({ id, amount, asset, attempt }: Schema<'Delivery'>, reload: () => void): void {
+function askFailure(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void): void {
+  const { id, amount, asset, attempt } = delivery
   ask({
     title: `Fail ${grouped(amount)} ${asset}?`,
     consequence: (
-      <p>
-        You report that it was not paid and will not be. The money returns to the profile: be certain, or it can be
-        spent twice.
-      </p>
+      <>
+        <p>
+          You report that it was not paid to this destination and will not be. The money returns to the profile: be
+          certain, or it can be spent twice.
+        </p>
+        <PlaceFacts of={delivery.destination} isFirst={delivery.first_to_destination} />
+      </>
     ),
     confirm: 'Fail',
     isDangerous: true,
@@ -187,7 +192,13 @@ function askFailure({ id, amount, asset, attempt }: Schema<'Delivery'>, reload: 
   })
 }
 
-function DeliveryActions({ delivery, reload }: { readonly delivery: Schema<'Delivery'>; readonly reload: () => void }) {
+function DeliveryActions({
+  delivery,
+  reload,
+}: {
+  readonly delivery: Schema<'DeliveryWithAttempts'>
+  readonly reload: () => void
+}) {
   const { status } = delivery
   const isFailed = status === 'FAILED'
   return (

@@ -4,6 +4,7 @@ import { grouped } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { can, type FourEyesKind } from '../base/session.ts'
 import { ask, type Field, type Values } from '../ui/action-dialog.tsx'
+import { type Place, PlaceFacts } from '../ui/place.tsx'
 
 const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'stored with the deposit' }
 
@@ -16,6 +17,11 @@ interface DepositAction {
   readonly fields?: (deposit: Schema<'Deposit'>) => readonly Field[]
   readonly run: (deposit: Schema<'Deposit'>, values: Values) => Promise<Answer<Schema<'Deposit'>>>
   readonly fourEyes?: FourEyesKind
+}
+
+/** How the payment arrived: exactly one form. */
+export function paymentOf({ crypto, fiat }: Schema<'Deposit'>): Place {
+  return { crypto, fiat }
 }
 
 const isDone = ({ secondary_status }: Schema<'Deposit'>) =>
@@ -87,14 +93,16 @@ const ACTIONS: readonly DepositAction[] = [
               name: 'fiat_account_id',
               label: 'Bank account',
               hint: 'the id of the account as your bank knows it',
+              isExact: true,
             } as const,
-            { name: 'memo', label: 'Memo', isOptional: true } as const,
+            { name: 'memo', label: 'Memo', isOptional: true, isExact: true } as const,
           ]
         : [
             {
               name: 'address',
               label: `Address on ${crypto.network}`,
               hint: 'of the sender or as the customer asks',
+              isExact: true,
             } as const,
           ]),
       REASON,
@@ -121,7 +129,12 @@ export function DepositActions({
   const start = ({ name, consequence, isDangerous = false, fields, fourEyes, run }: DepositAction) =>
     ask({
       title: `${name} ${grouped(deposit.amount)} ${deposit.asset}?`,
-      consequence: <p>{consequence}</p>,
+      consequence: (
+        <>
+          <p>{consequence}</p>
+          <PlaceFacts of={paymentOf(deposit)} />
+        </>
+      ),
       confirm: name,
       isDangerous,
       ...(fields === undefined ? {} : { fields: fields(deposit) }),

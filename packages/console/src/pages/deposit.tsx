@@ -3,20 +3,9 @@ import { words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { Customer } from '../ui/customer.tsx'
-import {
-  Amount,
-  Badge,
-  Card,
-  exactFact,
-  Facts,
-  Id,
-  idFact,
-  NotLoaded,
-  PageHead,
-  ProblemNote,
-  timeFact,
-} from '../ui/parts.tsx'
-import { DepositActions } from './deposit-actions.tsx'
+import { Amount, Badge, Card, Facts, Id, idFact, NotLoaded, PageHead, ProblemNote, timeFact } from '../ui/parts.tsx'
+import { PlaceFacts } from '../ui/place.tsx'
+import { DepositActions, paymentOf } from './deposit-actions.tsx'
 import { DepositState } from './money.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -46,6 +35,9 @@ export function DepositPage({ id }: { readonly id: string }) {
       <div class="stack">
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <DepositFacts deposit={deposit} />
+        <Card title="Payment">
+          <PlaceFacts of={paymentOf(deposit)} />
+        </Card>
         <Timeline entries={entries} name={`deposit-${id}`} />
       </div>
     </>
@@ -53,7 +45,7 @@ export function DepositPage({ id }: { readonly id: string }) {
 }
 
 function DepositFacts({ deposit }: { readonly deposit: Schema<'Deposit'> }) {
-  const { crypto, fiat, profile_id } = deposit
+  const { profile_id } = deposit
   return (
     <Card>
       <Facts
@@ -61,21 +53,7 @@ function DepositFacts({ deposit }: { readonly deposit: Schema<'Deposit'> }) {
           ['Status', <DepositState key="s" deposit={deposit} />],
           ['Handled', deposit.disposition === undefined ? undefined : words(deposit.disposition.code)],
           ['Reason', deposit.reason],
-          ['Network', words(crypto?.network ?? fiat?.network ?? '')],
-          ['Address', exactFact(crypto?.address)],
-          [
-            'Transaction',
-            crypto === undefined ? undefined : (
-              <span key="t">
-                <Id of={crypto.tx_hash} /> output {crypto.tx_index}
-              </span>
-            ),
-          ],
           ['Confirmations', deposit.confirmations],
-          ['Memo', fiat?.memo_id],
-          ['Remittance', fiat?.remittance],
-          ['Bank reference', fiat?.bank_reference],
-          ['Sender', fiat?.sender],
           [
             'Profile',
             profile_id === undefined ? (

@@ -24,8 +24,8 @@ import {
   Time,
   timeFact,
 } from '../ui/parts.tsx'
+import { PlaceFacts } from '../ui/place.tsx'
 import { AuditCard } from './audit.tsx'
-import { destinationText } from './rule-text.ts'
 
 const BACK = { path: '/money/orchestrations', label: 'Orchestrations' }
 
@@ -64,6 +64,9 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
           </p>
         )}
         <OrchestrationFacts orchestration={document} />
+        <Card title="Sent to">
+          <PlaceFacts of={document.destination} />
+        </Card>
         {document.destination_amount !== undefined && can('GET /orchestrations/:id/price') && <PriceCard id={id} />}
         <AuditCard subject={id} />
       </div>
@@ -79,7 +82,6 @@ function OrchestrationFacts({ orchestration }: { readonly orchestration: Schema<
         rows={[
           ['Status', <Status key="s" of={orchestration.status} />],
           ['Why it failed', failureFact(orchestration.fail_reason)],
-          ['Sent to', destinationText(orchestration.destination)],
           ['Price', price === undefined ? undefined : `${price} (${price_source})`],
           ['Fee', receipt === undefined ? undefined : <Amount key="f" of={receipt.fee_amount} asset={source_asset} />],
           ['Deposit', idFact(orchestration.deposit_id, '/money/deposits')],
@@ -146,7 +148,12 @@ function OrchestrationActions({
   const act = (name: string, consequence: string, run: Run, reason?: Field) =>
     ask({
       title: `${name} this orchestration?`,
-      consequence: <p>{consequence}</p>,
+      consequence: (
+        <>
+          <p>{consequence}</p>
+          <PlaceFacts of={orchestration.destination} />
+        </>
+      ),
       confirm: name,
       isDangerous: reason !== undefined,
       ...(reason === undefined ? {} : { fields: [reason] }),

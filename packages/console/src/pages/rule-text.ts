@@ -1,14 +1,18 @@
-/** A rule in words: from where, converted into what, to where. */
+/** For lists: a rule in one line, and where a payment goes. Long addresses are shortened; `ui/place` shows them whole. */
 import type { Schema } from '../base/operator-api.ts'
 
-/** A source or a destination of any record: exactly one form, with its members. */
+/** A source or a destination: exactly one form. */
 export type Terms = Readonly<Record<string, Readonly<Record<string, string | undefined>> | undefined>>
 
 function placeText(terms: Terms): string {
   const { crypto, fiat, profile } = terms
   if (crypto !== undefined)
     return `${words(crypto.network)}${crypto.address === undefined ? '' : ` ${short(crypto.address)}`}`
-  if (fiat !== undefined) return fiat.network ?? `bank account ${fiat.fiat_account_id ?? ''}`
+  if (fiat !== undefined) {
+    const { fiat_account_id: account, network } = fiat
+    if (account === undefined) return network ?? ''
+    return `bank account ${short(account)}${network === undefined ? '' : ` (${network})`}`
+  }
   if (profile !== undefined) return `balance ${short(profile.profile_id ?? '')}`
   return ''
 }

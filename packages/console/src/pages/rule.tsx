@@ -6,9 +6,9 @@ import { can } from '../base/session.ts'
 import { ask } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
 import { Card, Facts, Id, NotLoaded, PageHead, Status, Time } from '../ui/parts.tsx'
+import { PlaceFacts } from '../ui/place.tsx'
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
-import { routeText, type Terms } from './rule-text.ts'
 
 const BACK = { path: '/review/rules', label: 'Rules' }
 
@@ -24,7 +24,7 @@ export function RulePage({ id }: { readonly id: string }) {
         back={BACK}
         lead={
           <>
-            Rule of <Customer id={customer_id} />: {routeText(document)}
+            Rule of <Customer id={customer_id} />: {document.source_asset} becomes {document.destination_asset}
           </>
         }
       >
@@ -50,33 +50,17 @@ export function RulePage({ id }: { readonly id: string }) {
           />
         </Card>
         <div class="columns">
-          <TermsCard title={`Deposits of ${document.source_asset}`} terms={source} />
-          <TermsCard title={`Become ${document.destination_asset}, sent to`} terms={destination} />
+          <Card title={`Deposits of ${document.source_asset}`}>
+            <PlaceFacts of={source} />
+          </Card>
+          <Card title={`Become ${document.destination_asset}, sent to`}>
+            <PlaceFacts of={destination} />
+          </Card>
         </div>
         <NotesCard subject="rule" id={id} />
         <AuditCard subject={id} />
       </div>
     </>
-  )
-}
-
-function TermsCard({ title, terms }: { readonly title: string; readonly terms: Terms }) {
-  const rows = Object.entries(terms).flatMap(([form, members = {}]) => [
-    ['Form', form] as const,
-    ...Object.entries(members).map(
-      ([name, value]) =>
-        [
-          name.replaceAll('_', ' '),
-          <span key={name} class="mono break">
-            {value}
-          </span>,
-        ] as const,
-    ),
-  ])
-  return (
-    <Card title={title}>
-      <Facts rows={rows} />
-    </Card>
   )
 }
 
@@ -92,11 +76,11 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
       title: `Approve ${name}?`,
       consequence: (
         <>
-          <p>{routeText(rule)}</p>
           <p>
-            It applies at once: deposits that match it are converted and sent without another question. Check the
-            destination.
+            It applies at once: deposits of {rule.source_asset} that match it become {rule.destination_asset} and are
+            sent without another question. Compare the whole destination with what the customer has confirmed:
           </p>
+          <PlaceFacts of={rule.destination} />
         </>
       ),
       confirm: 'Approve',
@@ -107,7 +91,12 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
   const reject = () =>
     ask({
       title: `Reject ${name}?`,
-      consequence: <p>This is final; the customer can create another rule. The customer sees the reason.</p>,
+      consequence: (
+        <>
+          <p>This is final; the customer can create another rule. The customer sees the reason.</p>
+          <PlaceFacts of={rule.destination} />
+        </>
+      ),
       confirm: 'Reject',
       isDangerous: true,
       fields: [{ name: 'reason', label: 'Reason', kind: 'long' }],
@@ -117,7 +106,12 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
   const remove = () =>
     ask({
       title: `Delete ${name}?`,
-      consequence: <p>This is final. Deposits that would have matched it are credited and not converted.</p>,
+      consequence: (
+        <>
+          <p>This is final. Deposits that would have matched it are credited and not converted.</p>
+          <PlaceFacts of={rule.destination} />
+        </>
+      ),
       confirm: 'Delete',
       isDangerous: true,
       run: () => call('POST', `/rules/${id}/delete`, {}),

@@ -9,6 +9,7 @@ import { type Answer, Problem } from '../base/api.ts'
 import { href } from '../base/router.ts'
 import { type FourEyesKind, needsFourEyes } from '../base/session.ts'
 import { ProblemNote } from './parts.tsx'
+import { Exact } from './place.tsx'
 import { report } from './toast.tsx'
 
 export interface Field {
@@ -18,6 +19,8 @@ export interface Field {
   readonly hint?: string
   readonly initial?: string | boolean | readonly string[]
   readonly isOptional?: boolean
+  /** What was typed is repeated in groups of four, to be compared. */
+  readonly isExact?: boolean
   readonly options?: readonly (readonly [value: string, text: string])[]
 }
 
@@ -175,7 +178,7 @@ function ChecksField({ field: { label, hint, options = [] }, value, fault, chang
 
 /** One line, several lines, or a choice. */
 function TextField({
-  field: { name, label, kind = 'text', hint, isOptional, options = [] },
+  field: { name, label, kind = 'text', hint, isOptional, isExact, options = [] },
   value,
   fault,
   change,
@@ -214,6 +217,7 @@ function TextField({
           onInput={(event) => change(event.currentTarget.value)}
         />
       )}
+      {isExact && shared.value.trim() !== '' && <Exact of={shared.value.trim()} />}
       <small id={`${id}-hint`} class={fault === undefined ? '' : 'fault'}>
         {fault ?? hint}
       </small>

@@ -144,12 +144,6 @@ export function Amount({ of, asset }: { readonly of: string | undefined; readonl
 /** An id: short, whole in its title, copied by a click. */
 export function Id({ of, to }: { readonly of: string | undefined; readonly to?: string | undefined }) {
   if (of === undefined) return null
-  const copy = () => {
-    navigator.clipboard.writeText(of).then(
-      () => report('Copied'),
-      () => report('The browser does not let this page copy', 'bad'),
-    )
-  }
   return (
     <span class="id" title={of}>
       {to === undefined ? (
@@ -159,10 +153,22 @@ export function Id({ of, to }: { readonly of: string | undefined; readonly to?: 
           {shortId(of)}
         </a>
       )}
-      <button type="button" class="bare copy" aria-label={`Copy ${of}`} onClick={copy}>
-        <Icon name="copy" size={12} />
-      </button>
+      <CopyButton of={of} />
     </span>
+  )
+}
+
+export function CopyButton({ of }: { readonly of: string }) {
+  const copy = () => {
+    navigator.clipboard.writeText(of).then(
+      () => report('Copied'),
+      () => report('The browser does not let this page copy', 'bad'),
+    )
+  }
+  return (
+    <button type="button" class="bare copy" aria-label={`Copy ${of}`} onClick={copy}>
+      <Icon name="copy" size={12} />
+    </button>
   )
 }
 
@@ -174,11 +180,6 @@ export function idFact(id: string | undefined, folder: string): ComponentChildre
 /** For facts: the exact time, if there is one. */
 export function timeFact(time: string | undefined): ComponentChildren {
   return time === undefined ? undefined : <Time at={time} exact />
-}
-
-/** For facts: text of which every character counts, such as an address. */
-export function exactFact(text: string | undefined): ComponentChildren {
-  return text === undefined ? undefined : <span class="mono break">{text}</span>
 }
 
 /** For facts: why something failed. */
