@@ -42,6 +42,7 @@ const ACTIONS: readonly DepositAction[] = [
         profile_id: String(profile_id).trim(),
         ...(run_rules === true ? { run_rules } : {}),
       }),
+    fourEyes: 'deposits',
   },
   {
     name: 'Hold',
@@ -58,6 +59,7 @@ const ACTIONS: readonly DepositAction[] = [
     consequence:
       'The money becomes available, and the rule that matches applies at once: it may be converted and sent.',
     run: ({ id }) => call('POST', `/deposits/${id}/release`, {}),
+    fourEyes: 'deposits',
   },
   {
     name: 'Reject',

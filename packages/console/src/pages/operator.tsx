@@ -93,6 +93,7 @@ function askRole({ name, role }: Schema<'Operator'>, reload: () => void): void {
     consequence: <p>It applies at once; the sessions of {name} end.</p>,
     confirm: 'Change',
     fields: [{ name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role }],
+    fourEyes: 'operators',
     run: (values) => call('PATCH', `/operators/${name}`, { role: values.role }),
     done: () => {
       reload()
@@ -111,6 +112,7 @@ function askEnabled({ name, enabled }: Schema<'Operator'>, reload: () => void): 
     ),
     confirm: enabled ? 'Disable' : 'Enable',
     isDangerous: enabled,
+    fourEyes: 'operators',
     run: () => call('PATCH', `/operators/${name}`, { enabled: !enabled }),
     done: () => {
       reload()
@@ -131,6 +133,7 @@ function askSubject({ name, openid }: Schema<'Operator'>, reload: () => void): v
     confirm: 'Set',
     isDangerous: true,
     fields: [{ ...SUBJECT_FIELD, initial: openid?.subject ?? '' }],
+    fourEyes: 'operators',
     run: (values) => call('PATCH', `/operators/${name}`, { subject: values.subject }),
     done: () => {
       reload()
@@ -147,6 +150,7 @@ function askReset({ name }: Schema<'Operator'>, reload: () => void): void {
     ),
     confirm: 'Reset',
     isDangerous: true,
+    fourEyes: 'operators',
     run: () => call('POST', `/operators/${name}/reset`, {}),
     done: ({ setup_link }) => {
       reload()
@@ -165,6 +169,7 @@ function askNewToken({ name, role }: Schema<'Operator'>, reload: () => void): vo
       { name: 'name', label: 'Name', hint: 'the program that uses it' },
       { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role },
     ],
+    fourEyes: 'operators',
     run: (values) => call('POST', `/operators/${name}/tokens`, { name: values.name, role: values.role }),
     done: ({ name: tokenName, token }) => {
       reload()

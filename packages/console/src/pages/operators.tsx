@@ -33,6 +33,7 @@ export function OperatorsPage() {
         { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS },
         ...(offersIssuer ? [{ ...SUBJECT_FIELD, isOptional: true }] : []),
       ],
+      fourEyes: 'operators',
       run: ({ name, role, subject }) =>
         call('POST', '/operators', { name: String(name).trim(), role, ...(subject ? { subject } : {}) }),
       done: ({ name, setup_link }) => {

@@ -145,6 +145,7 @@ function OrchestrationActions({
   readonly reload: () => void
 }) {
   const { id, status, waiting_for } = orchestration
+  // Without a reason it makes money available again, which may need a second person.
   const act = (name: string, consequence: string, run: Run, reason?: Field) =>
     ask({
       title: `${name} this orchestration?`,
@@ -156,7 +157,7 @@ function OrchestrationActions({
       ),
       confirm: name,
       isDangerous: reason !== undefined,
-      ...(reason === undefined ? {} : { fields: [reason] }),
+      ...(reason === undefined ? { fourEyes: 'deposits' } : { fields: [reason] }),
       run,
       done: () => {
         reload()
