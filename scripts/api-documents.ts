@@ -145,6 +145,7 @@ function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
     prices: absent(),
     cluster: { nodes: absent({ name: '' }), questions: absent({ answer: () => undefined }) },
     sourcesOf: absent(),
+    publicUrl: absent(),
     ledgerState: absent(),
   })
 }
