@@ -89,9 +89,10 @@ async function openSights(): Promise<readonly Sight[]> {
   await pay('100')
   const deliveries = await deliverySights()
   const deposits = await depositSights()
+  await pay('200')
+  await pay('201')
   const [account] = (await call('GET', '/accounts?identity_id=birch-gmbh')).items
   await call('PATCH', `/accounts/${account.id}`, { admin_disabled: true })
-  await pay('200')
   return [...rules, ...deliveries, ...deposits, ...(await orchestrationSights())]
 }
 
@@ -151,16 +152,20 @@ async function depositSights(): Promise<readonly Sight[]> {
 }
 
 async function orchestrationSights(): Promise<readonly Sight[]> {
+  await untilTwo('/deliveries?status=WAITING', '200')
+  for (const { id } of await untilTwo('/deliveries?status=WAITING', '201')) {
+    await stage.call('POST', `/deliveries/${id}/fail`, { reason: 'not wanted', attempt: 0 })
+  }
+  // What leaves is held back when it would be handed out.
+  await stage.call('POST', '/deliveries/claim', { executor: 'alex', limit: 10, lease_seconds: 60 })
   const waiting = await untilTwo('/orchestrations?waiting_for=HOLD', '200')
-  const done = (await stage.call('GET', '/orchestrations')).items.filter(
-    ({ id }: { id: string }) => !waiting.some((each: { id: string }) => each.id === id),
-  )
+  const failed = await untilTwo('/orchestrations?status=FAILED', '201')
   const path = ({ id }: { id: string }) => `/money/orchestrations/${id}`
   return [
-    ...waiting.flatMap((each: Sight & { id: string; destination: object }) =>
+    ...waiting.flatMap((each: { id: string; destination: object }) =>
       page(path(each), textsOf(each), ['Reject', 'Release']),
     ),
-    ...done.flatMap((each: { id: string; destination: object }) => page(path(each), textsOf(each), [])),
+    ...failed.flatMap((each: { id: string; destination: object }) => page(path(each), textsOf(each), ['Retry'])),
   ]
 }
 

@@ -10,6 +10,7 @@ import { Customer } from '../ui/customer.tsx'
 import { Card, Facts, Id, idFact, Json, NotLoaded, PageHead, ProblemNote, Status, timeFact } from '../ui/parts.tsx'
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
+import { PendingRequests } from './pending-requests.tsx'
 
 const CONSEQUENCES: Readonly<Record<string, string>> = {
   APPROVED: 'Its profile can get deposit addresses and rules, and its deposits are converted.',
@@ -38,6 +39,7 @@ export function AccountPage({ id }: { readonly id: string }) {
         {can('PATCH /accounts/:id') && <AccountActions account={document} reload={reload} />}
       </PageHead>
       <div class="stack">
+        <PendingRequests subject={id} />
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         <AccountFacts account={document} />
         <div class="columns">

@@ -4,7 +4,7 @@ import { grouped, words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can } from '../base/session.ts'
-import { ask } from '../ui/action-dialog.tsx'
+import { ask, type Field } from '../ui/action-dialog.tsx'
 import { Customer } from '../ui/customer.tsx'
 import {
   Amount,
@@ -24,6 +24,7 @@ import {
 import { PlaceFacts } from '../ui/place.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
+import { PendingRequests } from './pending-requests.tsx'
 
 const BACK = { path: '/money/deliveries', label: 'Deliveries' }
 
@@ -46,6 +47,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
       </PageHead>
       <div class="stack">
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
+        <PendingRequests subject={id} />
         {status === 'NEEDS_OPERATOR' && (
           <p class="notice">
             It is not known whether this was paid. Look it up in your custody or bank by its id, then settle or fail it.
@@ -167,8 +169,25 @@ function askSettlement(delivery: Schema<'DeliveryWithAttempts'>, reload: () => v
   })
 }
 
+const NOT_PAID: Field = {
+  name: 'not_paid',
+  label: 'No attempt was paid, and none will be',
+  kind: 'check',
+  hint: 'I have asked each executor, or looked it up in the custody or bank by the id of the delivery',
+}
+
+/** Attempts without a result, but for a claim that runs and an executor that has accepted: those report it. */
+function unknownAttempts({ attempts, attempt, lease_until }: Schema<'DeliveryWithAttempts'>) {
+  const isRunning = lease_until !== undefined && Date.parse(lease_until) > Date.now()
+  return attempts.filter(({ attempt: number, outcome }) => {
+    if (outcome === 'REFUSED' || outcome === 'FAILED') return false
+    return number !== attempt || (outcome !== 'ACCEPTED' && !(outcome === 'STARTED' && isRunning))
+  })
+}
+
 function askFailure(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void): void {
   const { id, amount, asset, attempt } = delivery
+  const unknown = unknownAttempts(delivery)
   ask({
     title: `Fail ${grouped(amount)} ${asset}?`,
     consequence: (
@@ -177,14 +196,28 @@ function askFailure(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void
           You report that it was not paid to this destination and will not be. The money returns to the profile: be
           certain, or it can be spent twice.
         </p>
+        {unknown.length > 0 && (
+          <p>
+            <strong>Nobody has reported whether it was paid by </strong>
+            {unknown.map(({ attempt, executor }) => `${executor} (attempt ${attempt})`).join(', ')}. Ask there first.
+          </p>
+        )}
         <PlaceFacts of={delivery.destination} isFirst={delivery.first_to_destination} />
       </>
     ),
     confirm: 'Fail',
     isDangerous: true,
     fourEyes: 'settlements',
-    fields: [{ name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' }],
-    run: ({ reason }) => call('POST', `/deliveries/${id}/fail`, { reason, attempt }),
+    fields: (refusal) => [
+      ...(unknown.length > 0 || refusal === 'earlier_attempt_unknown' ? [NOT_PAID] : []),
+      { name: 'reason', label: 'Reason', kind: 'long', hint: 'its customer sees it' },
+    ],
+    run: ({ reason, not_paid }) =>
+      call('POST', `/deliveries/${id}/fail`, {
+        reason,
+        attempt,
+        ...(not_paid === true ? { earlier_attempts: 'not_paid' } : {}),
+      }),
     done: () => {
       reload()
       return 'The delivery has failed, the money is back'

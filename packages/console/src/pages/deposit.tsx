@@ -7,6 +7,7 @@ import { Amount, Badge, Card, Facts, Id, idFact, NotLoaded, PageHead, ProblemNot
 import { PlaceFacts } from '../ui/place.tsx'
 import { DepositActions, paymentOf } from './deposit-actions.tsx'
 import { DepositState } from './money.tsx'
+import { PendingRequests } from './pending-requests.tsx'
 import { Timeline } from './timeline.tsx'
 
 const BACK = { path: '/money/deposits', label: 'Deposits' }
@@ -34,6 +35,7 @@ export function DepositPage({ id }: { readonly id: string }) {
       </PageHead>
       <div class="stack">
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
+        <PendingRequests subject={id} />
         <DepositFacts deposit={deposit} />
         <Card title="Payment">
           <PlaceFacts of={paymentOf(deposit)} />

@@ -26,6 +26,7 @@ import {
 } from '../ui/parts.tsx'
 import { PlaceFacts } from '../ui/place.tsx'
 import { AuditCard } from './audit.tsx'
+import { PendingRequests } from './pending-requests.tsx'
 
 const BACK = { path: '/money/orchestrations', label: 'Orchestrations' }
 
@@ -56,6 +57,7 @@ export function OrchestrationPage({ id }: { readonly id: string }) {
         <OrchestrationActions orchestration={document} reload={reload} />
       </PageHead>
       <div class="stack">
+        <PendingRequests subject={id} />
         {waiting_for !== undefined && (
           <p class="notice">
             Waits for {words(waiting_for).toLowerCase()} since <Time at={document.waiting_since} />
@@ -167,7 +169,7 @@ function OrchestrationActions({
   const offers = (path: string, isPossible: boolean) => isPossible && can(`POST /orchestrations/:id/${path}`)
   return (
     <>
-      {offers('reject', waiting_for !== undefined) && (
+      {offers('reject', waiting_for === 'HOLD') && (
         <button
           type="button"
           onClick={() =>

@@ -9,6 +9,7 @@ import { Card, Facts, Id, NotLoaded, PageHead, Status, Time } from '../ui/parts.
 import { PlaceFacts } from '../ui/place.tsx'
 import { AuditCard } from './audit.tsx'
 import { NotesCard } from './notes.tsx'
+import { PendingRequests } from './pending-requests.tsx'
 
 const BACK = { path: '/review/rules', label: 'Rules' }
 
@@ -31,6 +32,7 @@ export function RulePage({ id }: { readonly id: string }) {
         <RuleActions rule={document} reload={reload} />
       </PageHead>
       <div class="stack">
+        <PendingRequests subject={id} />
         <Card>
           <Facts
             rows={[

@@ -32,12 +32,16 @@ export interface Action<Document> {
   readonly consequence: ComponentChildren
   readonly confirm: string
   readonly isDangerous?: boolean
-  readonly fields?: readonly Field[]
+  /** What the call needs; `refusal` is the code with which the service has refused it, if it has. */
+  readonly fields?: readonly Field[] | ((refusal: string | undefined) => readonly Field[])
   readonly fourEyes?: FourEyesKind
   readonly run: (values: Values) => Promise<Answer<Document>>
   /** Called after the change was made; a text is reported. */
   readonly done: (document: Document) => string | undefined
 }
+
+/** Counts the requests for a second person that this page has made. */
+export const requestsMade = signal(0)
 
 const current = signal<Action<unknown> | undefined>(undefined)
 
@@ -61,10 +65,12 @@ function initialValues(fields: readonly Field[]): Values {
 }
 
 function Dialog({ action }: { readonly action: Action<unknown> }) {
-  const { title, consequence, confirm, isDangerous, fields = [], fourEyes, run, done } = action
+  const { title, consequence, confirm, isDangerous, fourEyes, run, done } = action
   const element = useRef<HTMLDialogElement>(null)
-  const [values, setValues] = useState<Values>(() => initialValues(fields))
   const [problem, setProblem] = useState<Problem>()
+  const [refusal, setRefusal] = useState<string>()
+  const fields = typeof action.fields === 'function' ? action.fields(refusal) : (action.fields ?? [])
+  const [values, setValues] = useState<Values>(() => initialValues(fields))
   const [isRunning, setRunning] = useState(false)
   const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   useEffect(() => element.current?.showModal(), [])
@@ -81,6 +87,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
       const { document, request } = await run(values)
       close()
       if (request !== undefined) {
+        requestsMade.value++
         report(
           <>
             Requested. <a href={href(`/review/requests/${request.id}`)}>A second person has to confirm it.</a>
@@ -93,6 +100,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       setProblem(error)
+      setRefusal(error.code)
       setRunning(false)
     }
   }
