@@ -208,12 +208,12 @@ async function look(at: Page, sight: Sight, picture: string): Promise<void> {
   for (const text of texts) {
     const shown = scope.locator('.exact').filter({ has: at.getByRole('button', { name: `Copy ${text}`, exact: true }) })
     await shown.first().waitFor()
-    expect([name, await shown.first().textContent()]).toEqual([name, text])
-    expect([name, await hiddenParts(shown.first())]).toEqual([name, []])
+    expect.soft([name, await shown.first().textContent()]).toEqual([name, text])
+    expect.soft([name, await hiddenParts(shown.first())]).toEqual([name, []])
   }
-  expect([name, await accessibilityFaults(at)]).toEqual([name, []])
+  expect.soft([name, await accessibilityFaults(at)]).toEqual([name, []])
   const overflow = await at.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
-  expect([name, overflow <= 0]).toEqual([name, true])
+  expect.soft([name, overflow <= 0]).toEqual([name, true])
   if (PICTURES === undefined) return
   mkdirSync(PICTURES, { recursive: true })
   const [, , kind = ''] = path.split('/')
