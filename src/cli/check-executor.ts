@@ -1,6 +1,7 @@
 /**
  * `tidegate check-executor`: tests whether a payment endpoint could pay a delivery twice, and reports each violated rule by
- * name. Exit code 1: a rule is violated, or the endpoint is unreachable. It needs no service and no store.
+ * name, and what its answers cannot show. Exit code 1: a rule is violated or could not be checked. It needs no service and no
+ * store.
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -9,26 +10,40 @@ import { fileErrorText } from '../base/regular-file.ts'
 import { isLoopbackHost } from '../deliveries/webhook-addresses.ts'
 import { secretsOf } from '../deliveries/webhook-signature.ts'
 import { stayAlive } from './environment.ts'
-import { type CheckResult, checkExecutor, EXECUTOR_RULES } from './executor-checks.ts'
+import { type CheckResult, checkExecutor, EXECUTOR_RULES, newSession, notKnown } from './executor-checks.ts'
+import { checkRestart, RESTART_RULE } from './executor-restart.ts'
+import { positiveInteger } from './option-values.ts'
 import { tableLines } from './table.ts'
 
 interface CheckExecutorOptions {
   readonly secretFile: string
   readonly json?: boolean
+  readonly restart?: string
+  readonly memorySeconds?: number
 }
+
+/** Longer than results are usually kept in memory. */
+const MEMORY_SECONDS = 300
 
 const HELP = `
 Use an instance of the endpoint that makes no payments: it is asked for about 30 payments of 1.25 USD. It must answer
 deliveries with metadata.tidegate_check "settle" with SETTLED, and those with "refuse" with REFUSED.
 
-Exit code 0: every rule holds. 1: one does not, or the check could not be done.
+With --restart, the command is run by the shell. It has to end within a minute and leave the endpoint running in the
+background. Then every delivery is asked for again, --memory-seconds later, and must have its first result.
+
+Exit code 0: every rule holds. 1: one does not, or could not be checked. "Nothing was paid twice" is reported only when the
+answers show it: after a restart, with a reference of its own for every payment, and with the number of payments in the
+member "payments" of the answers.
 
 Examples:
   $ tidegate check-executor https://pay.example/deliveries --secret-file webhook-secret
   $ tidegate check-executor http://127.0.0.1:9090/deliveries --secret-file webhook-secret --json
+  $ tidegate check-executor https://pay.example/deliveries --secret-file webhook-secret \\
+      --restart "systemctl restart payments"
 
 Rules:
-${EXECUTOR_RULES.map(([name, rule]) => `  ${name.padEnd(21)}${rule}`).join('\n')}`
+${[...EXECUTOR_RULES, RESTART_RULE].map(([name, rule]) => `  ${name.padEnd(21)}${rule}`).join('\n')}`
 
 export function registerCheckExecutor(program: Command): void {
   program
@@ -39,19 +54,33 @@ export function registerCheckExecutor(program: Command): void {
     )
     .argument('<url>', 'address of the endpoint, as in deliveries.webhook_url')
     .requiredOption('--secret-file <file>', 'file with the secret that requests are signed with (whsec_...)')
+    .option('--restart <command>', 'restarts the endpoint; then every delivery is asked for again')
+    .option(
+      '--memory-seconds <seconds>',
+      `time between the restart and the repeats (default: ${MEMORY_SECONDS})`,
+      positiveInteger,
+    )
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((url: string, options: CheckExecutorOptions) => stayAlive(check(url, options)))
 }
 
-async function check(text: string, { secretFile, json }: CheckExecutorOptions): Promise<void> {
-  const executor = { url: addressOf(text), secrets: readSecrets(secretFile), clock: createSystemClock() }
-  const results = await checkExecutor(executor)
+async function check(text: string, options: CheckExecutorOptions): Promise<void> {
+  const { secretFile, json, restart: command, memorySeconds } = options
+  if (command === undefined && memorySeconds !== undefined) throw new Error('--memory-seconds needs --restart')
+  const session = newSession({ url: addressOf(text), secrets: readSecrets(secretFile), clock: createSystemClock() })
+  const restart = command === undefined ? undefined : { command, memorySeconds: memorySeconds ?? MEMORY_SECONDS }
+  const say = (line: string) => void process.stderr.write(`${line}\n`)
+  const results = [...(await checkExecutor(session)), await checkRestart(session, restart, say)]
   const broken = results.filter(({ violation }) => violation !== undefined)
+  const isFailed = restart !== undefined && results.some(({ notChecked }) => notChecked !== undefined)
   const losesMoney = broken.some((result) => result.losesMoney === true)
-  const report = { ok: broken.length === 0, would_lose_money: losesMoney, checks: results.map(documentOf) }
-  process.stdout.write(json === true ? `${JSON.stringify(report, null, 2)}\n` : textOf(results, losesMoney))
+  const unknown = notKnown(session, results)
+  const ok = broken.length === 0 && !isFailed
+  const report = { ok, would_lose_money: losesMoney, not_known: unknown, checks: results.map(documentOf) }
+  process.stdout.write(json === true ? `${JSON.stringify(report, null, 2)}\n` : textOf(results, losesMoney, unknown))
   if (broken.length > 0) throw new Error(`the endpoint breaks ${broken.length} of ${results.length} rules`)
+  if (isFailed) throw new Error('the rule about restarts could not be checked')
 }
 
 function addressOf(text: string): string {
@@ -76,17 +105,26 @@ function readSecrets(path: string): readonly string[] {
   return secrets
 }
 
-function documentOf({ name, rule, violation, losesMoney }: CheckResult) {
+function documentOf({ name, rule, violation, notChecked, losesMoney }: CheckResult) {
+  if (notChecked !== undefined) return { name, rule, ok: false, not_checked: notChecked }
   const ok = violation === undefined
   return { name, rule, ok, ...(ok ? {} : { violation, loses_money: losesMoney === true }) }
 }
 
-function textOf(results: readonly CheckResult[], losesMoney: boolean): string {
-  const rows = results.map(({ name, rule, violation }) =>
-    violation === undefined ? ['ok', name, rule] : ['BROKEN', name, `${rule}: ${violation}`],
-  )
-  const summary = losesMoney
-    ? 'Money would have been lost: a delivery was paid twice, paid and refused, or paid for an untrusted request.'
-    : 'Nothing was paid twice.'
-  return `${[...tableLines(rows), '', summary].join('\n')}\n`
+function textOf(results: readonly CheckResult[], losesMoney: boolean, unknown: readonly string[]): string {
+  const rows = results.map(({ name, rule, violation, notChecked }) => {
+    if (notChecked !== undefined) return ['NOT CHECKED', name, `${rule}: ${notChecked}`]
+    return violation === undefined ? ['ok', name, rule] : ['BROKEN', name, `${rule}: ${violation}`]
+  })
+  return `${[...tableLines(rows), '', ...summaryOf(losesMoney, unknown)].join('\n')}\n`
+}
+
+function summaryOf(losesMoney: boolean, unknown: readonly string[]): readonly string[] {
+  const open = unknown.map((line) => `  ${line}`)
+  if (losesMoney) {
+    return [
+      'Money would have been lost: a delivery was paid twice, paid and refused, or paid for an untrusted request.',
+    ]
+  }
+  return open.length === 0 ? ['Nothing was paid twice.'] : ['No second payment was seen. It is not known:', ...open]
 }

@@ -1,7 +1,7 @@
 /**
  * Tests a payment endpoint for ways to pay a delivery twice, or to pay it and also refuse it: sequential and concurrent
- * repeats, connections that are cut, requests that must not be trusted. It sees only the answers of the endpoint. See
- * docs/deliveries.md for how an endpoint must handle these requests.
+ * repeats, connections that are cut, requests that must not be trusted. It sees only the answers of the endpoint, so it
+ * also keeps what these cannot show (`notKnown`). See docs/deliveries.md for how an endpoint must handle these requests.
  */
 import { randomBytes } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
@@ -22,8 +22,10 @@ export interface ExecutorUnderTest {
 export interface CheckResult {
   readonly name: string
   readonly rule: string
-  /** The observed violation; absent: the rule holds. */
+  /** The observed violation; absent: the rule holds, or was not checked. */
   readonly violation?: string
+  /** Why the rule was not checked. */
+  readonly notChecked?: string
   /** Whether a delivery would have been paid twice, or paid and returned. */
   readonly losesMoney?: true
 }
@@ -36,6 +38,23 @@ interface Sent {
   readonly body: string
 }
 
+/** The first result of each test delivery. */
+interface Result {
+  readonly delivery: Sent
+  readonly outcome: WebhookOutcome & { readonly kind: 'settled' | 'refused' }
+}
+
+/** An endpoint with what it has answered so far. */
+export interface ExecutorSession extends ExecutorUnderTest {
+  readonly results: Map<string, Result>
+  /** Whether a settled delivery was answered without the number of payments made for it. */
+  hidesPayments: boolean
+}
+
+export function newSession(executor: ExecutorUnderTest): ExecutorSession {
+  return { ...executor, results: new Map(), hidesPayments: false }
+}
+
 /** Differences from an ordinary request. */
 interface Change {
   readonly secrets?: readonly string[]
@@ -44,7 +63,7 @@ interface Change {
   readonly headers?: (headers: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
 }
 
-class Violation extends Error {
+export class Violation extends Error {
   override name = 'Violation'
   readonly losesMoney: boolean
 
@@ -54,7 +73,7 @@ class Violation extends Error {
   }
 }
 
-type Check = (executor: ExecutorUnderTest) => Promise<void>
+type Check = (executor: ExecutorSession) => Promise<void>
 
 const PARALLEL = 10
 const REPEATS = 3
@@ -84,6 +103,8 @@ const CHECKS: readonly (readonly [name: string, rule: string, check: Check])[] =
     oldTimestamp,
   ],
   ['two-signatures', 'of several signatures one that is valid is enough, in any place', twoSignatures],
+  // The last one: it looks at the answers of all others.
+  ['own-references', 'every payment is answered with a reference of its own', ownReferences],
 ]
 
 /** Every rule with its description. */
@@ -93,31 +114,48 @@ export const EXECUTOR_RULES: readonly (readonly [name: string, rule: string])[] 
 ])
 
 /** Runs every check, one after another. */
-export async function checkExecutor(executor: ExecutorUnderTest): Promise<readonly CheckResult[]> {
+export async function checkExecutor(executor: ExecutorSession): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = []
-  for (const [name, rule, check] of CHECKS) {
-    try {
-      await check(executor)
-      results.push({ name, rule })
-    } catch (error) {
-      if (!(error instanceof Violation)) throw error
-      results.push({ name, rule, violation: error.message, ...(error.losesMoney ? { losesMoney: true } : {}) })
-    }
-  }
+  for (const [name, rule, check] of CHECKS) results.push(await resultOf(name, rule, () => check(executor)))
   return results
 }
 
-async function settles(executor: ExecutorUnderTest): Promise<void> {
+/** Runs a check; a violation is its result. */
+export async function resultOf(name: string, rule: string, check: () => Promise<void>): Promise<CheckResult> {
+  try {
+    await check()
+    return { name, rule }
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error
+    return { name, rule, violation: error.message, ...(error.losesMoney ? { losesMoney: true } : {}) }
+  }
+}
+
+/** What the answers cannot show, although every rule may hold. */
+export function notKnown(executor: ExecutorSession, results: readonly CheckResult[]): readonly string[] {
+  const unknown: string[] = []
+  if (paidIn(executor).length === 0) unknown.push('whether it pays at all: no delivery was answered with SETTLED')
+  if (sharedReference(executor) !== undefined) {
+    unknown.push('which payments were made, and how often: several were answered with one reference')
+  }
+  if (executor.hidesPayments) {
+    unknown.push('whether a repeat paid again with the first reference: the answers have no member `payments`')
+  }
+  for (const { name, notChecked } of results) if (notChecked !== undefined) unknown.push(`${name}: ${notChecked}`)
+  return unknown
+}
+
+async function settles(executor: ExecutorSession): Promise<void> {
   referenceOf(await send(executor, newDelivery('settle')))
 }
 
-async function repeats(executor: ExecutorUnderTest): Promise<void> {
+async function repeats(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
   const first = referenceOf(await send(executor, delivery))
   await expectRepeats(executor, delivery, first)
 }
 
-async function parallelRepeats(executor: ExecutorUnderTest): Promise<void> {
+async function parallelRepeats(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
   const outcomes = await Promise.all(Array.from({ length: PARALLEL }, () => send(executor, delivery)))
   const references = new Set(outcomes.flatMap((outcome) => (outcome.kind === 'settled' ? [outcome.reference] : [])))
@@ -128,13 +166,13 @@ async function parallelRepeats(executor: ExecutorUnderTest): Promise<void> {
   await expectRepeats(executor, delivery, paid ?? referenceOf(await send(executor, delivery)))
 }
 
-async function cutEarly(executor: ExecutorUnderTest): Promise<void> {
+async function cutEarly(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
   await sendAndCut(executor, delivery, 'before the answer')
   await expectRepeats(executor, delivery, referenceOf(await send(executor, delivery)))
 }
 
-async function cutLate(executor: ExecutorUnderTest): Promise<void> {
+async function cutLate(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
   const seen = await sendAndCut(executor, delivery, 'in the answer')
   const first = outcomeOf({ kind: 'answered', status: 200, body: seen })
@@ -142,13 +180,13 @@ async function cutLate(executor: ExecutorUnderTest): Promise<void> {
   await expectRepeats(executor, delivery, first.kind === 'settled' ? first.reference : repeated)
 }
 
-async function distinct(executor: ExecutorUnderTest): Promise<void> {
+async function distinct(executor: ExecutorSession): Promise<void> {
   const first = referenceOf(await send(executor, newDelivery('settle')))
   const second = referenceOf(await send(executor, newDelivery('settle')))
   if (first === second) throw new Violation('both were answered with the same reference: one of them is not paid')
 }
 
-async function changedBody(executor: ExecutorUnderTest): Promise<void> {
+async function changedBody(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
   const first = referenceOf(await send(executor, delivery))
   const changed = await send(executor, { ...delivery, body: delivery.body.replace('"1.25"', '"2.5"') })
@@ -157,7 +195,7 @@ async function changedBody(executor: ExecutorUnderTest): Promise<void> {
   await expectRepeats(executor, delivery, first)
 }
 
-async function refusals(executor: ExecutorUnderTest): Promise<void> {
+async function refusals(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('refuse')
   for (let attempt = 0; attempt < REPEATS; attempt++) {
     const outcome = await send(executor, delivery)
@@ -167,33 +205,49 @@ async function refusals(executor: ExecutorUnderTest): Promise<void> {
   }
 }
 
-async function unknownMembers(executor: ExecutorUnderTest): Promise<void> {
+async function unknownMembers(executor: ExecutorSession): Promise<void> {
   const { id, body } = newDelivery('settle')
   const { data, ...message } = JSON.parse(body)
   const extended = JSON.stringify({ ...message, added_later: [1], data: { ...data, added_later: { a: null } } })
   referenceOf(await send(executor, { id, body: extended }))
 }
 
-async function wrongSignature(executor: ExecutorUnderTest): Promise<void> {
+async function wrongSignature(executor: ExecutorSession): Promise<void> {
   await expectDistrust(executor, { secrets: [newSecret()] })
 }
 
-async function noSignature(executor: ExecutorUnderTest): Promise<void> {
+async function noSignature(executor: ExecutorSession): Promise<void> {
   await expectDistrust(executor, { headers: ({ 'webhook-signature': _, ...rest }) => rest })
   await expectDistrust(executor, { headers: (headers) => ({ ...headers, 'webhook-signature': '' }) })
 }
 
-async function alteredBody(executor: ExecutorUnderTest): Promise<void> {
+async function alteredBody(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
   await expectDistrust(executor, { sentBody: delivery.body.replace('"1.25"', '"9.25"') }, delivery)
 }
 
-async function oldTimestamp(executor: ExecutorUnderTest): Promise<void> {
+async function oldTimestamp(executor: ExecutorSession): Promise<void> {
   await expectDistrust(executor, { ageSeconds: OLD_SECONDS })
   await expectDistrust(executor, { ageSeconds: -OLD_SECONDS })
 }
 
-async function twoSignatures(executor: ExecutorUnderTest): Promise<void> {
+async function ownReferences(executor: ExecutorSession): Promise<void> {
+  const shared = sharedReference(executor)
+  if (shared !== undefined) throw new Violation(`${shared} payments were answered with the same reference`)
+}
+
+/** The number of payments that were answered with one and the same reference; undefined: each has its own. */
+function sharedReference(executor: ExecutorSession): number | undefined {
+  const counts = new Map<string, number>()
+  for (const reference of paidIn(executor)) counts.set(reference, (counts.get(reference) ?? 0) + 1)
+  return [...counts.values()].find((count) => count > 1)
+}
+
+function paidIn({ results }: ExecutorSession): readonly string[] {
+  return [...results.values()].flatMap(({ outcome }) => (outcome.kind === 'settled' ? [outcome.reference] : []))
+}
+
+async function twoSignatures(executor: ExecutorSession): Promise<void> {
   const [secret = ''] = executor.secrets
   for (const secrets of [
     [newSecret(), secret],
@@ -211,7 +265,7 @@ async function twoSignatures(executor: ExecutorUnderTest): Promise<void> {
 
 /** Expects that the request is not answered with a success, and that the valid request afterwards is paid once. */
 async function expectDistrust(
-  executor: ExecutorUnderTest,
+  executor: ExecutorSession,
   change: Change,
   delivery = newDelivery('settle'),
 ): Promise<void> {
@@ -223,7 +277,7 @@ async function expectDistrust(
   await expectRepeats(executor, delivery, referenceOf(await send(executor, delivery)))
 }
 
-async function expectRepeats(executor: ExecutorUnderTest, delivery: Sent, reference: string): Promise<void> {
+async function expectRepeats(executor: ExecutorSession, delivery: Sent, reference: string): Promise<void> {
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     const outcome = await send(executor, delivery)
     if (outcome.kind === 'settled' && outcome.reference === reference) continue
@@ -237,7 +291,7 @@ function referenceOf(outcome: WebhookOutcome): string {
   throw new Violation(`it was answered with ${nameOf(outcome)} instead of SETTLED`)
 }
 
-function nameOf(outcome: WebhookOutcome): string {
+export function nameOf(outcome: WebhookOutcome): string {
   if (outcome.kind === 'settled') return 'SETTLED'
   return outcome.kind === 'refused'
     ? 'REFUSED'
@@ -263,24 +317,32 @@ function requestOf({ secrets: ours, clock }: ExecutorUnderTest, { id, body }: Se
   return { headers: adapt(signatureHeaders({ id, timestamp, body }, secrets)), body: sentBody }
 }
 
-async function send(executor: ExecutorUnderTest, delivery: Sent, change: Change = {}): Promise<WebhookOutcome> {
-  const { url, clock } = executor
+/** Sends a delivery, and keeps its first result. */
+export async function send(executor: ExecutorSession, delivery: Sent, change: Change = {}): Promise<WebhookOutcome> {
+  const { url, clock, results } = executor
   const request = { ...requestOf(executor, delivery, change), url, allowPrivate: true }
   const reply = await postWebhook(request, { clock })
-  const payments = reply.kind === 'answered' ? paymentsIn(reply.body) : 0
-  if (payments > 1) throw new Violation(`the endpoint reports ${payments} payments for one webhook-id`, true)
-  return outcomeOf(reply)
+  const outcome = outcomeOf(reply)
+  const payments = reply.kind === 'answered' ? paymentsIn(reply.body) : undefined
+  if (outcome.kind === 'settled' && payments === undefined) executor.hidesPayments = true
+  if ((outcome.kind === 'settled' || outcome.kind === 'refused') && !results.has(delivery.id)) {
+    results.set(delivery.id, { delivery, outcome })
+  }
+  if (payments !== undefined && payments > 1) {
+    throw new Violation(`the endpoint reports ${payments} payments for one webhook-id`, true)
+  }
+  return outcome
 }
 
-/** Number of payments that the endpoint reports for this id; 0 when it reports none. */
-function paymentsIn(body: string): number {
-  const [, count = '0'] = /"payments"\s*:\s*([0-9]{1,9})\b/.exec(body) ?? []
-  return Number(count)
+/** Number of payments that the endpoint reports for this id; undefined when it reports none. */
+function paymentsIn(body: string): number | undefined {
+  const [, count] = /"payments"\s*:\s*([0-9]{1,9})\b/.exec(body) ?? []
+  return count === undefined ? undefined : Number(count)
 }
 
 /** Sends a delivery and cuts the connection; returns the part of the answer received until then. */
 function sendAndCut(
-  executor: ExecutorUnderTest,
+  executor: ExecutorSession,
   delivery: Sent,
   when: 'before the answer' | 'in the answer',
 ): Promise<string> {

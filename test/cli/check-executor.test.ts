@@ -1,15 +1,18 @@
 /** `tidegate check-executor` against a correct payment endpoint, and against endpoints with one defect each. */
+import { execSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createSystemClock } from '../../src/base/clock.ts'
-import { checkExecutor, EXECUTOR_RULES } from '../../src/cli/executor-checks.ts'
+import { type CheckResult, checkExecutor, EXECUTOR_RULES, newSession, notKnown } from '../../src/cli/executor-checks.ts'
+import { checkRestart, type Restart } from '../../src/cli/executor-restart.ts'
 import { type RunningCommand, runCommand, startProgram } from '../support/command-line.ts'
+import { claimPort } from '../support/ports.ts'
 
 const KEY = Buffer.alloc(32, 9)
 const SECRET = `whsec_${KEY.toString('base64')}`
@@ -30,6 +33,10 @@ interface Mistakes {
   readonly paysPerBody?: true
   readonly refusesOnce?: true
   readonly isStrict?: true
+  readonly hasOneReference?: true
+  readonly hidesPayments?: true
+  /** Keeps its results in memory. */
+  readonly forgets?: true
 }
 
 const servers: { close(): unknown; closeAllConnections(): void }[] = []
@@ -56,18 +63,28 @@ afterEach(() => {
   }
 })
 
-/** The names of the rules that an endpoint breaks, and whether money would be lost. */
-async function brokenBy(mistakes: Mistakes) {
+/** Starts an endpoint, which is restarted by `GET /restart` and ends with `GET /stop`; returns its address. */
+async function endpointWith(mistakes: Mistakes): Promise<string> {
   const results = new Map<string, object>()
   const made = new Map<string, number>()
   const arrived = new Map<string, number>()
   let payments = 0
   const pay = (refuses: boolean) =>
-    refuses ? { status: 'REFUSED', code: 'closed' } : { status: 'SETTLED', reference: `payment ${++payments}` }
+    refuses ? { status: 'REFUSED', code: 'closed' } : { status: 'SETTLED', reference: referenceOf(++payments) }
+  const referenceOf = (number: number) => (mistakes.hasOneReference ? 'paid' : `payment ${number}`)
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let body = ''
     for await (const part of request) body += part
-    const reply = (status: number, answer: object) => void response.writeHead(status).end(JSON.stringify(answer))
+    const reply = (status: number, answer: { readonly payments?: unknown }) => {
+      const { payments: _, ...rest } = answer
+      response.writeHead(status).end(JSON.stringify(mistakes.hidesPayments ? rest : answer))
+    }
+    if (request.method === 'GET') {
+      response.end(() => server.closeAllConnections())
+      if (request.url === '/stop') server.close()
+      if (mistakes.forgets) results.clear()
+      return
+    }
     const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': text = '' } = request.headers
     const signatures = mistakes.readsFirstSignature ? [String(text).split(' ')[0]] : String(text).split(' ')
     const expected = `v1,${createHmac('sha256', KEY).update(`${id}.${time}.${body}`).digest('base64')}`
@@ -95,14 +112,40 @@ async function brokenBy(mistakes: Mistakes) {
   servers.push(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const found = await checkExecutor({ url, secrets: [SECRET], clock: createSystemClock() })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+const sessionAt = (url: string) => newSession({ url, secrets: [SECRET], clock: createSystemClock() })
+
+/** The names of the rules that an endpoint breaks, whether money would be lost, and what is not known. */
+async function brokenBy(mistakes: Mistakes) {
+  const session = sessionAt(await endpointWith(mistakes))
+  const found = await checkExecutor(session)
+  return { ...verdictOn(found), unknown: notKnown(session, found) }
+}
+
+function verdictOn(found: readonly CheckResult[]) {
   const broken = found.filter(({ violation }) => violation !== undefined)
   return { names: broken.map(({ name }) => name), losesMoney: broken.some((result) => result.losesMoney === true) }
 }
 
 it('check-executor reports no broken rule of a correct endpoint', async () => {
-  expect(await brokenBy({})).toEqual({ names: [], losesMoney: false })
+  expect(await brokenBy({})).toEqual({ names: [], losesMoney: false, unknown: [] })
+})
+
+it('check-executor does not know what an endpoint paid that answers every payment with one reference', async () => {
+  const { names, losesMoney, unknown } = await brokenBy({ hasOneReference: true })
+  expect(names).toEqual(['distinct-deliveries', 'own-references'])
+  expect(losesMoney).toBe(false)
+  expect(unknown).toEqual(['which payments were made, and how often: several were answered with one reference'])
+})
+
+it('check-executor does not know whether an endpoint pays again that hides the number of its payments', async () => {
+  const { names, unknown } = await brokenBy({ hidesPayments: true, paysBehindAnswers: true })
+  expect(names).toEqual([])
+  expect(unknown).toEqual([
+    'whether a repeat paid again with the first reference: the answers have no member `payments`',
+  ])
 })
 
 it.each<[keyof Mistakes, string, boolean]>([
@@ -121,9 +164,91 @@ it.each<[keyof Mistakes, string, boolean]>([
   expect(broken.losesMoney).toBe(losesMoney)
 })
 
+describe('a restart', () => {
+  /** Asks the endpoint for its results, restarts it with this command, and asks again. */
+  async function restartedBy(mistakes: Mistakes, command: string, changes: Partial<Restart> = {}) {
+    const url = await endpointWith(mistakes)
+    const session = sessionAt(url)
+    if (changes.secondsMax === undefined) await checkExecutor(session)
+    else
+      session.results.set('asked', { delivery: { id: 'asked', body: '{}' }, outcome: { kind: 'refused', detail: '' } })
+    const ask = (path: string) => `${process.execPath} -e "fetch('${url}${path}')"`
+    const restart = { command: command.replace(/^GET (.*)/, (_, path) => ask(path)), memorySeconds: 0, ...changes }
+    return await checkRestart(session, restart, () => undefined)
+  }
+
+  it('changes no result of an endpoint that keeps its results', async () => {
+    expect(await restartedBy({}, 'GET restart')).not.toHaveProperty('violation')
+  })
+
+  it('makes an endpoint that keeps its results in memory pay every delivery again', async () => {
+    const { violation, losesMoney } = await restartedBy({ forgets: true, hidesPayments: true }, 'GET restart')
+    expect(violation).toMatch(/^\d+ of \d+ results changed: SETTLED became SETTLED with another reference$/)
+    expect(losesMoney).toBe(true)
+  })
+
+  it.each([
+    ['fails', 'exit 3', 'the restart command ended with exit code 3'],
+    ['is killed', 'kill -9 $$', 'the restart command ended with SIGKILL'],
+    ['does not end', 'sleep 60', 'the restart command did not end within 1 seconds'],
+    ['restarts nothing', 'true', 'the endpoint kept a connection from before the restart command'],
+    ['only stops the endpoint', 'GET stop', 'the endpoint did not answer within 1 seconds after the restart command'],
+  ])('is not checked when its command %s', async (_, command, reason) => {
+    const { notChecked, violation } = await restartedBy({}, command, { secondsMax: 1 })
+    expect(notChecked).toContain(reason)
+    expect(violation).toBeUndefined()
+  })
+
+  it('is not checked when nothing was paid before it', async () => {
+    const session = sessionAt('http://127.0.0.1:9/')
+    const { notChecked } = await checkRestart(session, { command: 'true', memorySeconds: 0 }, () => undefined)
+    expect(notChecked).toBe('there is no result to repeat')
+  })
+})
+
 it('check-executor reports no broken rule of the example', async () => {
-  const found = await checkExecutor({ url: exampleUrl, secrets: [SECRET], clock: createSystemClock() })
+  const session = sessionAt(exampleUrl)
+  const found = await checkExecutor(session)
   expect(found).toEqual(EXECUTOR_RULES.map(([name, rule]) => ({ name, rule })))
+  expect(notKnown(session, found)).toEqual([])
+})
+
+it('check-executor without a restart does not say that nothing was paid twice', async () => {
+  const call = ['check-executor', exampleUrl, '--secret-file', join(folder, 'secret')]
+  const { code, stdout } = await runCommand(call)
+  expect(code).toBe(0)
+  expect(stdout).not.toContain('Nothing was paid twice')
+  expect(stdout).toContain('restart: whether it still knows its results after a restart was not tested')
+  const early = await runCommand([...call, '--memory-seconds', '5'])
+  expect(early).toMatchObject({ code: 1, stdout: '' })
+  expect(early.stderr).toContain('--memory-seconds needs --restart')
+})
+
+it('check-executor says that nothing was paid twice when the example was restarted', async () => {
+  const pid = join(folder, 'pid')
+  const program = join(import.meta.dirname, '../../examples/executor/executor.mjs')
+  const begin = `"${process.execPath}" "${program}" >/dev/null 2>&1 & echo $! >"${pid}"`
+  const port = await claimPort()
+  writeFileSync(
+    join(folder, 'restart'),
+    `
+      export PORT=${port} TIDEGATE_WEBHOOK_SECRET=${SECRET} EXECUTOR_FILE="${join(folder, 'restarted.jsonl')}"
+      if [ -f "${pid}" ]; then kill $(cat "${pid}"); while kill -0 $(cat "${pid}"); do sleep 0.1; done; fi
+      ${begin}
+    `,
+  )
+  const restart = `sh "${join(folder, 'restart')}" 2>/dev/null`
+  execSync(restart)
+  try {
+    const url = `http://127.0.0.1:${port}/`
+    await expect.poll(() => fetch(url).then(({ status }) => status, String)).toBe(400)
+    const call = ['check-executor', url, '--secret-file', join(folder, 'secret'), '--restart', restart]
+    const { code, stdout } = await runCommand([...call, '--memory-seconds', '1'])
+    expect(stdout).toContain('Nothing was paid twice.')
+    expect(code).toBe(0)
+  } finally {
+    process.kill(Number(readFileSync(pid, 'utf8')))
+  }
 })
 
 it('check-executor exits with 1 when a rule is broken, prints JSON, and shows no secret', async () => {
