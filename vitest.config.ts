@@ -30,11 +30,11 @@ const ON_EACH_ENGINE = [
 const ON_POSTGRES_ALONE = [
   'test/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
   'test/auth/{customer-search,directory-changes}.test.ts',
-  'test/deliveries/{manual,webhook-sender}.test.ts',
+  'test/deliveries/{manual,unknown-attempts,webhook-sender}.test.ts',
   'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
   'test/deposits/{identity,operator-actions}.test.ts',
   'test/operators/{four-eyes,lock-order,openid-faults,openid-login,roles,sessions,stream}.test.ts',
-  'test/orchestrations/{convert,lock-order,orchestrations,runner,simulation,versions}.test.ts',
+  'test/orchestrations/{cancel,convert,lock-order,orchestrations,runner,simulation,versions}.test.ts',
   'test/rest/{creation-order,foreign-locks}.test.ts',
   'test/rules/{rule-quotas,rules}.test.ts',
   'test/transfers/*.test.ts',

@@ -130,7 +130,13 @@ export function publicModules(options: PublicModulesOptions): readonly ModuleRou
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
     (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(current.config) }),
-    (app) => registerOrchestrationRoutes(app, { db, guard, settings: () => requestSettings(current.config) }),
+    (app) =>
+      registerOrchestrationRoutes(app, {
+        db,
+        guard,
+        deliveryOwners: deliveryOwners(current),
+        settings: () => requestSettings(current.config),
+      }),
     ...(current.config['rest.sandbox']
       ? [
           (app: FastifyInstance) =>

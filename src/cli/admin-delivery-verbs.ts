@@ -9,6 +9,13 @@ const ATTEMPT = {
   isRequired: true,
 } as const
 
+const LEASE_SECONDS = 600
+const LEASE = {
+  flags: '--lease-seconds <seconds>',
+  description: `time to report the result, up to a day; then another may claim it (default: ${LEASE_SECONDS})`,
+  read: positiveInteger,
+} as const
+
 /** 0: the delivery was never claimed. */
 function attemptNumber(text: string): number {
   return text === '0' ? 0 : positiveInteger(text)
@@ -59,17 +66,22 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
         options: [
           { flags: '--executor <name>', description: 'the executor that pays them', isRequired: true },
           { flags: '--limit <number>', description: 'maximum number, 1 to 100 (default: 10)', read: positiveInteger },
-          {
-            flags: '--lease-seconds <seconds>',
-            description: 'time to report the results, up to a day; then another may claim them (default: 600)',
-            read: positiveInteger,
-          },
+          LEASE,
         ],
         body: ({ options }) => ({
           executor: options.executor,
           limit: options.limit ?? 10,
-          lease_seconds: options.leaseSeconds ?? 600,
+          lease_seconds: options.leaseSeconds ?? LEASE_SECONDS,
         }),
+      },
+      {
+        usage: 'claim-one <id>',
+        description: 'claims one delivery, due or not, to pay it yourself: the executor is your name',
+        example: 'delivery claim-one DELIVERY_ID --lease-seconds 3600',
+        method: 'POST',
+        path: '/deliveries/:id/claim',
+        options: [LEASE],
+        body: ({ options }) => ({ lease_seconds: options.leaseSeconds ?? LEASE_SECONDS }),
       },
       {
         usage: 'settle <id>',

@@ -134,6 +134,12 @@ export const OPERATIONS = {
     scope: 'orchestration:write_orchestration',
     summary: 'Move funds out of a balance',
   },
+  cancelOrchestration: {
+    method: 'POST',
+    path: '/v2/orchestration/orchestrations/{id}/cancel',
+    scope: 'orchestration:write_orchestration',
+    summary: 'Cancel an orchestration',
+  },
   getOrchestration: {
     method: 'GET',
     path: '/v2/orchestration/orchestrations/{id}',

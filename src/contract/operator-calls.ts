@@ -103,6 +103,7 @@ export const OPERATOR_CALLS = {
   'GET /deliveries': { role: 'viewer', summary: 'List deliveries' },
   'GET /deliveries/:id': { role: 'viewer', summary: 'Get a delivery' },
   'POST /deliveries/claim': { role: 'treasurer', summary: 'Claim deliveries to execute' },
+  'POST /deliveries/:id/claim': { role: 'treasurer', summary: 'Claim one delivery in the own name' },
   'POST /deliveries/:id/settle': { role: 'treasurer', fourEyes: 'settlements', summary: 'Report a delivery as paid' },
   'POST /deliveries/:id/fail': { role: 'treasurer', fourEyes: 'settlements', summary: 'Report a delivery as failed' },
   'GET /overview': { role: 'viewer', summary: 'Show the state of this node, with the last hour' },

@@ -7,6 +7,7 @@ import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
+import { type DeliveryRow, rowColumns } from './store.ts'
 
 /** The notification channel of the store that announces due deliveries. */
 export const DELIVERIES_CHANNEL = 'tidegate_deliveries'
@@ -70,11 +71,17 @@ export async function createDeliveries<Tables>(
 }
 
 /**
- * Locks the delivery of an orchestration until the transaction ends. Must be called before the orchestration is locked: a
- * result of a delivery locks them in this order.
+ * Returns the delivery of an orchestration, locked until the transaction ends. Must be called before the orchestration is
+ * locked: a result of a delivery locks them in this order.
  */
-export async function lockDeliveryOf<Tables>(transaction: Transaction<Tables>, orchestrationId: string): Promise<void> {
-  await sql`select from deliveries where orchestration_id = ${orchestrationId} for update`.execute(transaction)
+export async function lockDeliveryOf<Tables>(
+  transaction: Transaction<Tables>,
+  orchestrationId: string,
+): Promise<DeliveryRow | undefined> {
+  const { rows } = await sql<DeliveryRow>`
+    select ${rowColumns} from deliveries where orchestration_id = ${orchestrationId} for update
+  `.execute(transaction)
+  return rows[0]
 }
 
 /**

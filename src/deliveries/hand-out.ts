@@ -1,20 +1,22 @@
 /**
- * Hands out due deliveries to an executor that claims, or to the webhook sender. A delivery is handed out to one of them at
+ * Hands out due deliveries to an executor that claims, or to the webhook sender; a person may also claim one of them. A delivery is handed out to one of them at
  * a time, with a new attempt number, and again when the claim ends without a result. The gates are read in the same
  * transaction; a delivery that a gate stops is due again after BLOCKED_SECONDS. Deliveries in states and channels of newer
  * versions of the program are left to those.
  */
-import { readGates } from '../controls/gates.ts'
+import { type GateSubject, readGates } from '../controls/gates.ts'
 import { needsReview, type ReviewLimits } from '../controls/review.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
+import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-import { type DeliveryChannel, type DeliveryWait, networkOf } from './model.ts'
+import { type DeliveryChannel, type DeliveryWait, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, failAll, giveUp } from './results.ts'
-import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
+import { type DeliveryRow, deliveryOf, isClaimRunning, lockDelivery, rowColumns } from './store.ts'
 
+const OWN_ADDRESS = 'the destination is a deposit address of this service'
 /** Seconds after which a stopped delivery is due again. */
 const BLOCKED_SECONDS = 10
 /** Searches in one transaction while the deliveries that are found are stopped; bounds the transaction's duration. */
@@ -33,6 +35,9 @@ export interface HandOut {
   readonly isRecent: RawBuilder<boolean>
 }
 
+/** How one delivery is claimed. */
+export type ClaimOfOne = Pick<HandOut, 'defaultChannel' | 'executor' | 'leaseSeconds'>
+
 /** A delivery that was handed out. */
 export interface HandedOut {
   readonly id: string
@@ -43,6 +48,12 @@ export interface HandedOut {
 interface DueRow extends DeliveryRow {
   readonly due_at: string
   readonly is_overdue: boolean
+}
+
+interface Holder {
+  readonly channel: DeliveryChannel
+  readonly executor: string | null
+  readonly is_running: boolean
 }
 
 /** The decision about a due delivery. */
@@ -76,6 +87,37 @@ export async function handOut<Tables>(
     await refuseOwnAddresses(transaction, owners, those('own-address'))
   }
   return claimed
+}
+
+/**
+ * Hands out this delivery, due or not, to an executor that claims. False when that executor holds it already. 409 when
+ * another one does, when it is sent to a webhook or has its result, and while a gate is closed.
+ */
+export async function handOutOne<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  id: string,
+  request: ClaimOfOne,
+): Promise<boolean> {
+  const row = await lockDelivery(transaction, id)
+  const { rows } = await sql<Holder>`
+    select coalesce(channel, ${request.defaultChannel}) as channel, executor, ${isClaimRunning} as is_running
+    from deliveries where id = ${id}
+  `.execute(transaction)
+  const { channel, executor, is_running } = rows[0] as Holder
+  const meta = { current: row.waiting_for ?? row.status, attempt: row.attempt }
+  const refuse = (detail: string, current: string = meta.current): never => {
+    throw new Problem('invalid_state', detail, { meta: { ...meta, current } })
+  }
+  if (stepAfter(row.status, 'claim') === undefined) refuse(`the delivery is ${row.status} and cannot be claimed`)
+  if (channel !== 'manual') refuse('the delivery is sent to deliveries.webhook_url')
+  if (is_running && executor === request.executor) return false
+  if (is_running) refuse(`the delivery is claimed by ${executor}`)
+  const [verdict] = await decide(transaction, [{ ...row, is_overdue: false }], owners.reviewAbove())
+  if (verdict?.kind === 'blocked') refuse(`the delivery waits: ${verdict.detail}`, verdict.waitingFor)
+  if (verdict?.kind === 'own-address') refuse(OWN_ADDRESS)
+  await claim(transaction, owners, [row], { channel, ...request })
+  return true
 }
 
 /** Gives up deliveries whose outcome stays unknown because `deliveries.webhook_url` was removed, after RETRY_HOURS. */
@@ -114,20 +156,12 @@ async function lockDue<Tables>(
 
 async function decide<Tables>(
   transaction: Transaction<Tables>,
-  rows: readonly DueRow[],
+  rows: readonly (DeliveryRow & Pick<DueRow, 'is_overdue'>)[],
   reviewAbove: ReviewLimits,
 ): Promise<readonly Verdict[]> {
   const findings = await readGates(
     transaction,
-    rows.map(({ profile_id: profileId, asset, amount, attempt, destination, hold_released }) => ({
-      profileId,
-      assets: [asset],
-      networks: [networkOf(destination)],
-      isDelivery: true,
-      // A lower limit holds only what was never handed out: an earlier attempt may have paid.
-      needsReview: attempt === 0 && needsReview(reviewAbove, asset, BigInt(amount)),
-      isReleased: hold_released,
-    })),
+    rows.map((row) => deliveryGates(row, reviewAbove)),
   )
   const areOwn = await areOwnAddresses(
     transaction,
@@ -142,11 +176,27 @@ async function decide<Tables>(
   })
 }
 
+/** The gates of a payment. */
+export function deliveryGates(
+  { profile_id: profileId, asset, amount, attempt, destination, hold_released }: DeliveryRow,
+  reviewAbove: ReviewLimits,
+): GateSubject {
+  return {
+    profileId,
+    assets: [asset],
+    networks: [networkOf(destination)],
+    isDelivery: true,
+    // A lower limit holds only what was never handed out: an earlier attempt may have paid.
+    needsReview: attempt === 0 && needsReview(reviewAbove, asset, BigInt(amount)),
+    isReleased: hold_released,
+  }
+}
+
 async function claim<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   rows: readonly DeliveryRow[],
-  { channel, executor, leaseSeconds }: HandOut,
+  { channel, executor, leaseSeconds }: Pick<HandOut, 'channel' | 'executor' | 'leaseSeconds'>,
 ): Promise<void> {
   if (rows.length === 0) return
   const ids = rows.map(({ id }) => id)
@@ -181,7 +231,7 @@ async function refuseOwnAddresses<Tables>(
   owners: DeliveryOwners,
   rows: readonly DeliveryRow[],
 ): Promise<void> {
-  const detail = 'the destination is a deposit address of this service'
+  const detail = OWN_ADDRESS
   const isUntouched = ({ status }: DeliveryRow) => status === 'WAITING'
   for (const { id } of rows.filter(isUntouched)) {
     const entry = { actor: 'worker', action: 'delivery.fail', subject: id }

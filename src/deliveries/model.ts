@@ -65,7 +65,7 @@ export function networkOf(destination: DeliveryDestination): CryptoNetwork | Fia
 
 /** Why a delivery failed. */
 export interface DeliveryFailure {
-  readonly code: 'REFUSED' | 'OPERATOR_FAILED' | 'OWN_ADDRESS'
+  readonly code: 'REFUSED' | 'OPERATOR_FAILED' | 'OWN_ADDRESS' | 'CANCELLED'
   readonly detail: string
 }
 
@@ -79,7 +79,8 @@ export type DeliveryEvent = 'claim' | 'accept' | 'settle' | 'settle_late' | 'fai
  *   of the request is unknown.
  * - `accept`: the executor accepted the webhook request; it will pay and report the result.
  * - `settle`: it was paid. `settle_late`: it was paid although it had been failed.
- * - `fail`: it was not paid and never will be: refused by the executor, failed by the operator, or sent to an own address.
+ * - `fail`: it was not paid and never will be: refused by the executor, failed by the operator, sent to an own address, or
+ *   cancelled by the customer before it was handed out.
  * - `give_up`: the outcome of the requests stays unknown, and they are no longer retried.
  */
 const STEPS: Readonly<Record<DeliveryStatus, Partial<Readonly<Record<DeliveryEvent, DeliveryStatus>>>>> = {

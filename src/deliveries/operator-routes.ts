@@ -10,10 +10,11 @@ import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import type { DeliveryMetrics } from './metrics.ts'
 import type { DeliveryOwners } from './owner.ts'
-import { claimDeliveries, reportFailed, reportSettled, usedReference } from './reports.ts'
+import { claimDeliveries, claimDelivery, reportFailed, reportSettled, usedReference } from './reports.ts'
 import {
   ClaimBody,
   Claimed,
+  ClaimOneBody,
   DeliveriesQuery,
   DeliveryPage,
   DeliveryWithAttempts,
@@ -61,6 +62,18 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
         write((transaction) => claimDeliveries(transaction, owners, actor, request.body, hasWebhook, isRecent)),
       )
       return { items: claimed.map(({ text }) => new RawJson(text)) }
+    },
+  )
+  app.post<ById & { Body: Static<typeof ClaimOneBody> }>(
+    '/deliveries/:id/claim',
+    answered(DeliveryWithAttempts, { body: ClaimOneBody }),
+    async (request) => {
+      const id = idOf(request.params.id)
+      const claimer = { actor: operatorActor(request), executor: operatorOf(request).name }
+      const { lease_seconds } = request.body
+      const hasWebhook = options.hasWebhook()
+      await write((transaction) => claimDelivery(transaction, owners, claimer, id, lease_seconds, hasWebhook))
+      return await deliveryDocument(db.tables(), id)
     },
   )
   app.post<ById & { Body: Static<typeof SettleBody> }>(

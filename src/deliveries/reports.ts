@@ -8,7 +8,7 @@ import { parseAmount } from '../ledger/amounts.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-import { handOut } from './hand-out.ts'
+import { handOut, handOutOne } from './hand-out.ts'
 import { stepAfter } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { failAll, type Settlement, settle } from './results.ts'
@@ -66,6 +66,21 @@ export async function claimDeliveries<Tables>(
   await writeAudit(transaction, { actor, action: 'delivery.claim', subject: executor, detail: { ids } })
   const texts = await deliveryTexts(transaction, ids)
   return handedOut.map(({ dueAt }, index) => ({ dueAt, text: texts[index] as string }))
+}
+
+/** Claims this delivery, due or not; nothing changes when the executor holds it. */
+export async function claimDelivery<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  { actor, executor }: { readonly actor: string; readonly executor: string },
+  id: string,
+  leaseSeconds: number,
+  hasWebhook: boolean,
+): Promise<void> {
+  const request = { defaultChannel: hasWebhook ? 'webhook' : 'manual', executor, leaseSeconds } as const
+  if (!(await handOutOne(transaction, owners, id, request))) return
+  const detail = { executor, lease_seconds: leaseSeconds }
+  await writeAudit(transaction, { actor, action: 'delivery.claim', subject: id, detail })
 }
 
 export async function reportSettled<Tables>(

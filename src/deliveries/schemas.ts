@@ -16,14 +16,14 @@ const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Executor = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\0]*$' })
 const Attempt = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 
+const LeaseSeconds = Type.Integer({ minimum: 1, maximum: LEASE_SECONDS_MAX })
+
 export const ClaimBody = Type.Object(
-  {
-    executor: Executor,
-    limit: Type.Integer({ minimum: 1, maximum: CLAIM_MAX }),
-    lease_seconds: Type.Integer({ minimum: 1, maximum: LEASE_SECONDS_MAX }),
-  },
+  { executor: Executor, limit: Type.Integer({ minimum: 1, maximum: CLAIM_MAX }), lease_seconds: LeaseSeconds },
   strict,
 )
+
+export const ClaimOneBody = Type.Object({ lease_seconds: LeaseSeconds }, strict)
 
 export const SettleBody = Type.Object(
   {

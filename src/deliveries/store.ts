@@ -46,6 +46,12 @@ export type DeliveryRow = Pick<DeliveriesTable, (typeof ROW_COLUMNS)[number]>
 /** The columns of `DeliveryRow`, for SQL text. */
 export const rowColumns = sql.join(ROW_COLUMNS.map((name) => sql.ref(`deliveries.${name}`)))
 
+/** Whether an executor holds a delivery: a claim that a gate stops when it is due again has ended, and so has its time. */
+export const isClaimRunning = sql<boolean>`(
+  deliveries.status = 'CLAIMED' and deliveries.waiting_for is null
+    and coalesce(deliveries.next_attempt_at > clock_timestamp(), false)
+)`
+
 /** The time at which a delivery that is CLAIMED through this channel can be handed out again. */
 function dueText(channel: DeliveryChannel) {
   const isClaimed = sql`record.status = 'CLAIMED' and record.channel = ${sql.lit(channel)}`

@@ -7,7 +7,7 @@
 import { Problem } from '../http/problem.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import type { DeliveryRow } from './store.ts'
+import { type DeliveryRow, isClaimRunning } from './store.ts'
 
 /** Who reports that a delivery was not paid. */
 export interface Reporter {
@@ -67,15 +67,14 @@ export async function hasPaidAttempt<Tables>(transaction: Transaction<Tables>, {
   return rows.length > 0
 }
 
-/** In order. A claim that a gate stops is due again later, so its time says nothing while the delivery waits. */
+/** In order. */
 async function readWithoutRefusal<Tables>(
   transaction: Transaction<Tables>,
   id: string,
 ): Promise<readonly AttemptRow[]> {
   const { rows } = await sql<AttemptRow>`
     select made.attempt, made.executor, made.attempt = deliveries.attempt as is_present,
-      made.outcome = 'STARTED' and waiting_for is null and coalesce(next_attempt_at > clock_timestamp(), false)
-        as is_running,
+      made.outcome = 'STARTED' and ${isClaimRunning} as is_running,
       made.outcome = 'ACCEPTED' as is_accepted, channel is not distinct from 'webhook' as is_webhook
     from delivery_attempts as made join deliveries on deliveries.id = made.delivery_id
     where made.delivery_id = ${id} and made.outcome not in ('REFUSED', 'FAILED')

@@ -165,6 +165,12 @@ const ORCHESTRATION = {
   destination_transfer: { transfer_id: '01932b63-4c1e-7a02-8c4d-e5f607182930', status: 'COMPLETED' },
   updated_at: '2026-11-20T12:06:00.000Z',
 }
+const CANCELLED_ORCHESTRATION = {
+  ...STARTED_ORCHESTRATION,
+  status: 'FAILED',
+  fail_reason: { code: 'CANCELLED', detail: 'cancelled by the customer' },
+  updated_at: '2026-11-20T12:06:00.000Z',
+}
 
 export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
   listMarkets: {
@@ -328,6 +334,15 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answered: 'The orchestration, with status PROCESSING',
     request: NEW_ORCHESTRATION,
     answer: STARTED_ORCHESTRATION,
+  },
+  cancelOrchestration: {
+    description:
+      'It becomes FAILED with the code CANCELLED, and the money is available in the asset that it has by then. 409 when it is ' +
+      'final, when its payment was handed out, and while the operator holds or pauses its money, whether or not ' +
+      '`waiting_for` shows that. Cancelling it again is 200 and changes nothing.',
+    answered: 'The orchestration, with status FAILED',
+    request: {},
+    answer: CANCELLED_ORCHESTRATION,
   },
   getOrchestration: { description: '', answered: 'The orchestration', answer: ORCHESTRATION },
 }

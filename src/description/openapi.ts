@@ -156,10 +156,19 @@ function completeOperation(path: string, operation: DescribedOperation, response
     ...(requestBody === undefined
       ? {}
       : {
-          requestBody: { ...requestBody, content: withExample((requestBody as { content: Content }).content, request) },
+          requestBody: {
+            ...requestBody,
+            // An empty body is read as an empty object.
+            ...(isEmpty(request) ? { required: false } : {}),
+            content: withExample((requestBody as { content: Content }).content, request),
+          },
         }),
     responses: { 200: success, ...Object.fromEntries(problems) },
   }
+}
+
+function isEmpty(example: unknown): boolean {
+  return typeof example === 'object' && example !== null && Object.keys(example).length === 0
 }
 
 type Content = Readonly<Record<string, Json>>

@@ -64,6 +64,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
     'not_found',
     'already_exists',
   ],
+  cancelOrchestration: ['invalid_state'],
   getOrchestration: [],
   createSandboxDeposit: ['not_found', 'already_exists'],
 }

@@ -64,6 +64,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /address-pool': ['already_exists'],
   'POST /deposits': ['deposit_conflict'],
   'POST /deliveries/:id/settle': ['already_exists'],
+  'POST /deliveries/:id/fail': ['earlier_attempt_unknown'],
   'POST /change-requests/:id/confirm': ['own_request'],
   'POST /operators': ['already_exists', 'invalid_state'],
   'PATCH /operators/:name': ['already_exists', 'invalid_state'],

@@ -4,7 +4,7 @@
  * customers' clocks, transfers and deliveries. Lock order, as in every transaction: orchestrations, markets and desk,
  * balances, customers' clocks.
  */
-import { readGates } from '../controls/gates.ts'
+import { type GateSubject, readGates } from '../controls/gates.ts'
 import { needsReview, PAYMENT_REVIEW_DETAIL, type ReviewLimits } from '../controls/review.ts'
 import { createDeliveries } from '../deliveries/create.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
@@ -97,7 +97,7 @@ async function outcomesOf<Tables>(
   rows: readonly ClaimedOrchestration[],
   { feeBps, pricing }: ConvertSettings,
 ): Promise<readonly Outcome[]> {
-  const findings = await readGates(transaction, rows.map(gateSubjectOf))
+  const findings = await readGates(transaction, rows.map(conversionGates))
   const places = rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined))
   const own = await areOwnAddresses(transaction, places)
   const early = rows.map(({ isExpired }, index) =>
@@ -129,7 +129,17 @@ function chargeOf({ sourceAmount, isCharged }: ClaimedOrchestration, feeBps: num
   return isCharged ? feeOf(sourceAmount, feeBps) : 0n
 }
 
-function gateSubjectOf({ profileId, sourceAsset, destinationAsset, source, destination }: ClaimedOrchestration) {
+/** The gates of a conversion. */
+export function conversionGates({
+  profileId,
+  sourceAsset,
+  destinationAsset,
+  source,
+  destination,
+}: Pick<
+  ClaimedOrchestration,
+  'profileId' | 'sourceAsset' | 'destinationAsset' | 'source' | 'destination'
+>): GateSubject {
   const isConversion = sourceAsset !== destinationAsset
   return {
     profileId,

@@ -9,9 +9,9 @@
  * | convert | converted, the destination is a profile | COMPLETED |
  * | convert | converted, the destination is outside the service | deliver |
  * | convert | a closed gate, no price | convert, with `waiting_for` |
- * | convert | expired, own address, not convertible, rejected, reversed | FAILED, the amount is available again |
+ * | convert | expired, own address, not convertible, rejected, reversed, cancelled | FAILED, the amount is available again |
  * | deliver | settled | COMPLETED |
- * | deliver | refused, failed by the operator, own address | FAILED, the delivery has returned its amount |
+ * | deliver | refused, failed by the operator, own address, cancelled | FAILED, the delivery has returned its amount |
  * | deliver | the delivery waits | deliver, with `waiting_for` |
  * | FAILED at deliver | settled late | COMPLETED |
  */
@@ -42,6 +42,7 @@ export type FailCode =
   | 'REVERSED'
   | 'NOT_CONVERTIBLE'
   | 'REJECTED'
+  | 'CANCELLED'
 
 export interface Wait {
   readonly kind: 'wait'

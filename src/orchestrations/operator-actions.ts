@@ -7,11 +7,12 @@ import { readGates } from '../controls/gates.ts'
 import { lockDeliveryOf, releaseDelivery } from '../deliveries/create.ts'
 import { Problem } from '../http/problem.ts'
 import { readDecimals } from '../ledger/assets.ts'
-import { lockBalances, post } from '../ledger/ledger.ts'
+import { lockBalances } from '../ledger/ledger.ts'
 import { writeAudit } from '../store/audit.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { failUnconverted } from './fail-unconverted.ts'
 import { getAnyOrchestration } from './lists.ts'
 import { networksOf } from './model.ts'
 import { refuseShort, reserve } from './request.ts'
@@ -34,6 +35,7 @@ export async function retryOrchestration<Tables>(
 ): Promise<string> {
   const failed = await lock(transaction, id)
   if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration can be retried')
+  if (failed.fail_code === 'CANCELLED') throw wrongState(failed, 'its customer has cancelled it')
   const { rows } = await sql<{ id: string }>`select id from orchestrations where retry_of = ${id}`.execute(transaction)
   if (rows[0] !== undefined) return await textOf(transaction, rows[0].id)
   const { customer_id: customerId, profile_id: profileId, destination_asset: destinationAsset } = failed
@@ -119,13 +121,8 @@ export async function rejectOrchestration<Tables>(
   if (held.step === 'deliver') {
     throw wrongState(held, 'its delivery is on hold and has the money; fail the delivery instead')
   }
-  const { profile_id: profileId, source_asset: asset, source_amount } = held
-  const debit = { bucket: 'in_transit', profileId } as const
-  const credit = { bucket: 'available', profileId } as const
-  await post(transaction, [{ asset, amount: BigInt(source_amount), debit, credit, groupId: id }])
-  const failure = { status: 'FAILED', step: null, failCode: 'REJECTED', failDetail: reason } as const
-  await writeSteps(transaction, [{ id, action: 'orchestration.reject', ...failure }], actor)
-  await sql`delete from orchestration_queue where orchestration_id = ${id}`.execute(transaction)
+  const failure = { action: 'orchestration.reject', failCode: 'REJECTED', failDetail: reason } as const
+  await failUnconverted(transaction, held, failure, actor)
   return await textOf(transaction, id)
 }
 

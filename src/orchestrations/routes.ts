@@ -1,14 +1,17 @@
 /** The customer's operations on orchestrations. The guard authenticates the caller and checks its scopes. */
 import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../auth/guard.ts'
 import { isUuid } from '../base/ids.ts'
+import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
-import { Problem } from '../http/problem.ts'
 import { RawJson, WRITES_RAW_JSON } from '../http/raw-json.ts'
 import type { Db } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
+import { cancelOrchestration } from './cancel.ts'
 import { getOrchestration, listOrchestrations } from './lists.ts'
+import { noOrchestration } from './operator-actions.ts'
 import { type RequestSettings, readRequest, requestOrchestration } from './request.ts'
 import {
   NewOrchestrationBody,
@@ -22,9 +25,12 @@ import type { OrchestrationTables } from './tables.ts'
 export interface OrchestrationRoutesOptions {
   readonly db: Db
   readonly guard: Guard
+  readonly deliveryOwners: DeliveryOwners
   /** The current settings. */
   settings(): RequestSettings
 }
+
+const Nothing = Type.Object({}, { additionalProperties: false })
 
 /** Declares the routes, with the paths from the table of operations. */
 export function registerOrchestrationRoutes(app: FastifyInstance, options: OrchestrationRoutesOptions): void {
@@ -49,10 +55,22 @@ export function registerOrchestrationRoutes(app: FastifyInstance, options: Orche
     schema: { response: { 200: Orchestration } },
     ...WRITES_RAW_JSON,
     async handler(request) {
-      const id = request.params.id.toLowerCase()
-      const tables = db.tables<OrchestrationTables>()
-      const text = isUuid(id) ? await getOrchestration(tables, callerOf(request).customerId, { id }) : undefined
-      if (text === undefined) throw new Problem('not_found', 'there is no orchestration with this id')
+      const id = orchestrationId(request.params.id)
+      const text = await getOrchestration(db.tables<OrchestrationTables>(), callerOf(request).customerId, { id })
+      return new RawJson(text ?? noOrchestration())
+    },
+  })
+  app.route<{ Params: { id: string } }>({
+    ...guard('cancelOrchestration'),
+    schema: { body: Nothing, response: { 200: Orchestration } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const id = orchestrationId(request.params.id)
+      const caller = callerOf(request)
+      const writer = { customerId: caller.customerId, actor: actorOf(caller) }
+      const text = await transactionWithRetries(db, (transaction) =>
+        cancelOrchestration(transaction, options.deliveryOwners, writer, id),
+      )
       return new RawJson(text)
     },
   })
@@ -66,4 +84,10 @@ export function registerOrchestrationRoutes(app: FastifyInstance, options: Orche
       return { orchestrations: page.items, ...page }
     },
   })
+}
+
+/** The id in lower case; 404 for a text that is not an id. */
+function orchestrationId(text: string): string {
+  const id = text.toLowerCase()
+  return isUuid(id) ? id : noOrchestration()
 }

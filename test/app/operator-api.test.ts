@@ -371,6 +371,11 @@ const WRITES: Readonly<Record<string, Write>> = {
     },
     again: 'unchanged',
   },
+  'POST /deliveries/:id/claim': {
+    action: 'delivery.claim',
+    prepare: async () => ({ path: `/deliveries/${await newDelivery()}/claim`, body: { lease_seconds: 60 } }),
+    again: 'unchanged',
+  },
   'POST /deliveries/:id/settle': {
     action: 'delivery.settle',
     prepare: async () => {

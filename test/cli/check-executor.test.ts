@@ -75,7 +75,7 @@ async function endpointWith(mistakes: Mistakes): Promise<string> {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let body = ''
     for await (const part of request) body += part
-    const reply = (status: number, answer: { readonly payments?: unknown }) => {
+    const reply = (status: number, answer: { readonly status?: string; readonly payments?: unknown }) => {
       const { payments: _, ...rest } = answer
       response.writeHead(status).end(JSON.stringify(mistakes.hidesPayments ? rest : answer))
     }

@@ -214,6 +214,16 @@ describe('a request is repeated', () => {
     expect(await second.rest.post('/v2/orchestration/rules', { body })).toEqual({ rule: record })
   })
 
+  it('when it cancels: what is cancelled stays so', async () => {
+    const cancelled = { id: 'o-1', status: 'FAILED', fail_reason: { code: 'CANCELLED', detail: 'cancelled' } }
+    const { rest, sent } = start([problem(503, 'unavailable'), { status: 200, body: cancelled }])
+    const path = '/v2/orchestration/orchestrations/{id}/cancel'
+    expect(await rest.post(path, { path: { id: 'o-1' } })).toEqual(cancelled)
+    expect(sent().map(({ method, url }) => `${method} ${url}`)).toEqual(
+      Array(2).fill('POST /v2/orchestration/orchestrations/o-1/cancel'),
+    )
+  })
+
   it('but the record of another request is an error', async () => {
     const other = problem(409, 'already_exists', { meta: { existing: { ...ACCOUNT, description: 'Other' } } })
     const { rest } = start([new TypeError('fetch failed'), other])

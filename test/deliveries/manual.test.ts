@@ -6,6 +6,7 @@ import { createDeliveryMetrics } from '../../src/deliveries/metrics.ts'
 import {
   type ClaimRequest,
   claimDeliveries,
+  claimDelivery,
   type FailRequest,
   reportFailed,
   reportSettled,
@@ -145,6 +146,75 @@ describe('a claim', () => {
     const rows = [...(await rowsOf(db, ids)).values()]
     expect(rows.every(({ attempt, status }) => attempt === 1 && status === 'SETTLED')).toBe(true)
     expect(await balance()).toEqual(NOTHING)
+  })
+})
+
+describe('a claim of one delivery', () => {
+  const claimOne = (id: string, executor = 'ines', hasWebhook = false) =>
+    transactionWithRetries(db, (transaction) =>
+      claimDelivery(transaction, owners, { actor: `operator:${executor}`, executor }, id, 60, hasWebhook),
+    )
+
+  it('hands out this one, due or not, in the name of its caller', async () => {
+    const [other, id = ''] = await addDeliveries(db, owner, 2)
+    await sql`update deliveries set next_attempt_at = clock_timestamp() + interval '1 day' where id = ${id}`.execute(
+      db.tables(),
+    )
+    await claimOne(id)
+    expect(await document(id)).toMatchObject({ status: 'CLAIMED', attempt: 1, executor: 'ines', channel: 'manual' })
+    expect((await claim()).map((item) => item.id)).toEqual([other])
+    expect(await actionsOf(id)).toEqual(['delivery.claim'])
+  })
+
+  it('changes nothing when its caller holds it, and is refused while another does', async () => {
+    const [id = ''] = await addDeliveries(db, owner, 1)
+    await claimOne(id)
+    const held = await document(id)
+    await claimOne(id)
+    expect(await document(id)).toEqual(held)
+    expect(await actionsOf(id)).toHaveLength(1)
+    const meta = { current: 'CLAIMED', attempt: 1 }
+    await expect(claimOne(id, 'omar')).rejects.toMatchObject({ code: 'invalid_state', extras: { meta } })
+    await letPass(db, [id], 61)
+    await claimOne(id, 'omar')
+    expect(await attemptsOf(db, id)).toMatchObject([
+      { executor: 'ines', outcome: 'UNKNOWN' },
+      { executor: 'omar', outcome: 'STARTED' },
+    ])
+  })
+
+  it('is refused while a gate is closed, and for what has its result or is sent to a webhook', async () => {
+    const [id = ''] = await addDeliveries(db, owner, 1)
+    await sql`update controls set deliveries_paused = true`.execute(db.tables())
+    const meta = { current: 'PAUSED', attempt: 0 }
+    await expect(claimOne(id)).rejects.toMatchObject({ code: 'invalid_state', extras: { meta } })
+    await sql`update controls set deliveries_paused = false`.execute(db.tables())
+    await expect(claimOne(id, 'ines', true)).rejects.toMatchObject({ code: 'invalid_state' })
+    expect(await document(id)).toMatchObject({ status: 'WAITING', attempt: 0, attempts: [] })
+    await claimOne(id)
+    await settle(id, { reference: id, attempt: 1 })
+    await expect(claimOne(id)).rejects.toMatchObject({ extras: { meta: { current: 'SETTLED', attempt: 1 } } })
+    await expect(claimOne(owner.profileId)).rejects.toMatchObject({ status: 404 })
+  })
+
+  it('is refused while an earlier attempt cannot be repeated because a gate is closed', async () => {
+    const id = await claimedOne()
+    await letPass(db, [id], 61)
+    await sql`update controls set deliveries_paused = true`.execute(db.tables())
+    await claim()
+    const meta = { current: 'PAUSED', attempt: 1 }
+    await expect(claimOne(id)).rejects.toMatchObject({ extras: { meta } })
+    await sql`update controls set deliveries_paused = false`.execute(db.tables())
+    await claimOne(id)
+    expect(await document(id)).toMatchObject({ attempt: 2, executor: 'ines' })
+    expect((await document(id)).waiting_for).toBeUndefined()
+  })
+
+  it('of two people at once is one attempt', async () => {
+    const [id = ''] = await addDeliveries(db, owner, 1)
+    const claims = await Promise.allSettled([claimOne(id, 'ines'), claimOne(id, 'omar')])
+    expect(claims.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(await attemptsOf(db, id)).toHaveLength(1)
   })
 })
 

@@ -19,7 +19,7 @@ import { Known, ValueMaker } from './fuzz-values.ts'
 
 const { seed = 0, numRuns = 0 } = propertySettings(150)
 /** Records accumulate and lists grow: more requests would mostly read the same records again. */
-const REQUESTS = Math.min(3 * numRuns, 9_000)
+const REQUESTS = Math.min(4 * numRuns, 9_000)
 const { log, lines } = captureLog()
 
 let node: RestNode

@@ -17,6 +17,7 @@ const MONEY = [
   ...['assign', 'hold', 'release', 'reject', 'reverse', 'return'].map((action) => `POST /deposits/:id/${action}`),
   ...['retry', 'release', 'reject'].map((action) => `POST /orchestrations/:id/${action}`),
   'POST /deliveries/claim',
+  'POST /deliveries/:id/claim',
   'POST /deliveries/:id/settle',
   'POST /deliveries/:id/fail',
   'PATCH /controls',

@@ -266,6 +266,16 @@ const operateOrchestration: Action = async (world) => {
   await world.operator('POST', `/orchestrations/${id}/${verb}`, verb === 'reject' ? { reason: 'not wanted' } : {})
 }
 
+/** The customer changes its mind, also about what is being paid. */
+const cancel: Action = async (world) => {
+  const { customer } = world.random.pick(world.parties)
+  const id = await world.pickId(
+    `select id from orchestrations where status = 'PROCESSING' and customer_id = '${customer.customerId}'`,
+  )
+  if (id === undefined) return
+  await world.call(() => customer.call('POST', `/v2/orchestration/orchestrations/${id}/cancel`, {}))
+}
+
 /** A row of a batch that no step can deal with: it must not keep back the others. */
 const poison: Action = async (world) => {
   const id = await world.pickId(`select id from orchestrations where status = 'PROCESSING' and step = 'convert'`)
@@ -337,6 +347,7 @@ export const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [5, passTime],
   [4, moveOut],
   [2, operateOrchestration],
+  [1, cancel],
   [1, poison],
   [1, stray],
   [10, work],

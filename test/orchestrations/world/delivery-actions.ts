@@ -84,7 +84,7 @@ const findOut: Action = async (world) => {
   const isMistaken = random.chance(0.15)
   if (reference !== undefined && !isMistaken) {
     await settle(world, id, { attempt, reference, ...(status === 'FAILED' ? { late: true } : {}) })
-  } else if (isMistaken || executor.refuse(id)) await fail(world, id, attempt)
+  } else if (isMistaken || executor.refuse(id)) await fail(world, id, attempt, { earlier_attempts: 'not_paid' })
 }
 
 async function settle(world: World, id: string, { attempt, reference, late }: Report): Promise<void> {
@@ -96,14 +96,26 @@ async function settle(world: World, id: string, { attempt, reference, late }: Re
     ...(world.random.chance(0.1) ? { fee: '1' } : {}),
   }
   const answer = await world.operator('POST', `/deliveries/${id}/settle`, body)
-  if (answer.status === 200 && answer.body.attempt !== attempt) {
+  if (answer.status === 200 && answer.body.attempt !== attempt && !(isLate && answer.body.late)) {
     world.wrongs.push(`a settlement of attempt ${attempt} was accepted: ${answer.text}`)
   }
 }
 
-async function fail(world: World, id: string, attempt: number): Promise<void> {
+async function fail(world: World, id: string, attempt: number, statement: object = {}): Promise<void> {
   world.failed.add(id)
-  await world.operator('POST', `/deliveries/${id}/fail`, { reason: 'the bank says no', attempt })
+  const { rows } = await sql<{ open: boolean }>`
+    select exists (
+      select from delivery_attempts where delivery_id = ${id} and attempt < ${attempt} and outcome = 'UNKNOWN'
+    ) as open from deliveries where id = ${id} and attempt = ${attempt} and status <> 'FAILED'
+  `.execute(world.db.tables())
+  const answer = await world.operator('POST', `/deliveries/${id}/fail`, {
+    reason: 'the bank says no',
+    attempt,
+    ...statement,
+  })
+  if (answer.status === 200 && rows[0]?.open === true && !('earlier_attempts' in statement)) {
+    world.wrongs.push(`a failure after an unknown attempt was accepted: ${answer.text}`)
+  }
 }
 
 const send: Action = async (world) => {
@@ -172,6 +184,7 @@ export async function finishDeliveries(world: World): Promise<void> {
   `.execute(world.db.tables())
   for (const { id, attempt } of rows) {
     const reference = world.executor.pay(id)
-    await (reference === undefined ? fail(world, id, attempt) : settle(world, id, { attempt, reference }))
+    const statement = { earlier_attempts: 'not_paid' }
+    await (reference === undefined ? fail(world, id, attempt, statement) : settle(world, id, { attempt, reference }))
   }
 }

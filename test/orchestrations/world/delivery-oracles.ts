@@ -47,9 +47,10 @@ function violationsOf(row: Row, { executor, failed }: World): readonly string[] 
     'is refused by the executor alone': fail_code !== 'REFUSED' || (executor.refused.has(id) && paid === undefined),
     'fails by a report of an operator': fail_code !== 'OPERATOR_FAILED' || failed.has(id),
     'fails for its address before any attempt': fail_code !== 'OWN_ADDRESS' || (attempt === 0 && is_own),
+    'is cancelled before any attempt': fail_code !== 'CANCELLED' || attempt === 0,
     'is never sent to an address of the service': !is_own || attempt === 0,
     'fails for a known reason':
-      !hasFailed || ['REFUSED', 'OPERATOR_FAILED', 'OWN_ADDRESS'].includes(fail_code ?? 'nothing'),
+      !hasFailed || ['REFUSED', 'OPERATOR_FAILED', 'OWN_ADDRESS', 'CANCELLED'].includes(fail_code ?? 'nothing'),
   }
   const broken = Object.entries(rules).filter(([, holds]) => !holds)
   return broken.map(([rule]) => `a delivery ${rule}: ${JSON.stringify({ ...row, paid })}`)

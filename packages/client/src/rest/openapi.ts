@@ -409,6 +409,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/orchestration/orchestrations/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an orchestration
+         * @description It becomes FAILED with the code CANCELLED, and the money is available in the asset that it has by then. 409 when it is final, when its payment was handed out, and while the operator holds or pauses its money, whether or not `waiting_for` shows that. Cancelling it again is 200 and changes nothing.
+         */
+        post: operations["cancelOrchestration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/sandbox/profiles/{profile_id}/deposit": {
         parameters: {
             query?: never;
@@ -3365,6 +3385,83 @@ export interface operations {
             403: components["responses"]["403.insufficient_scope.disabled"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    cancelOrchestration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The orchestration, with status FAILED */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01932b63-4c1d-7f50-8a2b-c3d4e5f60708",
+                     *       "customer_id": "01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05",
+                     *       "profile_id": "01932b5e-7d1c-7a11-8c3e-27a4b1d05f02",
+                     *       "identity_id": "person-1001",
+                     *       "account_id": "01932b5e-7d1c-7a10-9a54-6f1d2c9b8e01",
+                     *       "ref_id": "withdrawal-1001",
+                     *       "source_asset": "USDC",
+                     *       "source_amount": "250.5",
+                     *       "destination_asset": "USD",
+                     *       "status": "FAILED",
+                     *       "expires_at": "2026-11-21T12:05:00.000Z",
+                     *       "source": {
+                     *         "profile": {
+                     *           "profile_id": "01932b5e-7d1c-7a11-8c3e-27a4b1d05f02"
+                     *         }
+                     *       },
+                     *       "destination": {
+                     *         "fiat": {
+                     *           "fiat_account_id": "bank-account-1",
+                     *           "memo": "savings"
+                     *         }
+                     *       },
+                     *       "metadata": {
+                     *         "invoice": "1001"
+                     *       },
+                     *       "created_at": "2026-11-20T12:05:00.000Z",
+                     *       "updated_at": "2026-11-20T12:06:00.000Z",
+                     *       "fail_reason": {
+                     *         "code": "CANCELLED",
+                     *         "detail": "cancelled by the customer"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Orchestration"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token"];
+            403: components["responses"]["403.insufficient_scope.disabled"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.invalid_state"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
             429: components["responses"]["429.too_many_unread_answers.rate_limited"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];

@@ -1,6 +1,6 @@
 /**
  * The REST API, typed from the OpenAPI document of the service. A request is repeated when that is safe: every read, and a
- * write that the service recognises by its `ref_id`. Errors are thrown, as `ApiProblem` where the service answered.
+ * write that the service recognises by its `ref_id` or that has no second effect. Errors are thrown, as `ApiProblem` where the service answered.
  */
 import {
   ClientCredentials,
@@ -56,6 +56,8 @@ const ANSWER_MILLISECONDS_MAX = 30_000
 const RETRY_AFTER_SECONDS_MAX = 60
 const TOO_MANY_REQUESTS = 429
 const UNAVAILABLE = [502, 503, 504]
+/** Requests that may be repeated without a `ref_id`: the record is in the wanted state already. */
+const REPEATABLE = ['/v2/orchestration/orchestrations/{id}/cancel']
 
 export class RestClient {
   readonly #url: string
@@ -73,7 +75,7 @@ export class RestClient {
     return this.#request('get', path, request[0])
   }
 
-  /** With a `ref_id` in the body, the request is safe to repeat, and repeated by the client. */
+  /** With a `ref_id` in the body, and to cancel, the request is safe to repeat, and repeated by the client. */
   post<P extends PathOf<'post'>>(
     path: P,
     ...request: RequestArguments<Request<P, 'post'>>
@@ -128,7 +130,8 @@ export class RestClient {
         if (existing !== undefined) return existing as A
         if (!(error instanceof Retryable)) throw error
         isUncertain ||= error.isUncertain
-        const isSafe = method !== 'post' || refIdOf(body) !== undefined || !error.isUncertain
+        const hasOneEffect = method !== 'post' || REPEATABLE.includes(path) || refIdOf(body) !== undefined
+        const isSafe = hasOneEffect || !error.isUncertain
         const isPatient = error.retryAfterSeconds <= RETRY_AFTER_SECONDS_MAX
         if (!isSafe || !isPatient || attempt >= error.attemptsMax) throw error.failure
         const backoff = this.#platform.random() * 2 ** attempt

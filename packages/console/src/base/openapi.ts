@@ -1592,6 +1592,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/deliveries/{id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Claim one delivery in the own name
+         * @description Lowest role: `treasurer`.
+         */
+        post: operations["postDeliveriesByIdClaim"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/deliveries/{id}/settle": {
         parameters: {
             query?: never;
@@ -3198,6 +3218,21 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "already_exists" | "invalid_state";
+                };
+            };
+        };
+        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `invalid_state`: the record is in a state that does not allow this; `earlier_attempt_unknown`: an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid` */
+        "409.already_exists.invalid_state.earlier_attempt_unknown": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "already_exists" | "invalid_state" | "earlier_attempt_unknown";
                 };
             };
         };
@@ -7387,6 +7422,49 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    postDeliveriesByIdClaim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    lease_seconds: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryWithAttempts"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.invalid_state"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
     postDeliveriesByIdSettle: {
         parameters: {
             query?: never;
@@ -7495,7 +7573,7 @@ export interface operations {
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.already_exists.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
