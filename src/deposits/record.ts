@@ -8,14 +8,10 @@
 import { newId } from '../base/ids.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
-import {
-  type Completion,
-  completionAudit,
-  recordCompletedConversions,
-  recordCompletions,
-} from '../orchestrations/at-once.ts'
+import { type Completion, completionAudit } from '../orchestrations/at-once.ts'
 import type { ConvertSettings } from '../orchestrations/convert.ts'
 import { conversionPostings, conversionTransfers } from '../orchestrations/movements.ts'
+import { recordConversions } from '../orchestrations/pricing/price.ts'
 import { type StartSettings, startOrchestrations } from '../orchestrations/start.ts'
 import { writeAudits } from '../store/audit.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
@@ -121,7 +117,10 @@ export async function recordReports<Tables>(
     others.flatMap((move) => changeOf(move) ?? []),
   )
   await writeAudits(transaction, [...moves.flatMap(auditOf), ...completions.map(completionAudit)])
-  await recordCompletedConversions(transaction, completions)
+  await recordConversions(
+    transaction,
+    completions.map(({ done }) => done),
+  )
   await postCredits(transaction, moves, completions)
   await showAndStart(transaction, moves, completions, settings)
   const completed = new Set(completions.map(({ start }) => start.depositId))
@@ -322,11 +321,10 @@ async function showAndStart<Tables>(
     transaction,
     owned.filter((move) => !appearing.includes(move)).flatMap((move) => transferChangeOf(move) ?? []),
   )
-  await recordCompletions(transaction, completions, timeOf, start)
-  const completed = new Set(completions.map((completion) => completion.start.id))
+  const results = new Map(completions.map(({ start: own, done }) => [own.id, { done }]))
   const starts = creditedOf(starting).flatMap(({ deposit, credit }) => {
     const own = orchestrationOf(deposit, credit)
-    return own === undefined || completed.has(own.id) ? [] : [{ ...own, createdAt: timeOf(own) }]
+    return own === undefined ? [] : [{ ...own, ...results.get(own.id), createdAt: timeOf(own) }]
   })
   await startOrchestrations(transaction, starts, start)
 }

@@ -13,7 +13,7 @@ import type { Posting } from '../ledger/posting.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
 import { changeTransfers, insertTransfers } from '../transfers/store.ts'
-import { type Done, doneBy, doneUnconverted } from './done.ts'
+import { type Done, priceAll } from './done.ts'
 import type { StepMetrics } from './metrics.ts'
 import { beforePrice, type Failure, feeOf, networksOf, type Wait } from './model.ts'
 import { conversionPostings, conversionTransfers, deliveryOf, returnPosting } from './movements.ts'
@@ -79,7 +79,7 @@ export async function convertBatch<Tables>(
   await post(transaction, steps.flatMap(postingsOf))
   await recordConversions(
     transaction,
-    done.flatMap(({ done: { conversion } }) => (conversion === undefined ? [] : [conversion])),
+    done.map((step) => step.done),
   )
   await writeSteps(transaction, steps.map(changeOf))
   const isPutOff = ({ outcome }: Step) => outcome.kind === 'wait' && outcome.isRetried
@@ -104,25 +104,14 @@ async function outcomesOf<Tables>(
     beforePrice({ finding: findings[index], isOwnAddress: own[index] === true, isExpired }),
   )
   const open = rows.filter((_, index) => early[index] === undefined)
-  const converting = open.filter(({ sourceAsset, destinationAsset }) => sourceAsset !== destinationAsset)
-  const requests = converting.map((row) => ({
-    orchestrationId: row.id,
-    sourceAsset: row.sourceAsset,
-    sourceAmount: row.sourceAmount - chargeOf(row, feeBps),
-    destinationAsset: row.destinationAsset,
-  }))
-  const prices = requests.length === 0 ? [] : await priceConversions(transaction, requests, pricing)
-  const priced = new Map(converting.map(({ id }, index) => [id, prices[index]]))
-  return rows.map((row, index): Outcome => {
-    const fee = chargeOf(row, feeBps)
-    const price = priced.get(row.id)
-    const outcome = early[index]
-    if (outcome !== undefined) return outcome
-    if (price === undefined) return doneUnconverted(row.sourceAmount, fee)
-    if (price.kind === 'waits') return { ...price, kind: 'wait', isRetried: true }
-    if (price.kind === 'impossible') return { ...price, kind: 'fail' }
-    return doneBy(price.conversion, fee)
-  })
+  const outcomes = await priceAll(
+    open,
+    (row) => chargeOf(row, feeBps),
+    (requests) => priceConversions(transaction, requests, pricing),
+  )
+  const priced = new Map(open.map(({ id }, index) => [id, outcomes[index]]))
+  // Each row has one or the other.
+  return rows.map(({ id }, index) => (early[index] ?? priced.get(id)) as Outcome)
 }
 
 function chargeOf({ sourceAmount, isCharged }: ClaimedOrchestration, feeBps: number): bigint {

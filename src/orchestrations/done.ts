@@ -1,8 +1,12 @@
-/** The result of a conversion: amounts, price, and the ids of the records that it creates. */
+/**
+ * The result of a conversion: amounts, price, and the ids of the records that it creates; and how a batch is priced, by the
+ * worker or by the transaction that starts it.
+ */
 import { newId } from '../base/ids.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
-import type { Amounts, StepIds } from './movements.ts'
-import type { Conversion } from './pricing/outcome.ts'
+import type { Failure, Wait } from './model.ts'
+import type { Amounts, Convertible, StepIds } from './movements.ts'
+import type { Conversion, PriceOutcome, PriceRequest } from './pricing/outcome.ts'
 
 export interface Done {
   readonly kind: 'done'
@@ -14,8 +18,43 @@ export interface Done {
   readonly conversion?: Conversion
 }
 
-/** @param fee the part of the source amount that is not converted */
-export function doneBy(conversion: Conversion, fee: MinorUnits): Done {
+type Priceable = Pick<Convertible, 'id' | 'sourceAsset' | 'sourceAmount' | 'destinationAsset'>
+
+/**
+ * The results of these, in the same order; undefined where no price was made.
+ *
+ * @param feeOf the part of the source amount that is not converted
+ * @param price makes the prices of all that need one, in the order of the requests
+ */
+export async function priceAll<Row extends Priceable>(
+  rows: readonly Row[],
+  feeOf: (row: Row) => MinorUnits,
+  price: (requests: readonly PriceRequest[]) => Promise<readonly (PriceOutcome | undefined)[]>,
+): Promise<readonly (Done | Wait | Failure | undefined)[]> {
+  const converting = rows.filter(isConversion)
+  const requests = converting.map((row) => ({
+    orchestrationId: row.id,
+    sourceAsset: row.sourceAsset,
+    sourceAmount: row.sourceAmount - feeOf(row),
+    destinationAsset: row.destinationAsset,
+  }))
+  const prices = requests.length === 0 ? [] : await price(requests)
+  const priced = new Map(converting.map((row, index) => [row, prices[index]]))
+  return rows.map((row) => {
+    if (!isConversion(row)) return doneUnconverted(row.sourceAmount, feeOf(row))
+    const outcome = priced.get(row)
+    if (outcome === undefined) return undefined
+    if (outcome.kind === 'waits') return { ...outcome, kind: 'wait', isRetried: true }
+    if (outcome.kind === 'impossible') return { ...outcome, kind: 'fail' }
+    return doneBy(outcome.conversion, feeOf(row))
+  })
+}
+
+function isConversion({ sourceAsset, destinationAsset }: Priceable): boolean {
+  return sourceAsset !== destinationAsset
+}
+
+function doneBy(conversion: Conversion, fee: MinorUnits): Done {
   const { sourceAmount: converted, remainder, destinationAmount: outgoing, price, priceSource } = conversion
   return {
     kind: 'done',
@@ -28,7 +67,7 @@ export function doneBy(conversion: Conversion, fee: MinorUnits): Done {
 }
 
 /** The result without a conversion: the source amount less the fee, in the same asset. */
-export function doneUnconverted(sourceAmount: MinorUnits, fee: MinorUnits): Done {
+function doneUnconverted(sourceAmount: MinorUnits, fee: MinorUnits): Done {
   const outgoing = sourceAmount - fee
   const amounts = { fee, converted: outgoing, remainder: 0n, outgoing }
   return { kind: 'done', amounts, ids: newIds(), price: '1', priceSource: 'par' }

@@ -6,11 +6,13 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { type Column, unnested } from '../store/unnested.ts'
+import type { Done } from './done.ts'
 
 /** Notified when work is due; the payload is empty. */
 export const WORK_CHANNEL = 'orchestration_work'
 
-/** The kind of work that converts an orchestration. */
+/** The kind of work that converts an orchestration: the name of its step. */
 export const CONVERT_KIND = 'convert'
 
 export interface NewOrchestration {
@@ -32,6 +34,8 @@ export interface NewOrchestration {
   readonly metadata: Readonly<Record<string, unknown>>
   /** From `nextCreationTimes` of the customer. */
   readonly createdAt: string
+  /** Set when the transaction that starts it also completes it. */
+  readonly done?: Done
 }
 
 export interface StartSettings {
@@ -39,47 +43,57 @@ export interface StartSettings {
   readonly convertSecondsMax: number
 }
 
-/** Inserts orchestrations as PROCESSING at step `convert`, with work that is due at once. */
+/** The columns that the caller decides; the others follow from them. */
+const COLUMNS = [
+  ['id', 'uuid', ({ id }) => id],
+  ['customer_id', 'uuid', ({ customerId }) => customerId],
+  ['profile_id', 'uuid', ({ profileId }) => profileId],
+  ['account_id', 'uuid', ({ accountId }) => accountId],
+  ['identity_id', 'text', ({ identityId }) => identityId],
+  ['ref_id', 'text', ({ refId }) => refId],
+  ['rule_id', 'uuid', ({ ruleId }) => ruleId],
+  ['deposit_id', 'uuid', ({ depositId }) => depositId],
+  ['retry_of', 'uuid', ({ retryOf }) => retryOf],
+  ['source_asset', 'text', ({ sourceAsset }) => sourceAsset],
+  ['source_amount', 'numeric', ({ sourceAmount }) => sourceAmount],
+  ['destination_asset', 'text', ({ destinationAsset }) => destinationAsset],
+  ['source', 'jsonb', ({ source }) => JSON.stringify(source)],
+  ['destination', 'jsonb', ({ destination }) => JSON.stringify(destination)],
+  ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata)],
+  ['status', 'text', ({ done }) => (done === undefined ? 'PROCESSING' : 'COMPLETED')],
+  ['step', 'text', ({ done }) => (done === undefined ? 'convert' : null)],
+  ['fee_amount', 'numeric', ({ done }) => done?.amounts.fee ?? null],
+  ['converted_amount', 'numeric', ({ done }) => done?.amounts.converted ?? null],
+  ['destination_amount', 'numeric', ({ done }) => done?.amounts.outgoing ?? null],
+  ['price', 'text', ({ done }) => done?.price ?? null],
+  ['price_source', 'text', ({ done }) => done?.priceSource ?? null],
+  ['destination_transfer_id', 'uuid', ({ done }) => done?.ids.destination ?? null],
+  ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+] as const satisfies readonly Column<NewOrchestration>[]
+
+/**
+ * Inserts orchestrations, those without a result as PROCESSING at step `convert` with work that is due at once. The caller
+ * writes postings, transfers and audit rows of the others.
+ */
 export async function startOrchestrations<Tables>(
   transaction: Transaction<Tables>,
   starts: readonly NewOrchestration[],
   { convertSecondsMax }: StartSettings,
 ): Promise<void> {
   if (starts.length === 0) return
-  const column = (textOf: (start: NewOrchestration) => string | null) => starts.map(textOf)
   await sql`
     with started as (
-      insert into orchestrations (id, customer_id, profile_id, account_id, identity_id, ref_id, rule_id, deposit_id,
-        retry_of, source_asset, source_amount, destination_asset, source, destination, metadata, status, step,
-        source_transfer_id, expires_at, created_at, updated_at)
-      select id, customer_id, profile_id, account_id, identity_id, ref_id, rule_id, deposit_id, retry_of, source_asset,
-        source_amount, destination_asset, source, destination, metadata, 'PROCESSING', 'convert', deposit_id,
-        created_at + make_interval(secs => ${convertSecondsMax}::double precision), created_at, created_at
-      from unnest(
-        ${column(({ id }) => id)}::uuid[],
-        ${column(({ customerId }) => customerId)}::uuid[],
-        ${column(({ profileId }) => profileId)}::uuid[],
-        ${column(({ accountId }) => accountId)}::uuid[],
-        ${column(({ identityId }) => identityId)}::text[],
-        ${column(({ refId }) => refId)}::text[],
-        ${column(({ ruleId }) => ruleId)}::uuid[],
-        ${column(({ depositId }) => depositId)}::uuid[],
-        ${column(({ retryOf }) => retryOf)}::uuid[],
-        ${column(({ sourceAsset }) => sourceAsset)}::text[],
-        ${column(({ sourceAmount }) => String(sourceAmount))}::numeric[],
-        ${column(({ destinationAsset }) => destinationAsset)}::text[],
-        ${column(({ source }) => JSON.stringify(source))}::jsonb[],
-        ${column(({ destination }) => JSON.stringify(destination))}::jsonb[],
-        ${column(({ metadata }) => JSON.stringify(metadata))}::jsonb[],
-        ${column(({ createdAt }) => createdAt)}::timestamptz[]
-      ) as wanted (id, customer_id, profile_id, account_id, identity_id, ref_id, rule_id, deposit_id, retry_of,
-        source_asset, source_amount, destination_asset, source, destination, metadata, created_at)
-      returning id
+      insert into orchestrations (${sql.raw(COLUMNS.map(([name]) => name).join(', '))}, updated_at,
+        source_transfer_id, expires_at)
+      select wanted.*, created_at, deposit_id,
+        created_at + make_interval(secs => ${convertSecondsMax}::double precision)
+      from ${unnested(starts, COLUMNS)}
+      returning id, step
     )
     insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
-    select id, ${CONVERT_KIND}, clock_timestamp() from started
+    select id, step, clock_timestamp() from started where step is not null
   `.execute(transaction)
-  await notifyWork(transaction)
+  if (starts.some(({ done }) => done === undefined)) await notifyWork(transaction)
 }
 
 /** Wakes the workers of all nodes when the transaction commits. */

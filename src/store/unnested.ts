@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from './sql.ts'
 
-type Column<Item> = readonly [name: string, type: string, read: (item: Item, index: number) => unknown]
+export type Column<Item> = readonly [name: string, type: string, read: (item: Item, index: number) => unknown]
 
 /** A table `wanted` with these columns and a row per item. The first column is always an array. */
 export function unnested<Item>(items: readonly Item[], columns: readonly Column<Item>[]): RawBuilder<unknown> {

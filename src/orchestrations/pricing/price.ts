@@ -81,11 +81,15 @@ export function priceWithoutLocks(
   })
 }
 
-/** Stores priced conversions with their evidence. Later conversions count the amounts that they took of a book. */
+/**
+ * Stores the conversions of these results, where they have one, with the evidence of their prices. Later conversions count
+ * the amounts that they took of a book.
+ */
 export async function recordConversions<Tables>(
   transaction: Transaction<Tables>,
-  conversions: readonly Conversion[],
+  results: readonly { readonly conversion?: Conversion }[],
 ): Promise<void> {
+  const conversions = results.flatMap(({ conversion }) => conversion ?? [])
   if (conversions.length === 0) return
   const marketOf = ({ evidence }: Conversion) => (evidence.kind === 'market' ? evidence : undefined)
   await sql`

@@ -69,7 +69,10 @@ function convert(
         },
       ]),
     )
-    await recordConversions(transaction, conversions)
+    await recordConversions(
+      transaction,
+      conversions.map((conversion) => ({ conversion })),
+    )
     return outcomes
   })
 }
