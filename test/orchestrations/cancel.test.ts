@@ -180,8 +180,9 @@ describe('an orchestration is not cancelled', () => {
 
   it('by another customer, nor by a client without the scope', async () => {
     const id = await start()
-    const other = await node.newCustomer()
-    expect((await cancel(id, other)).status).toBe(404)
+    expect((await cancel(id, await node.newCustomer())).status).toBe(404)
+    const reader = await node.newClient(customer.customerId, ['orchestration:read_orchestration'])
+    expect((await cancel(id, reader)).body).toMatchObject({ status: 403, code: 'insufficient_scope' })
     expect((await cancel('no-id')).status).toBe(404)
     const body = await customer.call('POST', `${ORCHESTRATIONS}/${id}/cancel`, { reason: 'mistake' })
     expect(body.status).toBe(400)

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { reportFailed } from '../../src/deliveries/reports.ts'
 import { lockBalances } from '../../src/ledger/ledger.ts'
+import { cancelOrchestration } from '../../src/orchestrations/cancel.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { releaseOrchestration } from '../../src/orchestrations/operator-actions.ts'
 import { claimWork } from '../../src/orchestrations/queue.ts'
@@ -66,19 +67,43 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     await Promise.all([going, coming])
   }
 
-  it('an executor claims what the operator releases', async () => {
+  /** An orchestration whose payment waits. */
+  async function converted(): Promise<string> {
     const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
     const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
-    const claims = await claimWork(
-      db,
-      {
-        kinds: ['convert'],
-        limit: 1,
-        claimSeconds: 60,
-      },
-      ALL_DUE,
-    )
+    const request = { kinds: ['convert'], limit: 1, claimSeconds: 60 }
+    const claims = await claimWork(db, request, ALL_DUE)
     await db.transaction((transaction) => convertBatch(transaction, claims, convertSettings()))
+    return id
+  }
+
+  it('an executor claims what its customer cancels', async () => {
+    const id = await converted()
+    const deliveries = sql`select from deliveries where orchestration_id = ${id} for update skip locked`
+    await meet(
+      [
+        (transaction) => deliveries.execute(transaction),
+        (transaction) => sql`select from orchestrations where id = ${id} for update`.execute(transaction),
+      ],
+      (transaction) => cancelOrchestration(transaction, DELIVERY_OWNERS, { ...owner, actor: 'client:1' }, id),
+    )
+    expect(await orchestrationRow(db, id)).toMatchObject({ status: 'FAILED', fail_code: 'CANCELLED' })
+  })
+
+  it('a worker converts what its customer cancels, who is told to try again', async () => {
+    const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
+    const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
+    const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 }, ALL_DUE)
+    const cancel: Work = (transaction) =>
+      cancelOrchestration(transaction, DELIVERY_OWNERS, { ...owner, actor: 'client:1' }, id)
+    const convert: Work = (transaction) => convertBatch(transaction, claims, convertSettings())
+    await expect(meet([convert, async () => undefined], cancel)).rejects.toMatchObject({ code: 'invalid_state' })
+    await db.transaction(cancel)
+    expect(await orchestrationRow(db, id)).toMatchObject({ status: 'FAILED', fail_code: 'CANCELLED' })
+  })
+
+  it('an executor claims what the operator releases', async () => {
+    const id = await converted()
     await sql`
       update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}
     `.execute(db.tables())
