@@ -63,6 +63,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /rules/:id/notes': ['quota_exceeded'],
   'POST /address-pool': ['already_exists'],
   'POST /deposits': ['deposit_conflict'],
+  'POST /orchestrations/:id/retry': ['insufficient_funds'],
   'POST /deliveries/:id/settle': ['already_exists'],
   'POST /deliveries/:id/fail': ['earlier_attempt_unknown'],
   'POST /change-requests/:id/confirm': ['own_request'],
@@ -73,13 +74,22 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /operators/:name/tokens': ['already_exists', 'invalid_state'],
 }
 
+/** Problems of the call itself; a confirmation is answered as the call that it carries out. */
+function ownProblemsOf(call: DescribedCallId): readonly ProblemCode[] {
+  const own = OF_ITS_OWN[call] ?? []
+  if (call !== 'POST /change-requests/:id/confirm') return own
+  const calls: readonly (readonly [string, OperatorCallRow])[] = Object.entries(OPERATOR_CALLS)
+  const confirmed = calls.filter(([, { fourEyes }]) => fourEyes !== undefined)
+  return [...own, ...confirmed.flatMap(([each]) => OF_ITS_OWN[each as OperatorCallId] ?? [])]
+}
+
 /** Problems by status, in the order of the table of problems. */
 export function operatorProblemsOf(
   call: DescribedCallId,
   isList: boolean,
 ): ReadonlyMap<number, readonly ProblemCode[]> {
   const isSafe = call.startsWith('GET ')
-  const codes = new Set<ProblemCode>([...EVERYWHERE, ...(OF_ITS_OWN[call] ?? [])])
+  const codes = new Set<ProblemCode>([...EVERYWHERE, ...ownProblemsOf(call)])
   if (!isSafe) for (const code of WITH_BODY) codes.add(code)
   if (isList) codes.add('invalid_cursor')
   if (call.includes('/:')) codes.add('not_found')

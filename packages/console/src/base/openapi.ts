@@ -3071,6 +3071,21 @@ export interface components {
                 };
             };
         };
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `insufficient_funds`: the profile has less of the asset available than is needed; `meta.available` and `meta.needed` say how much */
+        "403.insufficient_role.csrf_failed.foreign_origin.insufficient_funds": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {string} */
+                    code?: "insufficient_role" | "csrf_failed" | "foreign_origin" | "insufficient_funds";
+                };
+            };
+        };
         /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many */
         "403.insufficient_role.csrf_failed.foreign_origin.quota_exceeded": {
             headers: {
@@ -3116,8 +3131,8 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
-        "403.insufficient_role.own_request.csrf_failed.foreign_origin": {
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status; `insufficient_funds`: the profile has less of the asset available than is needed; `meta.available` and `meta.needed` say how much */
+        "403.insufficient_role.own_request.csrf_failed.foreign_origin.quota_exceeded.account_blocked.insufficient_funds": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3127,7 +3142,7 @@ export interface components {
                     /** @constant */
                     status?: 403;
                     /** @enum {string} */
-                    code?: "insufficient_role" | "own_request" | "csrf_failed" | "foreign_origin";
+                    code?: "insufficient_role" | "own_request" | "csrf_failed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds";
                 };
             };
         };
@@ -3233,6 +3248,21 @@ export interface components {
                     status?: 409;
                     /** @enum {string} */
                     code?: "already_exists" | "invalid_state" | "earlier_attempt_unknown";
+                };
+            };
+        };
+        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `invalid_state`: the record is in a state that does not allow this; `earlier_attempt_unknown`: an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit */
+        "409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 409;
+                    /** @enum {string} */
+                    code?: "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict";
                 };
             };
         };
@@ -3954,19 +3984,19 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            400: components["responses"]["400.invalid_request"];
+            400: components["responses"]["400.invalid_request.own_address"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.own_request.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.own_request.csrf_failed.foreign_origin.quota_exceeded.account_blocked.insufficient_funds"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.invalid_state"];
+            409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
-            429: components["responses"]["429.too_many_unread_answers"];
+            429: components["responses"]["429.too_many_unread_answers.daily_quota_exceeded"];
             431: components["responses"]["431.headers_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
+            503: components["responses"]["503.unavailable.address_unavailable.pool_empty.pool_reserved"];
             default: components["responses"]["Problem"];
         };
     };
@@ -7035,7 +7065,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin.insufficient_funds"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.already_exists.invalid_state"];
