@@ -132,14 +132,14 @@ export async function block<Tables>(
   await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor, detail })
 }
 
-/** Records the result of the current attempt of each delivery; one that was never attempted has no attempt. */
+/** Records the result of an attempt of each delivery, with its own detail; one that was never attempted has no attempt. */
 export async function endAttempts<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly Pick<DeliveryRow, 'id' | 'attempt'>[],
   { outcome, detail }: AttemptEnd,
 ): Promise<void> {
   await sql`
-    update delivery_attempts set outcome = ${outcome}, detail = coalesce(${detail ?? null}, detail),
+    update delivery_attempts set outcome = ${outcome}, detail = ${detail ?? null},
       ended_at = greatest(started_at, date_trunc('milliseconds', clock_timestamp()))
     from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ attempt }) => attempt)}::integer[])
       as ended (id, attempt)

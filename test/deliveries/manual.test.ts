@@ -438,7 +438,10 @@ describe('a late settlement', () => {
     }
     expect(await settle(id, { reference: id, attempt: 1, late: true })).toBe('settled-late')
     expect(await settle(id, { reference: id, attempt: 1, late: true })).toBe('unchanged')
-    expect(await attemptsOf(db, id)).toMatchObject([{ outcome: 'SETTLED' }, { outcome: 'FAILED' }])
+    expect(await attemptsOf(db, id)).toMatchObject([
+      { outcome: 'SETTLED', detail: null },
+      { outcome: 'FAILED', detail: 'closed' },
+    ])
     await expect(settle(id, { reference: 'other', attempt: 1, late: true })).rejects.toMatchObject({ status: 409 })
     expect(await balance()).toEqual(NOTHING)
   })
