@@ -90,7 +90,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     expect(await orchestrationRow(db, id)).toMatchObject({ status: 'FAILED', fail_code: 'CANCELLED' })
   })
 
-  it('a worker converts what its customer cancels, who is told to try again', async () => {
+  it('a worker converts what its customer cancels, whose request is to be repeated', async () => {
     const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
     const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
     const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 }, ALL_DUE)
