@@ -83,7 +83,7 @@ it('shows every posting with the balance after it', async () => {
 it(`adds up over any periods, and ends with the balances (seed ${SEED})`, async () => {
   const random = new Random(SEED)
   const { profileId: id } = await newAccount(customer)
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < 60; round++) {
     const account = () =>
       random.chance(0.4) ? EXTERNAL : of(random.pick(['available', 'in_transit', 'held', 'receivable']), id)
     const postings = Array.from({ length: 1 + random.integer(3) }, () =>
