@@ -154,11 +154,29 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
         body: ({ rest, options }) => ({ profile_id: rest[0], run_rules: options.runRules === true }),
       },
       {
+        usage: 'correct <id>',
+        description: 'reverses what a deposit credited, and credits it with the right terms',
+        example: 'deposit correct DEPOSIT_ID --amount 5.5 --reason "the bank reported 5.05"',
+        method: 'POST',
+        path: '/deposits/:id/correct',
+        options: [
+          { flags: '--amount <number>', description: 'as decimal text' },
+          { flags: '--asset <symbol>', description: 'a configured asset' },
+          { flags: '--profile <id>', description: 'the profile that it belongs to' },
+          { flags: '--run-rules', description: 'rules may convert the new credit' },
+          REASON,
+        ],
+        body: ({ options: { amount, asset, profile, runRules, reason } }) =>
+          present({ amount, asset, profile_id: profile, run_rules: runRules, reason }),
+      },
+      {
         usage: 'hold <id>',
         description: 'keeps the money of a deposit from its profile',
-        example: 'deposit hold DEPOSIT_ID',
+        example: 'deposit hold DEPOSIT_ID --reason "the sender is unknown"',
         method: 'POST',
         path: '/deposits/:id/hold',
+        options: [REASON],
+        body: ({ options }) => ({ reason: options.reason }),
       },
       {
         usage: 'release <id>',

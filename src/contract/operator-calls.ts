@@ -74,6 +74,7 @@ export const OPERATOR_CALLS = {
     fourEyes: 'deposits',
     summary: 'Assign an unattributed deposit to a profile',
   },
+  'POST /deposits/:id/correct': { role: 'treasurer', fourEyes: 'deposits', summary: 'Correct the terms of a deposit' },
   'POST /deposits/:id/hold': { role: 'treasurer', summary: 'Hold a deposit' },
   'POST /deposits/:id/release': { role: 'treasurer', fourEyes: 'deposits', summary: 'Release a held deposit' },
   'POST /deposits/:id/reject': { role: 'treasurer', summary: 'Reject a held deposit' },

@@ -27,6 +27,9 @@ export interface Arrived {
   readonly memo?: string
 }
 
+/** Where a deposit arrived that the operator has assigned. */
+export const NOWHERE: Arrived = { address: undefined, fiatInstructionsId: undefined }
+
 export interface Attribution extends Arrived {
   readonly owner: Owner
 }

@@ -6,7 +6,7 @@ import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
 import { needsReview } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
-import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import type { LedgerAccount, Posting } from '../ledger/posting.ts'
 import { type Completion, completable } from '../orchestrations/at-once.ts'
 import type { ConvertSettings } from '../orchestrations/convert.ts'
 import { networksOf } from '../orchestrations/model.ts'
@@ -16,27 +16,22 @@ import type { Transaction } from '../store/db.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
 import type { Disposition } from './dispositions.ts'
 import { type Match, type MatchSettings, match, type Wanted } from './match.ts'
-import type { DepositSecondaryStatus } from './transitions.ts'
+import type { DepositValues } from './tables.ts'
+import { transferIdOf } from './transfer-entries.ts'
+import { isHeldBack } from './transitions.ts'
 
-/** A deposit of a known profile that is about to be credited. */
+/** A deposit of a known profile that is about to be credited with its amount. */
 export interface Creditable {
-  readonly depositId: string
-  readonly asset: string
-  readonly amount: MinorUnits
-  readonly network: string
-  readonly occurredAt: string
+  /** Without rules when it `skips_rules`; to `held`, without reading a rule, when it is held back. */
+  readonly deposit: DepositValues
   readonly owner: Owner
   readonly arrived: Arrived
-  /** False: the operator assigned it without running rules. */
-  readonly runsRules: boolean
-  /** Its money goes to `held`, and no rule is read. */
-  readonly isHeldBack: boolean
   /** The operator has released it, whatever its amount. */
-  readonly isReviewed: boolean
+  readonly isReviewed?: true
 }
 
 /** How a deposit is credited. */
-export interface Credit {
+export interface Credit extends Creditable {
   readonly disposition: Disposition
   readonly bucket: 'available' | 'in_transit' | 'held'
   /** The rule that was found for it, also when that rule does not apply. */
@@ -51,34 +46,40 @@ export async function decideCredits<Tables>(
   deposits: readonly Creditable[],
   settings: MatchSettings,
 ): Promise<readonly Credit[]> {
-  const isHeld = ({ isHeldBack, isReviewed, asset, amount }: Creditable) =>
-    isHeldBack || (!isReviewed && needsReview(settings.reviewAbove, asset, amount))
-  const looking = deposits.filter((deposit) => deposit.runsRules && !isHeld(deposit))
+  const isInReview = ({ deposit: { asset, amount }, isReviewed }: Creditable) =>
+    isReviewed !== true && needsReview(settings.reviewAbove, asset, BigInt(amount))
+  const heldFor = (creditable: Creditable) =>
+    isHeldBack(creditable.deposit.secondary_status) ? 'HELD' : isInReview(creditable) ? 'REVIEW' : undefined
+  const looking = deposits.filter((each) => !each.deposit.skips_rules && heldFor(each) === undefined)
   const matches = await findMatches(transaction, looking, settings)
-  const matched = looking.flatMap((deposit) => {
-    const found = matches.get(deposit)
-    return found?.kind === 'matched' ? [{ deposit, wanted: found.wanted }] : []
+  const matched = looking.flatMap((creditable) => {
+    const found = matches.get(creditable)
+    return found?.kind === 'matched' ? [{ creditable, wanted: found.wanted }] : []
   })
   const findings = await readGates(
     transaction,
-    matched.map(({ deposit, wanted }) => ({
-      profileId: deposit.owner.profileId,
+    matched.map(({ creditable: { deposit, owner }, wanted }) => ({
+      profileId: owner.profileId,
       assets: [...new Set([deposit.asset, wanted.destinationAsset])],
       ...(deposit.asset === wanted.destinationAsset ? {} : { pair: [deposit.asset, wanted.destinationAsset] as const }),
       networks: [deposit.network, ...('crypto' in wanted.destination ? [wanted.destination.crypto.network] : [])],
       isDelivery: false,
     })),
   )
-  const closed = new Map(matched.map(({ deposit }, index) => [deposit, findings[index]?.code]))
-  return deposits.map((deposit): Credit => {
-    if (isHeld(deposit)) return { ...creditedOnly(deposit.isHeldBack ? 'HELD' : 'REVIEW', null), bucket: 'held' }
-    if (!deposit.runsRules) return creditedOnly('ASSIGNED', null)
-    const found = matches.get(deposit) as Match
-    if (found.kind === 'credited') return creditedOnly(found.disposition, found.ruleId)
+  const closed = new Map(matched.map(({ creditable }, index) => [creditable, findings[index]?.code]))
+  return deposits.map((creditable): Credit => {
+    const { deposit } = creditable
+    const held = heldFor(creditable)
+    if (held !== undefined) return { ...creditedOnly(creditable, held, null), bucket: 'held' }
+    if (deposit.skips_rules)
+      return creditedOnly(creditable, deposit.corrections.length > 0 ? 'CORRECTED' : 'ASSIGNED', null)
+    const found = matches.get(creditable) as Match
+    if (found.kind === 'credited') return creditedOnly(creditable, found.disposition, found.ruleId)
     const { wanted } = found
-    const code = closed.get(deposit)
-    if (code !== undefined) return creditedOnly(code, wanted.ruleId)
+    const code = closed.get(creditable)
+    if (code !== undefined) return creditedOnly(creditable, code, wanted.ruleId)
     return {
+      ...creditable,
       disposition: 'ORCHESTRATED',
       bucket: 'in_transit',
       ruleId: wanted.ruleId,
@@ -88,35 +89,47 @@ export async function decideCredits<Tables>(
   })
 }
 
-/** The secondary status after a credit: a deposit that waits for a review is HELD, as if the operator had held it. */
-export function secondaryAfter(
-  credit: Credit | undefined,
-  before: DepositSecondaryStatus | null,
-): DepositSecondaryStatus | null {
-  return credit?.disposition === 'REVIEW' ? 'HELD' : before
+/** The credit of a deposit that no orchestration converts. */
+export function creditedOnly(creditable: Creditable, disposition: Disposition, ruleId: string | null): Credit {
+  return { ...creditable, disposition, bucket: 'available', ruleId, orchestrationId: null, wanted: undefined }
 }
 
-/** A deposit, how it is credited, and the bucket that is debited. */
-export interface CreditPosting {
-  readonly deposit: Creditable
-  readonly credit: Credit
-  readonly from: 'external' | 'unattributed' | 'held'
+/** The columns of a deposit with an owner. */
+export function ownerColumns({ customerId, profileId, accountId }: Owner) {
+  return { customer_id: customerId, profile_id: profileId, account_id: accountId }
 }
 
-export function creditPosting({ deposit, credit, from }: CreditPosting): Posting {
-  const { depositId: groupId, asset, amount, occurredAt: effectiveAt, owner } = deposit
+/**
+ * The columns of a credited deposit; without a credit, of one that belongs to no profile. A deposit that waits for a review
+ * is HELD, as if the operator had held it.
+ */
+export function creditColumns(credit: Credit | undefined) {
+  return {
+    ...(credit?.disposition === 'REVIEW' ? { secondary_status: 'HELD' as const } : {}),
+    disposition: credit?.disposition ?? ('UNATTRIBUTED' as const),
+    rule_id: credit?.ruleId ?? null,
+    orchestration_id: credit?.orchestrationId ?? null,
+  }
+}
+
+/** @param from the bucket that is debited */
+export function creditPosting({ deposit, owner, bucket }: Credit, from: 'external' | 'unattributed' | 'held'): Posting {
+  const { id: groupId, asset, amount, occurred_at: effectiveAt } = deposit
   const { profileId } = owner
   const debit: LedgerAccount = from === 'held' ? { bucket: 'held', profileId } : { bucket: from }
   // Only money that enters the service has the time of its payment; money that moves inside has the time of the posting.
   const since = from === 'external' ? { effectiveAt } : {}
-  return { asset, amount, debit, credit: { bucket: credit.bucket, profileId }, groupId, ...since }
+  return { asset, amount: BigInt(amount), debit, credit: { bucket, profileId }, groupId, ...since }
 }
 
 /** The orchestration that a credit starts; undefined: none. */
-export function orchestrationOf(
-  { depositId, asset, amount, owner, arrived }: Creditable,
-  { orchestrationId, wanted }: Credit,
-): Omit<NewOrchestration, 'createdAt'> | undefined {
+export function orchestrationOf({
+  deposit,
+  owner,
+  arrived,
+  orchestrationId,
+  wanted,
+}: Credit): Omit<NewOrchestration, 'createdAt'> | undefined {
   if (orchestrationId === null || wanted === undefined) return undefined
   return {
     id: orchestrationId,
@@ -126,19 +139,17 @@ export function orchestrationOf(
     identityId: wanted.identityId ?? arrived.address?.identityId ?? owner.identityId,
     refId: null,
     ruleId: wanted.ruleId,
-    depositId,
+    depositId: deposit.id,
+    depositRevision: deposit.corrections.length,
+    sourceTransferId: transferIdOf(deposit),
     retryOf: null,
-    sourceAsset: asset,
-    sourceAmount: amount,
+    sourceAsset: deposit.asset,
+    sourceAmount: BigInt(deposit.amount),
     destinationAsset: wanted.destinationAsset,
     source: wanted.source,
     destination: wanted.destination,
     metadata: arrived.address?.metadata ?? {},
   }
-}
-
-function creditedOnly(disposition: Disposition, ruleId: string | null): Credit {
-  return { disposition, bucket: 'available', ruleId, orchestrationId: null, wanted: undefined }
 }
 
 async function findMatches<Tables>(
@@ -157,7 +168,7 @@ async function findMatches<Tables>(
     return target === NO_CONVERSION && ownOf(deposit) === undefined
   })
   const wanted = new Map(
-    others.map(({ owner, asset }) => [
+    others.map(({ owner, deposit: { asset } }) => [
       `${owner.profileId}/${asset}`,
       { customerId: owner.customerId, profileId: owner.profileId, asset },
     ]),
@@ -167,16 +178,18 @@ async function findMatches<Tables>(
     [...wanted.keys()].map((key, index) => [key, rules[index]]),
   )
   return new Map(
-    deposits.map((deposit) => {
-      const { asset, amount, network, owner, arrived } = deposit
+    deposits.map((creditable) => {
+      const { deposit, owner, arrived } = creditable
+      const { asset, network } = deposit
+      const amount = BigInt(deposit.amount)
       const profileRules = ofProfile.get(`${owner.profileId}/${asset}`)
       const candidates = {
-        own: ownOf(deposit),
+        own: ownOf(creditable),
         address: arrived.address,
         ofProfile: profileRules?.active,
         hasInactiveOfProfile: profileRules?.hasInactive ?? false,
       }
-      return [deposit, match({ profileId: owner.profileId, asset, amount, network }, candidates, settings)]
+      return [creditable, match({ profileId: owner.profileId, asset, amount, network }, candidates, settings)]
     }),
   )
 }
@@ -189,15 +202,15 @@ async function findMatches<Tables>(
  */
 export async function completionsOf<Tables>(
   transaction: Transaction<Tables>,
-  credited: readonly { readonly deposit: Creditable; readonly credit: Credit }[],
+  credits: readonly Credit[],
   settings: ConvertSettings | undefined,
 ): Promise<readonly Completion[]> {
   if (settings === undefined) return []
-  const starts = credited.flatMap(({ deposit, credit }) => {
-    const start = orchestrationOf(deposit, credit)
+  const starts = credits.flatMap((credit) => {
+    const start = orchestrationOf(credit)
     if (start === undefined || !('profile' in start.destination)) return []
     // The gates were read for the network that the deposit arrived on; its address may be of another one of the family.
-    const isOpen = networksOf(start.source, start.destination).every((network) => network === deposit.network)
+    const isOpen = networksOf(start.source, start.destination).every((network) => network === credit.deposit.network)
     return isOpen ? [{ ...start, profile: start.destination.profile.profile_id }] : []
   })
   const others = starts.filter(({ profile, profileId }) => profile !== profileId)

@@ -16,6 +16,7 @@ export const DISPOSITIONS = {
   REVIEW:
     'its amount is above `review_above.deposits`: it is HELD, and no rules are applied, until the operator releases it',
   ASSIGNED: 'the operator assigned it to a profile without applying rules',
+  CORRECTED: 'the operator corrected it without applying rules',
   UNATTRIBUTED: 'it belongs to no profile yet',
 } as const
 

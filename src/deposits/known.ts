@@ -21,8 +21,9 @@ export async function lockKnown<Tables>(
   transaction: Transaction<Tables>,
   reports: readonly Report[],
 ): Promise<readonly (Known | undefined)[]> {
-  // The identity of a payment never changes, so it may be read before the rows are locked. Each limit 1 changes no result;
-  // without it the planner scans all deposits while its statistics count only a few.
+  // The identity of a credited payment never changes, so it may be read before the rows are locked: one that changed meanwhile
+  // is a conflict. Each limit 1 changes no result; without it the planner scans all deposits while its statistics count only
+  // a few.
   const { rows } = await sql<{ readonly sighted_id: string | null; readonly payment_id: string | null }>`
     select sighted.deposit_id as sighted_id, coalesce(mined.id, banked.id) as payment_id
     from ${unnested(reports, [

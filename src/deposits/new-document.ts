@@ -2,14 +2,14 @@
 import type { Asset } from '../contract/assets.ts'
 import { formatAmount } from '../ledger/amounts.ts'
 import type { DepositDocument } from './store.ts'
-import type { FirstReport } from './writes.ts'
+import type { DepositValues } from './tables.ts'
 
 /**
  * @param assets must contain the deposit's asset
  * @param createdAt the time of creation, by the store's clock
  */
 export function newDepositDocument(
-  { deposit, report }: FirstReport,
+  deposit: DepositValues,
   assets: readonly Asset[],
   createdAt: string,
 ): DepositDocument {
@@ -46,7 +46,7 @@ export function newDepositDocument(
       orchestration_rule_id: deposit.rule_id,
       orchestration_id: deposit.orchestration_id,
       confirmations: deposit.confirmations,
-      occurred_at: report.occurredAt,
+      occurred_at: deposit.occurred_at,
       completed_at: deposit.status === 'COMPLETED' ? createdAt : null,
       created_at: createdAt,
       updated_at: createdAt,

@@ -6,7 +6,7 @@
 import { newId } from '../base/ids.ts'
 import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
 import { Problem } from '../http/problem.ts'
-import { lockBalances, post } from '../ledger/ledger.ts'
+import { type LockedBalances, lockBalances, post } from '../ledger/ledger.ts'
 import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { stopForReversal } from '../orchestrations/reverse.ts'
 import { startOrchestrations } from '../orchestrations/start.ts'
@@ -14,30 +14,37 @@ import { writeAudit } from '../store/audit.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import { changeTransfers, insertTransfers } from '../transfers/store.ts'
+import { changeTransfers, insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
 import {
+  type Credit,
   type Creditable,
-  type CreditPosting,
+  creditColumns,
   creditPosting,
   decideCredits,
   orchestrationOf,
-  secondaryAfter,
+  ownerColumns,
 } from './credit.ts'
 import { type DepositRow, lockDeposits } from './known.ts'
 import type { DepositSettings } from './record.ts'
 import { noDeposit } from './store.ts'
-import type { DepositsTable, DepositTables } from './tables.ts'
-import { shownSecondaryStatus, transferOf } from './transfer-entries.ts'
+import type { DepositValues } from './tables.ts'
+import { shownSecondaryStatus, transferIdOf, transferOf } from './transfer-entries.ts'
 import { actionEffect, type DepositAction, type DepositSecondaryStatus, isHeldBack, stateName } from './transitions.ts'
+import { changeDeposits } from './writes.ts'
 
 /** Holds the money: a credited deposit's at once, while it is still available; a pending one's when it is credited. */
-export async function holdDeposit<Tables>(transaction: Transaction<Tables>, actor: string, id: string): Promise<void> {
+export async function holdDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  reason: string,
+): Promise<void> {
   const deposit = await lockDeposit(transaction, id)
   const step = stepOf('hold', deposit)
   if (step === undefined) return
-  await setSecondary(transaction, deposit, step, {})
-  await audit(transaction, actor, 'deposit.hold', id, { status: deposit.status })
+  await setSecondary(transaction, deposit, step, { reason })
+  await audit(transaction, actor, 'deposit.hold', id, { status: deposit.status, reason })
   if (deposit.status === 'COMPLETED') await takeFromAvailable(transaction, deposit, 'held')
 }
 
@@ -58,21 +65,16 @@ export async function releaseDeposit<Tables>(
     return
   }
   // Rules run once: a deposit that was held after it was credited keeps its disposition.
-  const isUndecided = deposit.disposition === 'HELD' || deposit.disposition === 'REVIEW'
-  const creditable = await creditableOf(transaction, deposit, owner, {
-    runsRules: isUndecided && !deposit.skips_rules,
-    isHeldBack: false,
-    isReviewed: true,
-  })
+  const isFirst = deposit.disposition === 'HELD' || deposit.disposition === 'REVIEW'
+  const released = { ...deposit, secondary_status: null, skips_rules: deposit.skips_rules || !isFirst }
+  const creditable = { ...(await creditableOf(transaction, released, owner)), isReviewed: true } as const
   const [decided] = await decideCredits(transaction, [creditable], settings)
-  const credit = decided as CreditPosting['credit']
-  const disposition = isUndecided ? credit.disposition : deposit.disposition
-  const { ruleId: rule_id, orchestrationId: orchestration_id } = credit
-  const handled = isUndecided ? { disposition, rule_id, orchestration_id } : {}
-  await setSecondary(transaction, deposit, step, handled)
+  const credit = decided as Credit
+  const { disposition, orchestration_id } = isFirst ? creditColumns(credit) : deposit
+  await setSecondary(transaction, deposit, step, isFirst ? creditColumns(credit) : {})
   await audit(transaction, actor, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
-  await post(transaction, [creditPosting({ deposit: creditable, credit, from: 'held' })])
-  await start(transaction, creditable, credit, settings, () => Promise.resolve())
+  await post(transaction, [creditPosting(credit, 'held')])
+  await start(transaction, credit, settings, () => Promise.resolve())
 }
 
 /** Rejects a held deposit: from then on it can only be returned or reversed. */
@@ -104,9 +106,13 @@ export async function reverseDeposit<Tables>(
   if (step === undefined) return
   await setSecondary(transaction, deposit, step, { reason })
   await audit(transaction, actor, 'deposit.reverse', id, { reason })
-  await takeBack(transaction, deposit)
+  if (deposit.orchestration_id !== null) await stopForReversal(transaction, deposit.orchestration_id)
+  const { profile_id: profileId, asset } = deposit
+  const balances = await lockBalances(transaction, profileId === null ? [] : [{ profileId, asset }])
+  await post(transaction, reversalOf(deposit, balances).postings)
   const owner = await ownerOf(transaction, deposit)
-  if (owner !== undefined) await showReversal(transaction, deposit, owner)
+  if (owner === undefined) return
+  await insertTransfers(transaction, [reversalTransfer(deposit, owner, await creationTime(transaction, owner))])
 }
 
 /** Assigns an unattributed deposit to a profile; rules run only with `runsRules`. */
@@ -118,11 +124,7 @@ export async function assignDeposit<Tables>(
   settings: DepositSettings,
 ): Promise<void> {
   const deposit = await lockDeposit(transaction, id)
-  const owner = (await ownersOf(transaction, [profileId])).get(profileId)
-  if (owner === undefined) {
-    const detail = 'there is no profile with this id'
-    throw new Problem('not_found', `/profile_id: ${detail}`, { errors: [{ pointer: '/profile_id', detail }] })
-  }
+  const owner = await requiredOwner(transaction, profileId)
   if (deposit.profile_id === profileId) return
   if (deposit.profile_id !== null) {
     const meta = { current: stateOf(deposit), profile_id: deposit.profile_id }
@@ -131,30 +133,32 @@ export async function assignDeposit<Tables>(
   if (deposit.status === 'FAILED' || deposit.secondary_status === 'REVERSED') {
     throw invalidState(deposit, 'cannot be assigned')
   }
-  const change = { customer_id: owner.customerId, profile_id: owner.profileId, account_id: owner.accountId }
+  const assigned = { ...deposit, ...ownerColumns(owner), skips_rules: !runsRules }
   const detail = { profile_id: profileId, run_rules: runsRules }
   if (deposit.status === 'PENDING') {
-    await update(transaction, id, { ...change, skips_rules: !runsRules })
-    await show(transaction, { ...deposit, ...change }, owner)
+    await changeDeposits(transaction, [assigned])
+    await insertTransfers(transaction, [transferOf(assigned, owner, {}, await creationTime(transaction, owner))])
     await audit(transaction, actor, 'deposit.assign', id, detail)
     return
   }
-  const creditable = await creditableOf(transaction, deposit, owner, {
-    runsRules,
-    isHeldBack: isHeldBack(deposit.secondary_status),
-    isReviewed: false,
-  })
-  const [decided] = await decideCredits(transaction, [creditable], settings)
-  const credit = decided as CreditPosting['credit']
-  const { disposition, ruleId: rule_id, orchestrationId: orchestration_id } = credit
-  const secondary_status = secondaryAfter(credit, deposit.secondary_status)
-  const handled = { ...change, skips_rules: !runsRules, secondary_status, disposition, rule_id, orchestration_id }
-  await update(transaction, id, handled)
+  const [decided] = await decideCredits(transaction, [await creditableOf(transaction, assigned, owner)], settings)
+  const credit = decided as Credit
+  const credited = { ...assigned, ...creditColumns(credit) }
+  await changeDeposits(transaction, [credited])
+  const { disposition, orchestration_id } = credited
   await audit(transaction, actor, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
-  await post(transaction, [creditPosting({ deposit: creditable, credit, from: 'unattributed' })])
-  await start(transaction, creditable, credit, settings, (createdAt) =>
-    insertTransfers(transaction, [transferOf({ ...deposit, ...handled }, owner, {}, createdAt)]),
+  await post(transaction, [creditPosting(credit, 'unattributed')])
+  await start(transaction, credit, settings, (createdAt) =>
+    insertTransfers(transaction, [transferOf(credited, owner, {}, createdAt)]),
   )
+}
+
+/** The owner by a profile's id; 404 when there is none. */
+export async function requiredOwner<Tables>(transaction: Transaction<Tables>, profileId: string): Promise<Owner> {
+  const owner = (await ownersOf(transaction, [profileId])).get(profileId)
+  if (owner !== undefined) return owner
+  const detail = 'there is no profile with this id'
+  throw new Problem('not_found', `/profile_id: ${detail}`, { errors: [{ pointer: '/profile_id', detail }] })
 }
 
 /** The deposit, locked until the transaction ends. */
@@ -198,34 +202,20 @@ export async function setSecondary<Tables>(
   transaction: Transaction<Tables>,
   deposit: DepositRow,
   { next }: { readonly next: DepositSecondaryStatus | null },
-  changes: Partial<DepositsTable>,
+  changes: Partial<DepositValues>,
 ): Promise<void> {
-  await update(transaction, deposit.id, { ...changes, secondary_status: next })
+  await changeDeposits(transaction, [{ ...deposit, ...changes, secondary_status: next }])
   const { disposition } = changes
   const shown = { secondaryStatus: shownSecondaryStatus(next), ...(disposition ? { disposition } : {}) }
-  await changeTransfers(transaction, [{ id: deposit.id, ...shown }])
+  await changeTransfers(transaction, [{ id: transferIdOf(deposit), ...shown }])
 }
 
 function stateOf({ status, secondary_status: secondary }: DepositRow): string {
   return stateName({ status, secondary })
 }
 
-function invalidState(deposit: DepositRow, detail: string, current = stateOf(deposit)): Problem {
+export function invalidState(deposit: DepositRow, detail: string, current = stateOf(deposit)): Problem {
   return new Problem('invalid_state', `the deposit is ${current}: ${detail}`, { meta: { current } })
-}
-
-async function update<Tables>(
-  transaction: Transaction<Tables>,
-  id: string,
-  changes: Partial<DepositsTable>,
-): Promise<void> {
-  const ours = transaction as unknown as Transaction<DepositTables>
-  const updated_at = sql<string>`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`
-  await ours
-    .updateTable('deposits')
-    .set({ ...changes, updated_at })
-    .where('id', '=', id)
-    .execute()
 }
 
 async function audit<Tables>(
@@ -245,45 +235,34 @@ async function ownerOf<Tables>(transaction: Transaction<Tables>, deposit: Deposi
 
 async function creditableOf<Tables>(
   transaction: Transaction<Tables>,
-  deposit: DepositRow,
+  deposit: DepositValues,
   owner: Owner,
-  how: Pick<Creditable, 'runsRules' | 'isHeldBack' | 'isReviewed'>,
 ): Promise<Creditable> {
-  const { id, asset, amount, network, occurred_at, deposit_address_id, fiat_instructions_id } = deposit
+  const { deposit_address_id, fiat_instructions_id } = deposit
   const arrived: Arrived = {
     address: deposit_address_id === null ? undefined : await receivingAddressWithId(transaction, deposit_address_id),
     fiatInstructionsId: fiat_instructions_id ?? undefined,
   }
-  return { depositId: id, asset, amount: BigInt(amount), network, occurredAt: occurred_at, owner, arrived, ...how }
+  return { deposit, owner, arrived }
 }
 
 /** @param show writes the customer's transfer, before the orchestration; receives the creation time of both */
 async function start<Tables>(
   transaction: Transaction<Tables>,
-  creditable: Creditable,
-  credit: CreditPosting['credit'],
+  credit: Credit,
   settings: DepositSettings,
   show: (createdAt: string) => Promise<void>,
 ): Promise<void> {
-  const createdAt = await creationTime(transaction, creditable.owner)
+  const createdAt = await creationTime(transaction, credit.owner)
   await show(createdAt)
-  const started = orchestrationOf(creditable, credit)
+  const started = orchestrationOf(credit)
   await startOrchestrations(transaction, started === undefined ? [] : [{ ...started, createdAt }], settings.start)
 }
 
-async function show<Tables>(transaction: Transaction<Tables>, deposit: DepositRow, owner: Owner): Promise<void> {
-  await insertTransfers(transaction, [transferOf(deposit, owner, {}, await creationTime(transaction, owner))])
-}
-
 /** A debit of the whole amount, in the group of the deposit. What the profile no longer has, it owes. */
-async function showReversal<Tables>(
-  transaction: Transaction<Tables>,
-  deposit: DepositRow,
-  owner: Owner,
-): Promise<void> {
-  const credit = { ...deposit, secondary_status: null, disposition: null }
-  const entry = transferOf(credit, owner, {}, await creationTime(transaction, owner))
-  await insertTransfers(transaction, [{ ...entry, id: newId(), direction: 'DEBIT' }])
+export function reversalTransfer(deposit: DepositRow, owner: Owner, createdAt: string): NewTransfer {
+  const entry = transferOf({ ...deposit, secondary_status: null, disposition: null }, owner, {}, createdAt)
+  return { ...entry, id: newId(), direction: 'DEBIT' }
 }
 
 async function creationTime<Tables>(transaction: Transaction<Tables>, { customerId }: Owner): Promise<string> {
@@ -299,26 +278,26 @@ async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, depo
   if (rows[0]?.status !== 'FAILED') throw invalidState(deposit, 'its orchestration has the money')
 }
 
-/** Posts the reversal: out of `unattributed` or `held`, or out of `available`, and the rest as owed by the profile. */
-async function takeBack<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
-  const { id: groupId, profile_id: profileId, asset, secondary_status } = deposit
-  const amount = BigInt(deposit.amount)
+/**
+ * What takes a credited deposit back: out of `unattributed`, `held` or `available`, and the rest as owed by the profile.
+ *
+ * @param balances with that of its profile and asset
+ */
+export function reversalOf(
+  { id: groupId, profile_id: profileId, asset, amount: text, secondary_status }: DepositRow,
+  balances: LockedBalances,
+): { readonly postings: readonly Posting[]; readonly owed: MinorUnits } {
+  const amount = BigInt(text)
   const toExternal = (debit: LedgerAccount, part: MinorUnits): readonly Posting[] =>
     part === 0n ? [] : [{ asset, amount: part, debit, credit: { bucket: 'external' }, groupId }]
-  if (profileId === null) {
-    await post(transaction, toExternal({ bucket: 'unattributed' }, amount))
-    return
-  }
-  if (isHeldBack(secondary_status)) {
-    await post(transaction, toExternal({ bucket: 'held', profileId }, amount))
-    return
-  }
-  await stopForReversal(transaction, groupId)
-  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  if (profileId === null) return { postings: toExternal({ bucket: 'unattributed' }, amount), owed: 0n }
+  if (isHeldBack(secondary_status)) return { postings: toExternal({ bucket: 'held', profileId }, amount), owed: 0n }
   const { available } = balances({ profileId, asset })
   const taken = available < amount ? available : amount
-  await post(transaction, [
+  const owed = amount - taken
+  const postings = [
     ...toExternal({ bucket: 'available', profileId }, taken),
-    ...toExternal({ bucket: 'receivable', profileId }, amount - taken),
-  ])
+    ...toExternal({ bucket: 'receivable', profileId }, owed),
+  ]
+  return { postings, owed }
 }

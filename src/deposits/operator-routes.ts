@@ -12,6 +12,7 @@ import { answered } from '../http/raw-json.ts'
 import { validationErrors } from '../http/validation.ts'
 import { type Db, StoreUnavailable, type Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
+import { correctDeposit } from './correct.ts'
 import { assignDeposit, holdDeposit, rejectDeposit, releaseDeposit, reverseDeposit } from './operator-actions.ts'
 import type { DepositSettings } from './record.ts'
 import { isReport, type Report, readReport } from './report.ts'
@@ -19,6 +20,7 @@ import type { DepositReporter, ReportResult } from './reporter.ts'
 import { returnDeposit } from './returns.ts'
 import {
   AssignBody,
+  CorrectBody,
   Deposit,
   DepositPage,
   DepositReport,
@@ -96,7 +98,20 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
       return act(request, (transaction, actor, id) => assignDeposit(transaction, actor, id, to, settings()))
     },
   )
-  app.post<ById>('/deposits/:id/hold', answered(Deposit, { body: Nothing }), (request) => act(request, holdDeposit))
+  app.post<ById & { Body: Static<typeof CorrectBody> }>(
+    '/deposits/:id/correct',
+    answered(Deposit, { body: CorrectBody }),
+    (request) => {
+      const { profile_id } = request.body
+      const terms = { ...request.body, ...(profile_id === undefined ? {} : { profile_id: profileIdOf(profile_id) }) }
+      return act(request, (transaction, actor, id) => correctDeposit(transaction, actor, id, terms, settings()))
+    },
+  )
+  app.post<ById & { Body: Static<typeof ReasonBody> }>(
+    '/deposits/:id/hold',
+    answered(Deposit, { body: ReasonBody }),
+    (request) => act(request, (transaction, actor, id) => holdDeposit(transaction, actor, id, request.body.reason)),
+  )
   app.post<ById>('/deposits/:id/release', answered(Deposit, { body: Nothing }), (request) =>
     act(request, (transaction, actor, id) => releaseDeposit(transaction, actor, id, settings())),
   )

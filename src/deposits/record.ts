@@ -6,6 +6,7 @@
  * Lock order: known deposits, rules, new deposits, balances, customers' clocks.
  */
 import { newId } from '../base/ids.ts'
+import { formatAmount } from '../ledger/amounts.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { type Completion, completionAudit } from '../orchestrations/at-once.ts'
@@ -16,18 +17,16 @@ import { type StartSettings, startOrchestrations } from '../orchestrations/start
 import { writeAudits } from '../store/audit.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
-import { changeTransfers, insertTransfers } from '../transfers/store.ts'
-import { type Arrived, attribute, type Owner, ownersOf } from './attribution.ts'
-
+import { changeTransfers, insertTransfers, type TransferChange } from '../transfers/store.ts'
+import { type Arrived, type Attribution, attribute, NOWHERE, type Owner, ownersOf } from './attribution.ts'
 import {
   type Credit,
-  type Creditable,
-  type CreditPosting,
   completionsOf,
+  creditColumns,
   creditPosting,
   decideCredits,
   orchestrationOf,
-  secondaryAfter,
+  ownerColumns,
 } from './credit.ts'
 import { type DepositRow, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
@@ -35,9 +34,10 @@ import { keepDepositMode } from './mode.ts'
 import { newDepositDocument } from './new-document.ts'
 import { differingFields, type Report } from './report.ts'
 import type { DepositDocument } from './store.ts'
-import { shownSecondaryStatus, transferOf } from './transfer-entries.ts'
-import { isHeldBack, type ReportEffect, reportEffect } from './transitions.ts'
-import { changeDeposits, type DepositChange, insertDeposits, type NewDeposit, recordSightings } from './writes.ts'
+import type { DepositValues } from './tables.ts'
+import { shownSecondaryStatus, transferIdOf, transferOf } from './transfer-entries.ts'
+import { type ReportEffect, reportEffect } from './transitions.ts'
+import { changeDeposits, insertDeposits, recordSightings } from './writes.ts'
 
 export interface DepositSettings extends MatchSettings {
   /** The setting `rest.sandbox`. */
@@ -57,27 +57,29 @@ export type Outcome =
     }
   | { readonly kind: 'conflict'; readonly depositId: string; readonly fields: readonly string[] }
 
-/** A report and its effect on the deposit. */
+/** The decimals of a configured asset. */
+type DecimalsOf = (asset: string) => number | undefined
+
+/** A report, and its deposit before and after it. */
 interface Step {
   readonly report: Report
   /** Undefined: the report is the first of its payment. */
-  readonly known: DepositRow | undefined
-  readonly depositId: string
+  readonly before: DepositRow | undefined
+  readonly after: DepositValues
   readonly effect: 'create' | ReportEffect
   /** The members that conflict with the known payment; empty without a conflict. */
   readonly fields: readonly string[]
+  /** The terms that no report has completed are replaced by those of this one, which completes the deposit. */
+  readonly isReplacing: boolean
 }
 
-/** A step with the owner of the deposit and the credit that the step makes. */
+/** A step without a conflict. */
 interface Move extends Step {
   readonly owner: Owner | undefined
   readonly arrived: Arrived
   /** Set when the deposit has a profile and becomes COMPLETED. */
-  readonly creditable: Creditable | undefined
   readonly credit: Credit | undefined
 }
-
-const NOWHERE: Arrived = { address: undefined, fiatInstructionsId: undefined }
 
 const ACTIONS = {
   create: 'deposit.create',
@@ -98,47 +100,133 @@ export async function recordReports<Tables>(
   settings: DepositSettings,
   convert?: ConvertSettings,
 ): Promise<readonly Outcome[]> {
+  const { assets } = settings.conversions
+  const decimalsOf: DecimalsOf = (asset) => assets.find(({ symbol }) => symbol === asset)?.decimals
   const known = await lockKnown(transaction, reports)
-  const steps = reports.map((report, index) => stepOf(report, known[index]))
+  const steps = reports.map((report, index) => stepOf(report, known[index], decimalsOf))
   const moves = await movesOf(
     transaction,
     steps.filter(({ effect }) => effect !== 'conflict'),
     settings,
   )
-  const completions = await completionsOf(transaction, creditedOf(moves), convert)
-  const firsts = moves.filter(({ effect }) => effect === 'create')
+  const credits = moves.flatMap(({ credit }) => credit ?? [])
+  const completions = await completionsOf(transaction, credits, convert)
+  const firsts = moves.filter(({ before }) => before === undefined)
   if (firsts.length > 0) await keepDepositMode(transaction, settings.isSandbox)
-  const news = firsts.map((move) => ({ deposit: newDepositOf(move), report: move.report }))
-  const createdAt = await insertDeposits(transaction, news)
-  const others = moves.filter(({ effect }) => effect !== 'create')
+  const createdAt = await insertDeposits(transaction, firsts)
+  const others = moves.filter(({ before }) => before !== undefined)
   await recordSightings(transaction, others)
   await changeDeposits(
     transaction,
-    others.flatMap((move) => changeOf(move) ?? []),
+    others.filter(isChanged).map(({ after }) => after),
   )
-  await writeAudits(transaction, [...moves.flatMap(auditOf), ...completions.map(completionAudit)])
+  await writeAudits(transaction, [
+    ...moves.flatMap((move) => auditOf(move, decimalsOf)),
+    ...completions.map(completionAudit),
+  ])
   await recordConversions(
     transaction,
     completions.map(({ done }) => done),
   )
-  await postCredits(transaction, moves, completions)
+  const conversions = completions.flatMap(({ start, done }) => conversionPostings(start, done.amounts))
+  const credited = credits.map((credit) => creditPosting(credit, 'external'))
+  const unattributed = moves.filter((move) => move.owner === undefined && becomesCompleted(move))
+  await post(transaction, [...credited, ...conversions, ...unattributed.map(({ after }) => unattributedPosting(after))])
   await showAndStart(transaction, moves, completions, settings)
   const completed = new Set(completions.map(({ start }) => start.depositId))
-  const { assets } = settings.conversions
   const documents = new Map(
-    news.map((first) => [first.deposit.id, newDepositDocument(first, assets, createdAt as string)]),
+    firsts.map(({ after }) => [after.id, newDepositDocument(after, assets, createdAt as string)]),
   )
-  return steps.map((step) => outcomeOf(step, completed.has(step.depositId), documents.get(step.depositId)))
+  return steps.map((step) => outcomeOf(step, completed.has(step.after.id), documents.get(step.after.id)))
 }
 
-function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[number]): Step {
-  if (known === undefined) return { report, known: undefined, depositId: newId(), effect: 'create', fields: [] }
-  const { deposit, isTorn } = known
-  const differing = differingFields(termsOf(deposit), report)
+function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[number], decimalsOf: DecimalsOf): Step {
+  if (known === undefined) {
+    const after = newDepositOf(report)
+    return { report, before: undefined, after, effect: 'create', fields: [], isReplacing: false }
+  }
+  const { deposit: before, isTorn } = known
+  const effect = reportEffect(before.status, report.status)
+  const reported = isEarlierRevision(before, report, decimalsOf) ? { ...report, ...currentTermsOf(before) } : report
+  const differing = differingFields(termsOf(before), reported)
   const fields = isTorn && differing.length === 0 ? ['fiat.bank_reference'] : differing
-  const effect = fields.length > 0 ? 'conflict' : reportEffect(deposit.status, report.status)
-  const named = effect === 'conflict' && fields.length === 0 ? ['status'] : fields
-  return { report, known: deposit, depositId: deposit.id, effect, fields: named }
+  const isSameKind = (before.tx_hash === null) === (report.txHash === null)
+  const isReplacing =
+    fields.length > 0 && effect === 'complete' && !isTorn && isSameKind && before.corrections.length === 0
+  if (isReplacing) return { report, before, after: replacedBy(before, report), effect, fields: [], isReplacing }
+  const after = { ...before, bank_reference: before.bank_reference ?? report.bankReference }
+  if (fields.length > 0) return { report, before, after, effect: 'conflict', fields, isReplacing }
+  return { report, before, after, effect, fields: effect === 'conflict' ? ['status'] : [], isReplacing }
+}
+
+/** Whether the report has the asset and amount that the deposit had before a correction. */
+function isEarlierRevision({ corrections }: DepositRow, { asset, amount }: Report, decimalsOf: DecimalsOf): boolean {
+  const decimals = decimalsOf(asset)
+  if (decimals === undefined) return false
+  const text = formatAmount(amount, decimals)
+  return corrections.some(({ before }) => before.asset === asset && before.amount === text)
+}
+
+function currentTermsOf({ asset, amount }: DepositRow): Pick<Report, 'asset' | 'amount'> {
+  return { asset, amount: BigInt(amount) }
+}
+
+/** A deposit that a report creates, before anything is known of its owner. */
+function newDepositOf(report: Report): DepositValues {
+  return {
+    id: newId(),
+    customer_id: null,
+    profile_id: null,
+    account_id: null,
+    ...termColumns(report),
+    status: report.status,
+    secondary_status: null,
+    disposition: null,
+    deposit_address_id: null,
+    fiat_instructions_id: null,
+    rule_id: null,
+    orchestration_id: null,
+    skips_rules: false,
+    delivery_id: null,
+    returned_from: null,
+    confirmations: report.confirmations,
+    reason: null,
+    corrections: [],
+    transfer_id: null,
+  }
+}
+
+/** The deposit with the terms of a report. An owner by address or memo is looked up again; one that a person chose is kept. */
+function replacedBy(before: DepositRow, report: Report): DepositValues {
+  const { memo_id, remittance, bank_reference, sender, ...terms } = termColumns(report)
+  const replaced = {
+    ...before,
+    ...terms,
+    memo_id: memo_id ?? before.memo_id,
+    remittance: remittance ?? before.remittance,
+    bank_reference: bank_reference ?? before.bank_reference,
+    sender: sender ?? before.sender,
+  }
+  const isAssigned = before.deposit_address_id === null && before.fiat_instructions_id === null
+  if (isAssigned) return replaced
+  const unowned = { customer_id: null, profile_id: null, account_id: null }
+  return { ...replaced, ...unowned, deposit_address_id: null, fiat_instructions_id: null }
+}
+
+function termColumns(report: Report) {
+  return {
+    asset: report.asset,
+    amount: String(report.amount),
+    network: report.network,
+    address: report.address,
+    tx_hash: report.txHash,
+    tx_index: report.txIndex,
+    memo_id: report.memoId,
+    remittance: report.remittance,
+    bank_reference: report.bankReference,
+    sender: report.sender,
+    occurred_at: report.occurredAt,
+  }
 }
 
 async function movesOf<Tables>(
@@ -154,142 +242,69 @@ async function movesOf<Tables>(
   const found = new Map(placing.map((step, index) => [step, attributions[index]]))
   const owners = await ownersOf(
     transaction,
-    steps.flatMap(({ known }) => known?.profile_id ?? []),
+    steps.flatMap(({ after }) => after.profile_id ?? []),
   )
-  const placed = steps.map((step) => {
-    const { known } = step
-    const attribution = found.get(step)
-    const owner = known?.profile_id ? owners.get(known.profile_id) : attribution?.owner
-    return { ...step, owner, arrived: known?.profile_id ? arrivedOf(known, attribution) : (attribution ?? NOWHERE) }
+  const placed = steps.map((step) => placedStep(step, owners, found.get(step)))
+  const creditables = placed.flatMap(({ owner, arrived, after: deposit, ...step }) =>
+    owner === undefined || !becomesCompleted(step) ? [] : [{ owner, arrived, deposit }],
+  )
+  const credits = new Map((await decideCredits(transaction, creditables, settings)).map((each) => [each.deposit, each]))
+  return placed.map((step) => {
+    const credit = credits.get(step.after)
+    const { effect, report, before } = step
+    const status = effect === 'unchanged' ? step.after.status : report.status
+    const confirmations = mostConfirmations(before, report)
+    const columns = becomesCompleted(step) ? creditColumns(credit) : {}
+    return { ...step, after: { ...step.after, status, confirmations, ...columns }, credit }
   })
-  const creditables = placed.map((step) => creditableOf(step))
-  const decided = creditables.flatMap((creditable) => creditable ?? [])
-  const credits = await decideCredits(transaction, decided, settings)
-  const creditOf = new Map(decided.map((creditable, index) => [creditable, credits[index]]))
-  return placed.map((step, index) => {
-    const creditable = creditables[index]
-    return { ...step, creditable, credit: creditable === undefined ? undefined : creditOf.get(creditable) }
-  })
+}
+
+/** The step with the owner of its deposit, and the address or memo that it arrived at. */
+function placedStep(step: Step, owners: ReadonlyMap<string, Owner>, attribution: Attribution | undefined) {
+  const { before, after, effect } = step
+  const isKept = after.profile_id !== null
+  const owner = isKept ? owners.get(after.profile_id as string) : attribution?.owner
+  const arrived = isKept ? arrivedOf(after, attribution) : (attribution ?? NOWHERE)
+  if (effect !== 'create' && effect !== 'complete') return { ...step, owner, arrived }
+  // The transfer with the id of the deposit stays that of the profile that saw it first.
+  const isMoved = typeof before?.profile_id === 'string' && before.profile_id !== owner?.profileId
+  const placed = {
+    ...after,
+    ...(owner === undefined ? {} : ownerColumns(owner)),
+    deposit_address_id: after.deposit_address_id ?? arrived.address?.id ?? null,
+    fiat_instructions_id: after.fiat_instructions_id ?? arrived.fiatInstructionsId ?? null,
+    ...(isMoved ? { transfer_id: newId() } : {}),
+  }
+  return { ...step, owner, arrived, after: placed }
 }
 
 /** The address or memo that a deposit with an owner arrived at; neither when the operator assigned it. */
-function arrivedOf(known: DepositRow, attribution: Arrived | undefined): Arrived {
-  const { address } = attribution ?? NOWHERE
+function arrivedOf(deposit: DepositValues, attribution: Arrived = NOWHERE): Arrived {
+  const { address } = attribution
   return {
-    address: address !== undefined && address.id === known.deposit_address_id ? address : undefined,
-    fiatInstructionsId: known.fiat_instructions_id ?? undefined,
+    address: address !== undefined && address.id === deposit.deposit_address_id ? address : undefined,
+    fiatInstructionsId: deposit.fiat_instructions_id ?? undefined,
   }
 }
 
-function becomesCompleted({ effect, report }: Step): boolean {
+function becomesCompleted({ effect, report }: Pick<Step, 'effect' | 'report'>): boolean {
   return effect === 'complete' || (effect === 'create' && report.status === 'COMPLETED')
 }
 
-function creditableOf(step: Step & Pick<Move, 'owner' | 'arrived'>): Creditable | undefined {
-  const { report, known, depositId, owner, arrived } = step
-  if (owner === undefined || !becomesCompleted(step)) return undefined
-  const { asset, amount, network, occurredAt } = report
-  return {
-    depositId,
-    asset,
-    amount,
-    network,
-    occurredAt,
-    owner,
-    arrived,
-    runsRules: known?.skips_rules !== true,
-    isHeldBack: isHeldBack(known?.secondary_status ?? null),
-    isReviewed: false,
-  }
+function isChanged({ before, after }: Step): boolean {
+  return (Object.keys(after) as (keyof DepositValues)[]).some((name) => after[name] !== before?.[name])
 }
 
-function newDepositOf({ depositId, report, owner, arrived, credit }: Move): NewDeposit {
-  return {
-    id: depositId,
-    customer_id: owner?.customerId ?? null,
-    profile_id: owner?.profileId ?? null,
-    account_id: owner?.accountId ?? null,
-    asset: report.asset,
-    amount: String(report.amount),
-    status: report.status,
-    secondary_status: secondaryAfter(credit, null),
-    disposition: report.status === 'COMPLETED' ? (credit?.disposition ?? 'UNATTRIBUTED') : null,
-    network: report.network,
-    address: report.address,
-    tx_hash: report.txHash,
-    tx_index: report.txIndex,
-    memo_id: report.memoId,
-    remittance: report.remittance,
-    bank_reference: report.bankReference,
-    sender: report.sender,
-    deposit_address_id: arrived.address?.id ?? null,
-    fiat_instructions_id: arrived.fiatInstructionsId ?? null,
-    rule_id: credit?.ruleId ?? null,
-    orchestration_id: credit?.orchestrationId ?? null,
-    confirmations: report.confirmations,
-  }
+function mostConfirmations(before: DepositRow | undefined, { confirmations }: Report): number | null {
+  const known = before?.confirmations ?? null
+  if (known === null || confirmations === null) return confirmations ?? known
+  return Math.max(known, confirmations)
 }
 
-/** The change that a report makes to its deposit; undefined when there is none. */
-function changeOf(move: Move): DepositChange | undefined {
-  const { known, report, effect, owner, arrived, credit } = move
-  if (known === undefined) return undefined
-  const confirmations = mostConfirmations(known, report)
-  const bank_reference = known.bank_reference ?? report.bankReference
-  const isSame =
-    effect === 'unchanged' && confirmations === known.confirmations && bank_reference === known.bank_reference
-  if (isSame) return undefined
-  const { id, customer_id, profile_id, account_id, deposit_address_id, fiat_instructions_id } = known
-  const isCredited = effect === 'complete'
-  return {
-    id,
-    customer_id: owner?.customerId ?? customer_id,
-    profile_id: owner?.profileId ?? profile_id,
-    account_id: owner?.accountId ?? account_id,
-    status: effect === 'unchanged' ? known.status : report.status,
-    secondary_status: secondaryAfter(credit, known.secondary_status),
-    disposition: isCredited ? (credit?.disposition ?? 'UNATTRIBUTED') : known.disposition,
-    bank_reference,
-    deposit_address_id: deposit_address_id ?? arrived.address?.id ?? null,
-    fiat_instructions_id: fiat_instructions_id ?? arrived.fiatInstructionsId ?? null,
-    rule_id: isCredited ? (credit?.ruleId ?? null) : known.rule_id,
-    orchestration_id: isCredited ? (credit?.orchestrationId ?? null) : known.orchestration_id,
-    confirmations,
-  }
-}
-
-function mostConfirmations(known: DepositRow | undefined, { confirmations }: Report): number | null {
-  const before = known?.confirmations ?? null
-  if (before === null || confirmations === null) return confirmations ?? before
-  return Math.max(before, confirmations)
-}
-
-/** The credits of the moves that credit a profile. */
-function creditedOf(moves: readonly Move[]): readonly CreditPosting[] {
-  return moves.flatMap(({ creditable: deposit, credit }) =>
-    deposit === undefined || credit === undefined ? [] : [{ deposit, credit, from: 'external' as const }],
-  )
-}
-
-async function postCredits<Tables>(
-  transaction: Transaction<Tables>,
-  moves: readonly Move[],
-  completions: readonly Completion[],
-): Promise<void> {
-  const credited = creditedOf(moves)
-  const conversions = completions.flatMap(({ start, done }) => conversionPostings(start, done.amounts))
-  const unattributed = moves.filter((move) => move.owner === undefined && becomesCompleted(move))
-  const unknown = unattributed.map(
-    ({ depositId: groupId, report }): Posting => ({
-      asset: report.asset,
-      amount: report.amount,
-      debit: { bucket: 'external' },
-      credit: { bucket: 'unattributed' },
-      groupId,
-      effectiveAt: report.occurredAt,
-    }),
-  )
-  await post(transaction, [...credited.map(creditPosting), ...conversions, ...unknown])
+/** The credit of a deposit that belongs to no profile. */
+export function unattributedPosting({ id: groupId, asset, amount, occurred_at: effectiveAt }: DepositValues): Posting {
+  const [debit, credit] = [{ bucket: 'external' }, { bucket: 'unattributed' }] as const
+  return { asset, amount: BigInt(amount), debit, credit, groupId, effectiveAt }
 }
 
 /** Writes the customers' transfers, and starts or completes the orchestrations. */
@@ -300,67 +315,76 @@ async function showAndStart<Tables>(
   { start }: DepositSettings,
 ): Promise<void> {
   const owned = moves.flatMap((move) => (move.owner === undefined ? [] : [{ ...move, owner: move.owner }]))
-  const appearing = owned.filter(({ known, effect }) => effect === 'create' || known?.profile_id === null)
+  const appearing = owned.filter(({ before, after }) => before?.profile_id !== after.profile_id)
   const starting = owned.filter(({ credit }) => credit?.wanted !== undefined)
   const times = await nextCreationTimes(
     transaction,
     [...appearing, ...starting].map(({ owner }) => owner.customerId),
   )
   const timeOf = ({ customerId }: Pick<Owner, 'customerId'>) => times.get(customerId) as string
-  const entries = appearing.map((move) => {
-    const { known, owner, arrived } = move
-    const entry = known === undefined ? newDepositOf(move) : { ...known, ...changeOf(move) }
-    const shown = { ...entry, memo_id: entry.memo_id ?? arrived.memo ?? null }
-    return transferOf(shown, owner, arrived.address?.metadata ?? {}, timeOf(owner))
-  })
+  const entries = appearing.map((move) => transferOfMove(move, timeOf(move.owner)))
   const converted = completions.flatMap(({ start: own, done }) =>
     conversionTransfers(own, done.amounts, done.ids, timeOf(own)),
   )
   await insertTransfers(transaction, [...entries, ...converted])
-  await changeTransfers(
-    transaction,
-    owned.filter((move) => !appearing.includes(move)).flatMap((move) => transferChangeOf(move) ?? []),
-  )
+  await changeTransfers(transaction, moves.flatMap(transferChangeOf))
   const results = new Map(completions.map(({ start: own, done }) => [own.id, { done }]))
-  const starts = creditedOf(starting).flatMap(({ deposit, credit }) => {
-    const own = orchestrationOf(deposit, credit)
+  const starts = starting.flatMap(({ credit }) => {
+    const own = orchestrationOf(credit as Credit)
     return own === undefined ? [] : [{ ...own, ...results.get(own.id), createdAt: timeOf(own) }]
   })
   await startOrchestrations(transaction, starts, start)
 }
 
-function transferChangeOf(move: Move) {
-  const { known } = move
-  const change = changeOf(move)
-  if (known === undefined || change === undefined) return undefined
-  const { id, status, secondary_status, disposition, confirmations } = change
-  return {
+function transferOfMove({ after, arrived, owner }: Move & { readonly owner: Owner }, createdAt: string) {
+  const shown = { ...after, memo_id: after.memo_id ?? arrived.memo ?? null }
+  return transferOf(shown, owner, arrived.address?.metadata ?? {}, createdAt)
+}
+
+/** The change of the transfer that the deposit had before; one that is another profile's now failed for its owner. */
+function transferChangeOf(move: Move): readonly TransferChange[] {
+  const { before, after, isReplacing } = move
+  if (before === undefined || before.profile_id === null || !isChanged(move)) return []
+  const id = transferIdOf(before)
+  if (before.profile_id !== after.profile_id) return [{ id, status: 'FAILED' }]
+  const { status, secondary_status, disposition, confirmations } = after
+  const change = {
     id,
-    ...(status === known.status ? {} : { status }),
+    ...(status === before.status ? {} : { status }),
     ...(secondary_status === null ? {} : { secondaryStatus: shownSecondaryStatus(secondary_status) }),
     ...(disposition === null ? {} : { disposition }),
     ...(confirmations === null ? {} : { confirmations }),
   }
+  return [isReplacing ? { ...transferOfMove(move as Move & { owner: Owner }, before.created_at), ...change } : change]
 }
 
-function auditOf({ depositId, report, effect, owner, credit }: Move) {
+function auditOf({ report, before, after, effect, isReplacing }: Move, decimalsOf: DecimalsOf) {
   if (!(effect in ACTIONS)) return []
   const { source, externalId: external_id, status, reportedBy: actor } = report
-  const disposition =
-    credit?.disposition ?? (owner === undefined && status === 'COMPLETED' ? 'UNATTRIBUTED' : undefined)
-  const orchestration_id = credit?.orchestrationId ?? undefined
+  const disposition = status === 'COMPLETED' ? (after.disposition ?? undefined) : undefined
+  const orchestration_id = after.orchestration_id ?? undefined
+  const replaced = isReplacing && before !== undefined ? { replaced: replacedTerms(before, after, decimalsOf) } : {}
   return [
     {
       actor,
       action: ACTIONS[effect as keyof typeof ACTIONS],
-      subject: depositId,
-      detail: { source, external_id, status, disposition, orchestration_id },
+      subject: after.id,
+      detail: { source, external_id, status, disposition, orchestration_id, ...replaced },
     },
   ]
 }
 
+/** The terms that a report has replaced, as they were. */
+function replacedTerms(before: DepositRow, after: DepositValues, decimalsOf: DecimalsOf) {
+  const names = ['asset', 'amount', 'network', 'address', 'tx_hash', 'tx_index', 'memo_id', 'bank_reference'] as const
+  const different = names.filter((name) => before[name] !== null && before[name] !== after[name])
+  const decimals = decimalsOf(before.asset)
+  const amount = decimals === undefined ? `${before.amount} units` : formatAmount(BigInt(before.amount), decimals)
+  return Object.fromEntries(different.map((name) => [name, name === 'amount' ? amount : before[name]]))
+}
+
 function outcomeOf(
-  { depositId, effect, fields }: Step,
+  { after: { id: depositId }, effect, fields }: Step,
   isCompleted: boolean,
   deposit: DepositDocument | undefined,
 ): Outcome {

@@ -168,8 +168,11 @@ export class DepositReporter {
     { depositId: deposit_id, fields }: Extract<Outcome, { kind: 'conflict' }>,
   ): Problem {
     this.#metrics.conflicts.inc()
-    this.#options.log.error({ deposit_id, source, external_id, fields }, 'deposit report conflicts')
-    const detail = `${fields.join(', ')}: differs from the known payment; nothing was credited`
+    this.#options.log.error(
+      { deposit_id, source, external_id, fields },
+      'deposit report conflicts: correct the deposit if the report is right',
+    )
+    const detail = `${fields.join(', ')}: differs from the known payment; nothing was credited. If the report is right, \`correct\` the deposit`
     return new Problem('deposit_conflict', detail, { meta: { fields, deposit_id } })
   }
 }

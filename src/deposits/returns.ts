@@ -21,8 +21,9 @@ import { sql } from '../store/sql.ts'
 import { changeTransfers } from '../transfers/store.ts'
 import { lockDeposit, setSecondary, stepOf, takeFromAvailable } from './operator-actions.ts'
 import type { ReturnBody } from './schemas.ts'
-import { shownSecondaryStatus } from './transfer-entries.ts'
-import { type DepositSecondaryStatus, isHeldBack } from './transitions.ts'
+import type { DepositsTable } from './tables.ts'
+import { shownSecondaryStatus, transferIdOf } from './transfer-entries.ts'
+import { isHeldBack } from './transitions.ts'
 
 /** Returns the money of a deposit, from `held` or from `available` of its profile. */
 export async function returnDeposit<Tables>(
@@ -85,13 +86,18 @@ export const depositReturns: DeliveryOwner = {
 
 async function setReturned<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<void> {
   const depositId = depositOf(delivery)
-  const { rows } = await sql`
+  const { rows } = await sql<Pick<DepositsTable, 'id' | 'transfer_id'>>`
     update deposits set secondary_status = 'RETURNED', delivery_id = ${delivery.id},
       updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
     where id = ${depositId} and (secondary_status is null or secondary_status in ('HELD', 'REJECTED'))
-    returning id
+      -- A return before a correction was a return of the credit that the correction has reversed.
+      and (corrections = '[]' or delivery_id = ${delivery.id})
+    returning id, transfer_id
   `.execute(transaction)
-  if (rows.length > 0) await changeTransfers(transaction, [{ id: depositId, secondaryStatus: 'RETURNED' }])
+  await changeTransfers(
+    transaction,
+    rows.map((row) => ({ id: transferIdOf(row), secondaryStatus: 'RETURNED' })),
+  )
 }
 
 async function undoReturn<Tables>(
@@ -100,16 +106,16 @@ async function undoReturn<Tables>(
   { code, detail }: DeliveryFailure,
 ): Promise<void> {
   const depositId = depositOf(delivery)
-  const { rows } = await sql<{ readonly secondary_status: DepositSecondaryStatus | null }>`
+  const { rows } = await sql<Pick<DepositsTable, 'id' | 'transfer_id' | 'secondary_status'>>`
     update deposits set secondary_status = returned_from, returned_from = null,
       updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
     where id = ${depositId} and delivery_id = ${delivery.id} and secondary_status = 'RETURNED'
-    returning secondary_status
+    returning id, transfer_id, secondary_status
   `.execute(transaction)
   const [row] = rows
   if (row === undefined) return
   const secondaryStatus = shownSecondaryStatus(row.secondary_status)
-  await changeTransfers(transaction, [{ id: depositId, secondaryStatus }])
+  await changeTransfers(transaction, [{ id: transferIdOf(row), secondaryStatus }])
   const entry = { actor: 'worker', action: 'deposit.return_failed', subject: depositId }
   await writeAudit(transaction, { ...entry, detail: { delivery_id: delivery.id, code, detail } })
 }

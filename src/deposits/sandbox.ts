@@ -85,7 +85,7 @@ async function record(
   if (attribution === undefined) {
     await assignDeposit(transaction, ACTOR, depositId, { profileId, runsRules: true }, applied)
   }
-  if (isHeld) await holdDeposit(transaction, ACTOR, depositId)
+  if (isHeld) await holdDeposit(transaction, ACTOR, depositId, 'the magic amount')
   if (isHeld || isFailed) {
     await recordReports(transaction, [{ ...report, status: isHeld ? 'COMPLETED' : 'FAILED' }], applied)
   }

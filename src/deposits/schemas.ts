@@ -85,6 +85,19 @@ const Reason = Type.String({ minLength: 1, maxLength: 1_000 })
 
 export const ReasonBody = Type.Object({ reason: Reason }, strict)
 
+export const CorrectBody = Type.Object(
+  {
+    amount: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 100, description: 'Default: as it is, in the asset' }),
+    ),
+    asset: Type.Optional(Name),
+    profile_id: Type.Optional(Name),
+    run_rules: Type.Optional(Type.Boolean({ description: 'Whether rules apply to the new credit; default false' })),
+    reason: Reason,
+  },
+  strict,
+)
+
 export const ReturnBody = Type.Object(
   {
     reason: Reason,
@@ -112,6 +125,24 @@ export const DepositsQuery = Type.Object({
 
 const Time = Type.String({ format: 'date-time' })
 const Uuid = Type.String({ format: 'uuid' })
+
+const DepositCorrection = Type.Object(
+  {
+    at: Time,
+    before: Type.Object(
+      {
+        asset: Type.String(),
+        amount: Type.String(),
+        profile_id: Type.Optional(Uuid),
+        secondary_status: Type.Optional(textChoice(DEPOSIT_SECONDARY_STATUSES)),
+        orchestration_id: Type.Optional(Uuid),
+      },
+      { description: 'What it was before' },
+    ),
+    reason: Type.String(),
+  },
+  { title: 'DepositCorrection' },
+)
 
 export const Deposit = Type.Object(
   {
@@ -148,6 +179,7 @@ export const Deposit = Type.Object(
     orchestration_id: Type.Optional(Uuid),
     delivery_id: Type.Optional(Type.String({ format: 'uuid', description: 'Of its return' })),
     confirmations: Type.Optional(Type.Integer({ minimum: 0 })),
+    corrections: Type.Optional(Type.Array(DepositCorrection, { description: 'The oldest first; absent: none' })),
     occurred_at: Time,
     completed_at: Type.Optional(Time),
     created_at: Time,

@@ -7,6 +7,7 @@ import type { Db, Kysely } from '../store/db.ts'
 import { isEqual, recordsOf } from '../store/page.ts'
 import {
   type ItemText,
+  jsonbText,
   objectText,
   plainText,
   quotedText,
@@ -16,7 +17,7 @@ import {
 } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
 import type { Disposition } from './dispositions.ts'
-import type { DepositTables } from './tables.ts'
+import type { Correction, DepositTables } from './tables.ts'
 import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'
 
 /** A deposit as the operator API shows it. */
@@ -50,6 +51,7 @@ export interface DepositDocument {
   readonly orchestration_id?: string
   readonly delivery_id?: string
   readonly confirmations?: number
+  readonly corrections?: readonly Correction[]
   readonly occurred_at: string
   readonly completed_at?: string
   readonly created_at: string
@@ -158,10 +160,11 @@ const DEPOSIT_ITEM: ItemText = {
     ['orchestration_id', plainText('orchestration_id')],
     ['delivery_id', plainText('delivery_id')],
     ['confirmations', sql`record.confirmations::text`],
+    ['corrections', sql`case when record.corrections <> '[]' then ${jsonbText('corrections')} end`],
     ['occurred_at', timeText('occurred_at')],
     ['completed_at', timeText('completed_at')],
     ['created_at', timeText('created_at')],
     ['updated_at', timeText('updated_at')],
   ],
-  large: { text: ['remittance', 'sender', 'reason'], jsonb: [] },
+  large: { text: ['remittance', 'sender', 'reason'], jsonb: ['corrections'] },
 }

@@ -33,7 +33,27 @@ export interface DepositsTable {
   created_at: string
   updated_at: string
   completed_at: string | null
+  corrections: readonly Correction[]
+  /** The customer's transfer with these terms; null: the one with the id of the deposit. */
+  transfer_id: string | null
 }
+
+/** What was wrong, and why it was corrected. */
+export interface Correction {
+  readonly at: string
+  readonly before: {
+    readonly asset: string
+    /** Decimal text. */
+    readonly amount: string
+    readonly profile_id?: string
+    readonly secondary_status?: DepositSecondaryStatus
+    readonly orchestration_id?: string
+  }
+  readonly reason: string
+}
+
+/** A deposit without the times that the store sets. */
+export type DepositValues = Omit<DepositsTable, 'created_at' | 'updated_at' | 'completed_at'>
 
 export interface DepositTables {
   deposits: DepositsTable

@@ -139,6 +139,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'deposit.reverse': 'The operator reverses the deposit',
   'deposit.return': 'The operator returns the deposit',
   'deposit.return_failed': 'The return failed; the deposit has its previous state again',
+  'deposit.correct': 'The operator corrects the deposit',
   'deposit.assign': 'The operator assigns the deposit to a profile',
 }
 

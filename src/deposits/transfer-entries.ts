@@ -1,43 +1,27 @@
-/** The transfer that a deposit is in its customer's lists and statements; it has the id of the deposit. */
+/** The transfer that a deposit is in its customer's lists and statements. */
 import type { TransferSecondaryStatus, TransferType } from '../transfers/model.ts'
 import type { NewTransfer } from '../transfers/store.ts'
-import type { DepositsTable } from './tables.ts'
+import type { Owner } from './attribution.ts'
+import type { DepositValues } from './tables.ts'
 import type { DepositSecondaryStatus } from './transitions.ts'
 
-/** The columns of a deposit that its transfer shows. */
-export type EntryDeposit = Pick<
-  DepositsTable,
-  | 'id'
-  | 'asset'
-  | 'amount'
-  | 'status'
-  | 'secondary_status'
-  | 'disposition'
-  | 'network'
-  | 'address'
-  | 'tx_hash'
-  | 'tx_index'
-  | 'memo_id'
-  | 'confirmations'
->
-
-interface EntryOwner {
-  readonly customerId: string
-  readonly profileId: string
-  readonly accountId: string | null
+/** The first transfer of a deposit has its id. A correction, or a report that changes the owner, adds another one. */
+export function transferIdOf({ id, transfer_id }: Pick<DepositValues, 'id' | 'transfer_id'>): string {
+  return transfer_id ?? id
 }
 
 /** @param createdAt from `nextCreationTimes` of the customer */
 export function transferOf(
-  deposit: EntryDeposit,
-  { customerId, profileId, accountId }: EntryOwner,
+  deposit: DepositValues,
+  { customerId, profileId, accountId }: Pick<Owner, 'customerId' | 'profileId' | 'accountId'>,
   metadata: Readonly<Record<string, unknown>>,
   createdAt: string,
 ): NewTransfer {
-  const { id, secondary_status, disposition, network, address, tx_hash, tx_index, memo_id, confirmations } = deposit
+  const { secondary_status, disposition, network, tx_hash, tx_index, confirmations } = deposit
+  const { address, memo_id } = isElsewhere(deposit) ? { address: null, memo_id: null } : deposit
   const secondaryStatus = shownSecondaryStatus(secondary_status)
   return {
-    id,
+    id: transferIdOf(deposit),
     customerId,
     profileId,
     accountId,
@@ -53,10 +37,15 @@ export function transferOf(
     ...(confirmations === null ? {} : { confirmations }),
     ...(address === null ? {} : { destinationAddress: address }),
     ...(memo_id === null ? {} : { memo: memo_id }),
-    groupId: id,
+    groupId: deposit.id,
     metadata,
     createdAt,
   }
+}
+
+/** A correction gave it to another profile than that of its address or memo, which may be another customer's. */
+function isElsewhere({ corrections, deposit_address_id, fiat_instructions_id }: DepositValues): boolean {
+  return corrections.length > 0 && deposit_address_id === null && fiat_instructions_id === null
 }
 
 /** Customers see a rejected deposit as HELD: the rejection is the operator's own note until the money is returned. */
@@ -64,7 +53,7 @@ export function shownSecondaryStatus(secondary: DepositSecondaryStatus | null): 
   return secondary === 'REJECTED' ? 'HELD' : secondary
 }
 
-function typeOf({ network, tx_hash }: EntryDeposit): TransferType {
+function typeOf({ network, tx_hash }: DepositValues): TransferType {
   if (tx_hash !== null) return 'CRYPTO_DEPOSIT'
   return network === 'CUBIX' ? 'CUBIX_DEPOSIT' : 'WIRE_DEPOSIT'
 }

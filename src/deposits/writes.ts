@@ -5,9 +5,9 @@
  */
 import { StatementFailed, type Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import { unnested } from '../store/unnested.ts'
+import { type Column, namesOf, unnested } from '../store/unnested.ts'
 import type { Report } from './report.ts'
-import type { DepositsTable } from './tables.ts'
+import type { DepositValues } from './tables.ts'
 
 /** A concurrent transaction stored the same payment after this one looked for it; this transaction must be rolled back. */
 export class LostRace extends Error {
@@ -32,41 +32,51 @@ export async function repeatLostRaces<Result>(record: () => Promise<Result>): Pr
   }
 }
 
-/** The columns of a new deposit that come from its first report. */
-export type NewDeposit = Omit<
-  DepositsTable,
-  | 'created_at'
-  | 'updated_at'
-  | 'completed_at'
-  | 'skips_rules'
-  | 'delivery_id'
-  | 'returned_from'
-  | 'reason'
-  | 'occurred_at'
->
-
-export interface FirstReport {
-  readonly deposit: NewDeposit
+/** A report, and its deposit with what the report changes. */
+export interface Reported {
   readonly report: Report
+  readonly after: DepositValues
 }
 
-/** New values of a known deposit; all of these columns are written. */
-export type DepositChange = Pick<
-  DepositsTable,
-  | 'id'
-  | 'customer_id'
-  | 'profile_id'
-  | 'account_id'
-  | 'status'
-  | 'secondary_status'
-  | 'disposition'
-  | 'bank_reference'
-  | 'deposit_address_id'
-  | 'fiat_instructions_id'
-  | 'rule_id'
-  | 'orchestration_id'
-  | 'confirmations'
->
+/** Every column but the times that the store sets. */
+const TYPES: Readonly<Record<keyof DepositValues, string>> = {
+  id: 'uuid',
+  customer_id: 'uuid',
+  profile_id: 'uuid',
+  account_id: 'uuid',
+  asset: 'text',
+  amount: 'numeric',
+  status: 'text',
+  secondary_status: 'text',
+  disposition: 'text',
+  network: 'text',
+  address: 'text',
+  tx_hash: 'text',
+  tx_index: 'integer',
+  memo_id: 'text',
+  remittance: 'text',
+  bank_reference: 'text',
+  sender: 'text',
+  deposit_address_id: 'uuid',
+  fiat_instructions_id: 'uuid',
+  rule_id: 'uuid',
+  orchestration_id: 'uuid',
+  skips_rules: 'boolean',
+  delivery_id: 'uuid',
+  returned_from: 'text',
+  confirmations: 'integer',
+  reason: 'text',
+  occurred_at: 'timestamptz',
+  corrections: 'jsonb',
+  transfer_id: 'uuid',
+}
+
+const NAMES = Object.keys(TYPES) as (keyof DepositValues)[]
+
+const COLUMNS = NAMES.map((name): Column<Pick<Reported, 'after'>> => {
+  if (name === 'corrections') return [name, TYPES[name], ({ after }) => JSON.stringify(after.corrections)]
+  return [name, TYPES[name], ({ after }) => after[name]]
+})
 
 const NOW = sql`date_trunc('milliseconds', clock_timestamp())`
 
@@ -77,46 +87,21 @@ const NOW = sql`date_trunc('milliseconds', clock_timestamp())`
  */
 export async function insertDeposits<Tables>(
   transaction: Transaction<Tables>,
-  firsts: readonly FirstReport[],
+  firsts: readonly Reported[],
 ): Promise<string | undefined> {
   if (firsts.length === 0) return undefined
+  const sighted: readonly Column<Reported>[] = [
+    ...COLUMNS,
+    ['source', 'text', ({ report }) => report.source],
+    ['external_id', 'text', ({ report }) => report.externalId],
+  ]
+  const names = sql.raw(namesOf(COLUMNS))
   const { rows } = await sql<{ readonly now: string }>`
     with wanted as materialized (
-      select * from (select ${NOW} as now) as clock cross join ${unnested(firsts, [
-        ['id', 'uuid', ({ deposit }) => deposit.id],
-        ['customer_id', 'uuid', ({ deposit }) => deposit.customer_id],
-        ['profile_id', 'uuid', ({ deposit }) => deposit.profile_id],
-        ['account_id', 'uuid', ({ deposit }) => deposit.account_id],
-        ['asset', 'text', ({ deposit }) => deposit.asset],
-        ['amount', 'numeric', ({ deposit }) => deposit.amount],
-        ['status', 'text', ({ deposit }) => deposit.status],
-        ['secondary_status', 'text', ({ deposit }) => deposit.secondary_status],
-        ['disposition', 'text', ({ deposit }) => deposit.disposition],
-        ['network', 'text', ({ deposit }) => deposit.network],
-        ['address', 'text', ({ deposit }) => deposit.address],
-        ['tx_hash', 'text', ({ deposit }) => deposit.tx_hash],
-        ['tx_index', 'integer', ({ deposit }) => deposit.tx_index],
-        ['memo_id', 'text', ({ deposit }) => deposit.memo_id],
-        ['remittance', 'text', ({ deposit }) => deposit.remittance],
-        ['bank_reference', 'text', ({ deposit }) => deposit.bank_reference],
-        ['sender', 'text', ({ deposit }) => deposit.sender],
-        ['deposit_address_id', 'uuid', ({ deposit }) => deposit.deposit_address_id],
-        ['fiat_instructions_id', 'uuid', ({ deposit }) => deposit.fiat_instructions_id],
-        ['rule_id', 'uuid', ({ deposit }) => deposit.rule_id],
-        ['orchestration_id', 'uuid', ({ deposit }) => deposit.orchestration_id],
-        ['confirmations', 'integer', ({ deposit }) => deposit.confirmations],
-        ['occurred_at', 'timestamptz', ({ report }) => report.occurredAt],
-        ['source', 'text', ({ report }) => report.source],
-        ['external_id', 'text', ({ report }) => report.externalId],
-      ])}
+      select * from (select ${NOW} as now) as clock cross join ${unnested(firsts, sighted)}
     ), made as (
-      insert into deposits (id, customer_id, profile_id, account_id, asset, amount, status, secondary_status, disposition,
-        network, address, tx_hash, tx_index, memo_id, remittance, bank_reference, sender, deposit_address_id,
-        fiat_instructions_id, rule_id, orchestration_id, confirmations, occurred_at, created_at, updated_at, completed_at)
-      select id, customer_id, profile_id, account_id, asset, amount, status, secondary_status, disposition,
-        network, address, tx_hash, tx_index, memo_id, remittance, bank_reference, sender, deposit_address_id,
-        fiat_instructions_id, rule_id, orchestration_id, confirmations, occurred_at, now, now,
-        case when status = 'COMPLETED' then now end
+      insert into deposits (${names}, created_at, updated_at, completed_at)
+      select ${names}, now, now, case when status = 'COMPLETED' then now end
       from wanted order by network, tx_hash, tx_index, bank_reference
     ), sighted as (
       insert into deposit_sightings (source, external_id, deposit_id, status, confirmations, reports,
@@ -131,7 +116,7 @@ export async function insertDeposits<Tables>(
 /** Counts reports of known, locked deposits; inserts the sighting when the source reports the deposit for the first time. */
 export async function recordSightings<Tables>(
   transaction: Transaction<Tables>,
-  sightings: readonly { readonly depositId: string; readonly report: Report }[],
+  sightings: readonly Reported[],
 ): Promise<void> {
   if (sightings.length === 0) return
   const { rows } = await sql`
@@ -141,7 +126,7 @@ export async function recordSightings<Tables>(
     from ${unnested(sightings, [
       ['source', 'text', ({ report }) => report.source],
       ['external_id', 'text', ({ report }) => report.externalId],
-      ['deposit_id', 'uuid', ({ depositId }) => depositId],
+      ['deposit_id', 'uuid', ({ after }) => after.id],
       ['status', 'text', ({ report }) => report.status],
       ['confirmations', 'integer', ({ report }) => report.confirmations],
     ])}
@@ -157,43 +142,19 @@ export async function recordSightings<Tables>(
   if (rows.length < sightings.length) throw new LostRace('the name of a report was stored for another payment')
 }
 
-/** Writes the changes that reports made to locked deposits. */
+/** Writes all columns of locked deposits. */
 export async function changeDeposits<Tables>(
   transaction: Transaction<Tables>,
-  changes: readonly DepositChange[],
+  changes: readonly DepositValues[],
 ): Promise<void> {
   if (changes.length === 0) return
+  const rows = changes.map((after) => ({ after }))
+  const written = NAMES.filter((name) => name !== 'id').map((name) => sql.raw(`${name} = wanted.${name}`))
   await sql`
-    update deposits set
-      customer_id = wanted.customer_id,
-      profile_id = wanted.profile_id,
-      account_id = wanted.account_id,
-      status = wanted.status,
-      secondary_status = wanted.secondary_status,
-      disposition = wanted.disposition,
-      bank_reference = wanted.bank_reference,
-      deposit_address_id = wanted.deposit_address_id,
-      fiat_instructions_id = wanted.fiat_instructions_id,
-      rule_id = wanted.rule_id,
-      orchestration_id = wanted.orchestration_id,
-      confirmations = wanted.confirmations,
+    update deposits set ${sql.join(written)},
       updated_at = greatest(${NOW}, deposits.updated_at + interval '1 millisecond'),
       completed_at = case when wanted.status = 'COMPLETED' then coalesce(deposits.completed_at, ${NOW}) end
-    from ${unnested(changes, [
-      ['id', 'uuid', ({ id }) => id],
-      ['customer_id', 'uuid', ({ customer_id }) => customer_id],
-      ['profile_id', 'uuid', ({ profile_id }) => profile_id],
-      ['account_id', 'uuid', ({ account_id }) => account_id],
-      ['status', 'text', ({ status }) => status],
-      ['secondary_status', 'text', ({ secondary_status }) => secondary_status],
-      ['disposition', 'text', ({ disposition }) => disposition],
-      ['bank_reference', 'text', ({ bank_reference }) => bank_reference],
-      ['deposit_address_id', 'uuid', ({ deposit_address_id }) => deposit_address_id],
-      ['fiat_instructions_id', 'uuid', ({ fiat_instructions_id }) => fiat_instructions_id],
-      ['rule_id', 'uuid', ({ rule_id }) => rule_id],
-      ['orchestration_id', 'uuid', ({ orchestration_id }) => orchestration_id],
-      ['confirmations', 'integer', ({ confirmations }) => confirmations],
-    ])}
+    from ${unnested(rows, COLUMNS)}
     where deposits.id = wanted.id
   `.execute(transaction)
 }

@@ -85,7 +85,7 @@ export async function listAllOrchestrations(
   return await readFilteredPage(tables, {
     query: tables.selectFrom('orchestrations').selectAll(),
     filters: [
-      { column: 'deposit_id', type: 'uuid', values: filters.deposit_id, index: 'one' },
+      { column: 'deposit_id', type: 'uuid', values: filters.deposit_id, index: 'filter' },
       { column: 'rule_id', type: 'uuid', values: filters.orchestration_rule_id, index: 'filter' },
       { column: 'profile_id', type: 'uuid', values: filters.profile_id, index: 'filter' },
       { column: 'waiting_for', type: 'text', values: filters.waiting_for, index: 'filter' },

@@ -6,7 +6,7 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import { type Column, unnested } from '../store/unnested.ts'
+import { type Column, namesOf, unnested } from '../store/unnested.ts'
 import type { Done } from './done.ts'
 
 /** Notified when work is due; the payload is empty. */
@@ -25,6 +25,10 @@ export interface NewOrchestration {
   readonly refId: string | null
   readonly ruleId: string | null
   readonly depositId: string | null
+  /** The number of corrections of the deposit before the credit that starts it: a credit starts at most one. */
+  readonly depositRevision?: number
+  /** The transfer of that credit. */
+  readonly sourceTransferId?: string
   readonly retryOf: string | null
   readonly sourceAsset: string
   readonly sourceAmount: MinorUnits
@@ -53,6 +57,8 @@ const COLUMNS = [
   ['ref_id', 'text', ({ refId }) => refId],
   ['rule_id', 'uuid', ({ ruleId }) => ruleId],
   ['deposit_id', 'uuid', ({ depositId }) => depositId],
+  ['deposit_revision', 'integer', ({ depositRevision }) => depositRevision ?? 0],
+  ['source_transfer_id', 'uuid', ({ sourceTransferId, depositId }) => sourceTransferId ?? depositId],
   ['retry_of', 'uuid', ({ retryOf }) => retryOf],
   ['source_asset', 'text', ({ sourceAsset }) => sourceAsset],
   ['source_amount', 'numeric', ({ sourceAmount }) => sourceAmount],
@@ -81,11 +87,11 @@ export async function startOrchestrations<Tables>(
   { convertSecondsMax }: StartSettings,
 ): Promise<void> {
   if (starts.length === 0) return
+  const names = sql.raw(namesOf(COLUMNS))
   await sql`
     with started as (
-      insert into orchestrations (${sql.raw(COLUMNS.map(([name]) => name).join(', '))}, updated_at,
-        source_transfer_id, expires_at)
-      select wanted.*, created_at, deposit_id,
+      insert into orchestrations (${names}, updated_at, expires_at)
+      select ${names}, created_at,
         created_at + make_interval(secs => ${convertSecondsMax}::double precision)
       from ${unnested(starts, COLUMNS)}
       returning id, step

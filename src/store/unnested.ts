@@ -1,6 +1,6 @@
 /**
  * Records as a table in a statement, with one array per column; a column with the same value in all records is one scalar,
- * which is sent and parsed once.
+ * which is sent and parsed once. Columns are listed once, each with its name, its type and its value.
  */
 import { type RawBuilder, sql } from './sql.ts'
 
@@ -22,4 +22,19 @@ export function unnested<Item>(items: readonly Item[], columns: readonly Column<
   return sql`(
     select ${sql.join(selected)} from unnest(${sql.join(arrays)}) as listed (${sql.raw(names.join(', '))})
   ) as wanted`
+}
+
+/** An `insert` of a row per item. */
+export function inserting<Item>(
+  table: string,
+  items: readonly Item[],
+  columns: readonly Column<Item>[],
+): RawBuilder<unknown> {
+  const names = sql.raw(namesOf(columns))
+  return sql`insert into ${sql.raw(table)} (${names}) select ${names} from ${unnested(items, columns)}`
+}
+
+/** The columns' names, as a list in a statement. */
+export function namesOf(columns: readonly Column<never>[]): string {
+  return columns.map(([name]) => name).join(', ')
 }

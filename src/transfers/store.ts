@@ -6,7 +6,7 @@ import { assert } from '../base/assert.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import { unnested } from '../store/unnested.ts'
+import { type Column, inserting, unnested } from '../store/unnested.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 
 export interface NewTransfer {
@@ -38,16 +38,64 @@ export interface NewTransfer {
 }
 
 /** The changed members of one transfer; absent members keep their values. */
-export interface TransferChange {
+export interface TransferChange
+  extends Partial<
+    Pick<
+      NewTransfer,
+      | 'asset'
+      | 'amount'
+      | 'fee'
+      | 'type'
+      | 'status'
+      | 'disposition'
+      | 'cryptoNetwork'
+      | 'cryptoTxHash'
+      | 'cryptoTxIndex'
+      | 'confirmations'
+      | 'destinationAddress'
+      | 'memo'
+    >
+  > {
   readonly id: string
-  readonly status?: TransferStatus
   /** Null removes it. */
   readonly secondaryStatus?: TransferSecondaryStatus | null
-  readonly disposition?: string
-  readonly confirmations?: number
-  readonly fee?: MinorUnits
-  readonly cryptoTxHash?: string
 }
+
+/** Columns that a change may set. */
+const CHANGING: readonly Column<TransferChange>[] = [
+  ['asset', 'text', ({ asset }) => asset ?? null],
+  ['amount', 'numeric', ({ amount }) => amount ?? null],
+  ['fee', 'numeric', ({ fee }) => fee ?? null],
+  ['type', 'text', ({ type }) => type ?? null],
+  ['status', 'text', ({ status }) => status ?? null],
+  ['disposition', 'text', ({ disposition }) => disposition ?? null],
+  ['crypto_network', 'text', ({ cryptoNetwork }) => cryptoNetwork ?? null],
+  ['crypto_tx_hash', 'text', ({ cryptoTxHash }) => cryptoTxHash ?? null],
+  ['crypto_tx_index', 'integer', ({ cryptoTxIndex }) => cryptoTxIndex ?? null],
+  ['confirmations', 'integer', ({ confirmations }) => confirmations ?? null],
+  ['destination_address', 'text', ({ destinationAddress }) => destinationAddress ?? null],
+  ['memo', 'text', ({ memo }) => memo ?? null],
+]
+
+const SECONDARY_STATUS: Column<TransferChange> = [
+  'secondary_status',
+  'text',
+  ({ secondaryStatus }) => secondaryStatus ?? null,
+]
+
+const COLUMNS: readonly Column<NewTransfer>[] = [
+  ['id', 'uuid', ({ id }) => id],
+  ['customer_id', 'uuid', ({ customerId }) => customerId],
+  ['profile_id', 'uuid', ({ profileId }) => profileId],
+  ['account_id', 'uuid', ({ accountId }) => accountId],
+  ['direction', 'text', ({ direction }) => direction],
+  ['group_id', 'uuid', ({ groupId }) => groupId],
+  ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata ?? {})],
+  ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+  ['updated_at', 'timestamptz', ({ createdAt }) => createdAt],
+  SECONDARY_STATUS,
+  ...CHANGING,
+]
 
 /** Inserts transfers, in one statement. */
 export async function insertTransfers<Tables>(
@@ -55,34 +103,8 @@ export async function insertTransfers<Tables>(
   transfers: readonly NewTransfer[],
 ): Promise<void> {
   if (transfers.length === 0) return
-  await sql`
-    insert into transfers (id, customer_id, profile_id, account_id, asset, amount, fee, direction, type, status,
-      secondary_status, disposition, crypto_network, crypto_tx_hash, crypto_tx_index, confirmations, destination_address,
-      memo, group_id, metadata, created_at, updated_at)
-    select *, created_at from ${unnested(transfers, [
-      ['id', 'uuid', ({ id }) => id],
-      ['customer_id', 'uuid', ({ customerId }) => customerId],
-      ['profile_id', 'uuid', ({ profileId }) => profileId],
-      ['account_id', 'uuid', ({ accountId }) => accountId],
-      ['asset', 'text', ({ asset }) => asset],
-      ['amount', 'numeric', ({ amount }) => amount],
-      ['fee', 'numeric', ({ fee }) => fee ?? 0n],
-      ['direction', 'text', ({ direction }) => direction],
-      ['type', 'text', ({ type }) => type],
-      ['status', 'text', ({ status }) => status],
-      ['secondary_status', 'text', ({ secondaryStatus }) => secondaryStatus ?? null],
-      ['disposition', 'text', ({ disposition }) => disposition ?? null],
-      ['crypto_network', 'text', ({ cryptoNetwork }) => cryptoNetwork ?? null],
-      ['crypto_tx_hash', 'text', ({ cryptoTxHash }) => cryptoTxHash ?? null],
-      ['crypto_tx_index', 'integer', ({ cryptoTxIndex }) => cryptoTxIndex ?? null],
-      ['confirmations', 'integer', ({ confirmations }) => confirmations ?? null],
-      ['destination_address', 'text', ({ destinationAddress }) => destinationAddress ?? null],
-      ['memo', 'text', ({ memo }) => memo ?? null],
-      ['group_id', 'uuid', ({ groupId }) => groupId],
-      ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata ?? {})],
-      ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
-    ])}
-  `.execute(transaction)
+  const rows = transfers.map((transfer) => ({ fee: 0n, ...transfer }))
+  await inserting('transfers', rows, COLUMNS).execute(transaction)
 }
 
 /** Changes transfers, in one statement. Each id may occur once; ids without a transfer are ignored. */
@@ -94,26 +116,17 @@ export async function changeTransfers<Tables>(
   assert(new Set(changes.map(({ id }) => id)).size === changes.length, 'a call changes each transfer once')
   await sql`
     update transfers set
-      status = coalesce(changed.status, transfers.status),
+      ${sql.join(CHANGING.map(([name]) => sql.raw(`${name} = coalesce(wanted.${name}, transfers.${name})`)))},
       secondary_status =
-        case when changed.has_secondary_status then changed.secondary_status else transfers.secondary_status end,
-      disposition = coalesce(changed.disposition, transfers.disposition),
-      confirmations = coalesce(changed.confirmations, transfers.confirmations),
-      fee = coalesce(changed.fee, transfers.fee),
-      crypto_tx_hash = coalesce(changed.crypto_tx_hash, transfers.crypto_tx_hash),
+        case when has_secondary_status then wanted.secondary_status else transfers.secondary_status end,
       updated_at = greatest(
         date_trunc('milliseconds', clock_timestamp()), transfers.updated_at + interval '1 millisecond')
-    from unnest(
-      ${changes.map(({ id }) => id)}::uuid[],
-      ${changes.map(({ status }) => status ?? null)}::text[],
-      ${changes.map(({ secondaryStatus }) => secondaryStatus !== undefined)}::boolean[],
-      ${changes.map(({ secondaryStatus }) => secondaryStatus ?? null)}::text[],
-      ${changes.map(({ disposition }) => disposition ?? null)}::text[],
-      ${changes.map(({ confirmations }) => confirmations ?? null)}::integer[],
-      ${changes.map(({ fee }) => (fee === undefined ? null : String(fee)))}::numeric[],
-      ${changes.map(({ cryptoTxHash }) => cryptoTxHash ?? null)}::text[]
-    ) as changed (
-      id, status, has_secondary_status, secondary_status, disposition, confirmations, fee, crypto_tx_hash)
-    where transfers.id = changed.id
+    from ${unnested(changes, [
+      ['id', 'uuid', ({ id }) => id],
+      ['has_secondary_status', 'boolean', ({ secondaryStatus }) => secondaryStatus !== undefined],
+      SECONDARY_STATUS,
+      ...CHANGING,
+    ])}
+    where transfers.id = wanted.id
   `.execute(transaction)
 }

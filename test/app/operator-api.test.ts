@@ -179,7 +179,7 @@ async function assignedDeposit(): Promise<string> {
 
 async function heldDeposit(): Promise<string> {
   const id = await assignedDeposit()
-  await ask('POST', `/deposits/${id}/hold`, {})
+  await ask('POST', `/deposits/${id}/hold`, { reason: 'to be checked' })
   return id
 }
 
@@ -335,9 +335,17 @@ const WRITES: Readonly<Record<string, Write>> = {
     },
     again: 'unchanged',
   },
+  'POST /deposits/:id/correct': {
+    action: 'deposit.correct',
+    prepare: async () => {
+      const body = { amount: '101', reason: 'the bank was wrong' }
+      return { path: `/deposits/${await assignedDeposit()}/correct`, body }
+    },
+    again: 'unchanged',
+  },
   'POST /deposits/:id/hold': {
     action: 'deposit.hold',
-    prepare: async () => ({ path: `/deposits/${await assignedDeposit()}/hold` }),
+    prepare: async () => ({ path: `/deposits/${await assignedDeposit()}/hold`, body: { reason: 'to be checked' } }),
     again: 'unchanged',
   },
   'POST /deposits/:id/release': {

@@ -318,7 +318,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     }
     for (const [method, path, body] of [
       ['POST', `/rules/${pendingRuleId}/approve`, {}],
-      ['POST', `/deposits/${deposit.id}/hold`, {}],
+      ['POST', `/deposits/${deposit.id}/hold`, { reason: 'to be checked' }],
       ['POST', `/deliveries/${delivery.id}/settle`, { reference: 'x', attempt: 1 }],
       ['PATCH', '/controls', { paused: { deliveries: true } }],
       ['POST', '/customers', { name: 'x' }],

@@ -159,7 +159,11 @@ describe('a report of what is known', () => {
     const [result] = await reporter.report([readReportOf(stand, { ...body, amount: '1', source: 'node' })])
     expect(result).toMatchObject({ problem: { code: 'deposit_conflict' } })
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { source: 'node', fields: ['amount'], msg: 'deposit report conflicts' },
+      {
+        source: 'node',
+        fields: ['amount'],
+        msg: 'deposit report conflicts: correct the deposit if the report is right',
+      },
     ])
   })
 

@@ -54,7 +54,10 @@ describe('a hold', () => {
     const rule = await newRule(stand, profileId)
     const body = reportOf(rule.source.crypto.address, { status: 'PENDING' })
     const { id } = await report(stand, body)
-    expect(await act(id, 'hold')).toMatchObject({ status: 'PENDING', secondary_status: 'HELD' })
+    expect(await act(id, 'hold', { reason: 'to be checked' })).toMatchObject({
+      status: 'PENDING',
+      secondary_status: 'HELD',
+    })
     const held = await report(stand, { ...body, status: 'COMPLETED' })
     expect(held).toMatchObject({ status: 'COMPLETED', secondary_status: 'HELD', disposition: { code: 'HELD' } })
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '100000000' })
@@ -65,23 +68,32 @@ describe('a hold', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ held: '0', in_transit: '100000000' })
     expect(await transferOf(stand, id)).toMatchObject({ secondary_status: null, disposition: 'ORCHESTRATED' })
     expect(await act(id, 'release')).toEqual(released)
-    expect(await ask(id, 'hold')).toMatchObject({ status: 409, body: { meta: { current: 'COMPLETED' } } })
+    expect(await ask(id, 'hold', { reason: 'to be checked' })).toMatchObject({
+      status: 409,
+      body: { meta: { current: 'COMPLETED' } },
+    })
     expect(await auditOf(stand, id)).toEqual(['deposit.create', 'deposit.hold', 'deposit.complete', 'deposit.release'])
   })
 
   it('of a COMPLETED deposit takes its money out of the balance, while it is there', async () => {
     const { profileId, deposit } = await newDeposit()
-    expect(await act(deposit.id, 'hold')).toMatchObject({ secondary_status: 'HELD', disposition: { code: 'NO_RULE' } })
+    expect(await act(deposit.id, 'hold', { reason: 'to be checked' })).toMatchObject({
+      secondary_status: 'HELD',
+      disposition: { code: 'NO_RULE' },
+    })
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '100000000' })
     expect(await act(deposit.id, 'release')).toMatchObject({ disposition: { code: 'NO_RULE' } })
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '100000000', held: '0' })
     await spend(profileId, 1n)
-    expect(await ask(deposit.id, 'hold')).toMatchObject({ status: 409, body: { code: 'invalid_state' } })
+    expect(await ask(deposit.id, 'hold', { reason: 'to be checked' })).toMatchObject({
+      status: 409,
+      body: { code: 'invalid_state' },
+    })
   })
 
   it('that ends in a rejection is kept until it is returned', async () => {
     const { profileId, deposit } = await newDeposit()
-    await act(deposit.id, 'hold')
+    await act(deposit.id, 'hold', { reason: 'to be checked' })
     const rejected = await act(deposit.id, 'reject', { reason: 'a sanctioned sender' })
     expect(rejected).toMatchObject({ secondary_status: 'REJECTED', reason: 'a sanctioned sender' })
     expect(await act(deposit.id, 'reject', { reason: 'other' })).toEqual(rejected)
@@ -153,7 +165,7 @@ describe('a reversal', () => {
 
   it('of held and of unattributed money takes it from there', async () => {
     const { profileId, deposit } = await newDeposit()
-    await act(deposit.id, 'hold')
+    await act(deposit.id, 'hold', { reason: 'to be checked' })
     await act(deposit.id, 'reverse', { reason: 'recalled' })
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '0', receivable: '0' })
     const lost = await report(stand, reportOf(ETHEREUM_ADDRESS))
@@ -257,7 +269,7 @@ it('a trace has everything that happened, in the order of time', async () => {
   const rule = await newRule(stand, profileId)
   const body = reportOf(rule.source.crypto.address, { status: 'PENDING', confirmations: 1 })
   const { id } = await report(stand, body)
-  await act(id, 'hold')
+  await act(id, 'hold', { reason: 'to be checked' })
   await report(stand, { ...body, source: 'node', status: 'COMPLETED', confirmations: 12 })
   const { orchestration_id } = await act(id, 'release')
   const { deposit, entries } = (await stand.node.operator('GET', `/deposits/${id}/trace`)).body
@@ -282,7 +294,7 @@ it('a trace has everything that happened, in the order of time', async () => {
 
 it('deposits are listed by what they are', async () => {
   const { deposit, profileId } = await newDeposit()
-  await act(deposit.id, 'hold')
+  await act(deposit.id, 'hold', { reason: 'to be checked' })
   const lost = await report(stand, wireOf({ remittance: 'listed' }))
   const list = async (query: string) => (await stand.node.operator('GET', `/deposits?${query}`)).body
   const shown = (await stand.node.operator('GET', `/deposits/${deposit.id}`)).body

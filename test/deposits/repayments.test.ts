@@ -68,7 +68,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   'a deposit that is released': async ({ profileId }) => {
     const { id } = await report(stand, reportOf(await newAddress(stand, profileId)))
-    await call(id, 'hold')
+    await call(id, 'hold', { reason: 'to be checked' })
     return () => call(id, 'release')
   },
   'a deposit that is assigned': async ({ profileId }) => {
@@ -104,9 +104,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
       stand.node.db.transaction((transaction) => rejectOrchestration(transaction, 'operator', id, 'not wanted'))
   },
   'an orchestration whose deposit is reversed': async (owner) => {
-    const depositId = newId()
-    await started(owner, { depositId })
-    return () => stand.node.db.transaction((transaction) => stopForReversal(transaction, depositId))
+    const id = await started(owner, { depositId: newId() })
+    return () => stand.node.db.transaction((transaction) => stopForReversal(transaction, id))
   },
   'a delivery that fails': async (owner) => {
     const [id = ''] = await addDeliveries(stand.node.db, owner, 1, { amount: HUNDRED })

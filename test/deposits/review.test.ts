@@ -75,7 +75,7 @@ describe('a deposit above review_above.deposits', () => {
     const pending = await report(stand, body)
     expect(pending.secondary_status).toBeUndefined()
     // The release of the operator's own hold is not the review: the amount was not final then.
-    await act(pending.id, 'hold')
+    await act(pending.id, 'hold', { reason: 'to be checked' })
     await act(pending.id, 'release')
     expect(await report(stand, { ...body, status: 'COMPLETED' })).toMatchObject(REVIEWED)
     expect(await transferOf(stand, pending.id)).toMatchObject({ status: 'COMPLETED', secondary_status: 'HELD' })

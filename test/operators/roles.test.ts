@@ -14,7 +14,9 @@ const REVIEWS = [
 ]
 const MONEY = [
   'POST /deposits',
-  ...['assign', 'hold', 'release', 'reject', 'reverse', 'return'].map((action) => `POST /deposits/:id/${action}`),
+  ...['assign', 'correct', 'hold', 'release', 'reject', 'reverse', 'return'].map(
+    (action) => `POST /deposits/:id/${action}`,
+  ),
   ...['retry', 'release', 'reject'].map((action) => `POST /orchestrations/:id/${action}`),
   'POST /deliveries/claim',
   'POST /deliveries/:id/claim',

@@ -82,12 +82,12 @@ describe('the reversal of a deposit', () => {
     const started = orchestration()
     const before = await balanceOf(db, owner.profileId, 'USDC')
     await start(started)
-    await db.transaction((transaction) => stopForReversal(transaction, started.depositId as string))
+    await db.transaction((transaction) => stopForReversal(transaction, started.id))
     expect(await rowOf(started.id)).toMatchObject({ status: 'FAILED', step: null, fail_code: 'REVERSED', kind: null })
     const after = await balanceOf(db, owner.profileId, 'USDC')
     expect(after).toEqual({ ...before, available: before.available + started.sourceAmount })
     // A second one finds nothing to end.
-    await db.transaction((transaction) => stopForReversal(transaction, started.depositId as string))
+    await db.transaction((transaction) => stopForReversal(transaction, started.id))
     expect(await balanceOf(db, owner.profileId, 'USDC')).toEqual(after)
   })
 
@@ -95,7 +95,7 @@ describe('the reversal of a deposit', () => {
     const started = orchestration()
     await start(started)
     await sql`update orchestrations set step = 'deliver' where id = ${started.id}`.execute(db.tables())
-    await db.transaction((transaction) => stopForReversal(transaction, started.depositId as string))
+    await db.transaction((transaction) => stopForReversal(transaction, started.id))
     expect(await rowOf(started.id)).toMatchObject({ status: 'PROCESSING', step: 'deliver' })
   })
 })

@@ -33,16 +33,29 @@ const RULES: Readonly<Record<string, string>> = {
       select deposits.*,
         (select coalesce(sum(amount), 0) from postings where group_id = deposits.id and debit_bucket = 'external') as came,
         (select coalesce(sum(amount), 0) from postings where group_id = deposits.id and credit_bucket = 'external') as went
-      from deposits
+      from deposits where corrections = '[]'
     ) as deposits
     where came <> case when status = 'COMPLETED' then amount else 0 end
       or went <> case when secondary_status = 'REVERSED' then amount else 0 end`,
+  'of a corrected deposit nothing is left but its last credit': `
+    select id || ' ' || status || ' has ' || rest || ' of ' || amount || ' ' || asset || ', other assets: ' || others from (
+      select deposits.*,
+        (select coalesce(sum(case when debit_bucket = 'external' then amount else -amount end), 0) from postings
+          where group_id = deposits.id and asset = deposits.asset and 'external' in (debit_bucket, credit_bucket)) as rest,
+        (select count(*) from (
+          select from postings where group_id = deposits.id and asset <> deposits.asset
+            and 'external' in (debit_bucket, credit_bucket) group by asset
+          having sum(case when debit_bucket = 'external' then amount else -amount end) <> 0) as odd) as others
+      from deposits where corrections <> '[]'
+    ) as deposits
+    where others > 0
+      or rest <> case when status = 'COMPLETED' and secondary_status is distinct from 'REVERSED' then amount else 0 end`,
   'money comes from outside by deposits alone': `
     select id || ' ' || group_id from postings
     where debit_bucket = 'external' and group_id not in (select id from deposits)`,
   'a COMPLETED deposit has one disposition, and ORCHESTRATED ones have their orchestration': `
     select deposits.id || ' ' || coalesce(disposition, 'none')
-    from deposits left join orchestrations on orchestrations.deposit_id = deposits.id
+    from deposits left join orchestrations on orchestrations.id = orchestration_id
     where (deposits.status = 'COMPLETED') <> (disposition is not null)
       or (coalesce(disposition, '') = 'ORCHESTRATED') <> (orchestrations.id is not null)`,
   'what is in transit is what orchestrations and deliveries under way have reserved': `

@@ -41,6 +41,7 @@ import { unchangedControls } from './202611232210-unchanged-controls.ts'
 import { moneyByChange } from './202611232215-money-by-change.ts'
 import { secretUses } from './202611232220-secret-uses.ts'
 import { paidDestinations } from './202611240005-paid-destinations.ts'
+import { depositCorrections } from './202611240010-deposit-corrections.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -85,4 +86,5 @@ export const MIGRATIONS: readonly Migration[] = [
   moneyByChange,
   secretUses,
   paidDestinations,
+  depositCorrections,
 ]

@@ -168,6 +168,7 @@ const changeDeposit: Action = async (world) => {
   const action = random.pick(['hold', 'hold', 'release', 'release', 'reject', 'reverse', 'return', 'assign'])
   const bodies: Readonly<Record<string, object>> = {
     assign: { profile_id: random.pick(world.parties).account.profileId, run_rules: random.chance(0.7) },
+    hold: { reason: 'to be checked' },
     reject: { reason: 'not wanted' },
     reverse: { reason: 'recalled' },
     return: { reason: 'not ours', ...(random.chance(0.5) ? OUTSIDE : BANK) },

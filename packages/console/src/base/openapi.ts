@@ -1268,6 +1268,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/deposits/{id}/correct": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Correct the terms of a deposit
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
+         */
+        post: operations["postDepositsByIdCorrect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/deposits/{id}/hold": {
         parameters: {
             query?: never;
@@ -2061,7 +2081,7 @@ export interface components {
             /** @description Why it was or was not converted */
             disposition?: {
                 /** @enum {string} */
-                code: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "REVIEW" | "ASSIGNED" | "UNATTRIBUTED";
+                code: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "REVIEW" | "ASSIGNED" | "CORRECTED" | "UNATTRIBUTED";
             };
             /** @description Of the operator, for the last action */
             reason?: string;
@@ -2094,6 +2114,8 @@ export interface components {
              */
             delivery_id?: string;
             confirmations?: number;
+            /** @description The oldest first; absent: none */
+            corrections?: components["schemas"]["DepositCorrection"][];
             /** Format: date-time */
             occurred_at: string;
             /** Format: date-time */
@@ -2121,6 +2143,22 @@ export interface components {
             };
             /** Format: date-time */
             created_at: string;
+        };
+        DepositCorrection: {
+            /** Format: date-time */
+            at: string;
+            /** @description What it was before */
+            before: {
+                asset: string;
+                amount: string;
+                /** Format: uuid */
+                profile_id?: string;
+                /** @enum {string} */
+                secondary_status?: "HELD" | "REJECTED" | "REVERSED" | "RETURNED";
+                /** Format: uuid */
+                orchestration_id?: string;
+            };
+            reason: string;
         };
         DepositTrace: {
             deposit: components["schemas"]["Deposit"];
@@ -6427,7 +6465,7 @@ export interface operations {
                 page_cursor?: string;
                 status?: "PENDING" | "COMPLETED" | "FAILED";
                 secondary_status?: "HELD" | "REJECTED" | "REVERSED" | "RETURNED";
-                disposition?: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "REVIEW" | "ASSIGNED" | "UNATTRIBUTED";
+                disposition?: "ORCHESTRATED" | "NO_RULE" | "RULE_NOT_ACTIVE" | "NETWORK_MISMATCH" | "ASSET_MISMATCH" | "NOT_CONVERTIBLE" | "BELOW_MINIMUM" | "ACCOUNT_BLOCKED" | "CUSTOMER_DISABLED" | "PAUSED" | "RECEIVABLE" | "HELD" | "REVIEW" | "ASSIGNED" | "CORRECTED" | "UNATTRIBUTED";
                 customer_id?: string;
                 profile_id?: string;
                 asset?: string;
@@ -6680,6 +6718,67 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    postDepositsByIdCorrect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Default: as it is, in the asset */
+                    amount?: string;
+                    asset?: string;
+                    profile_id?: string;
+                    /** @description Whether rules apply to the new credit; default false */
+                    run_rules?: boolean;
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deposit"];
+                };
+            };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.already_exists.invalid_state"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
     postDepositsByIdHold: {
         parameters: {
             query?: never;
@@ -6691,7 +6790,9 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    reason: string;
+                };
             };
         };
         responses: {

@@ -32,7 +32,7 @@ const ACTIONS: readonly DepositAction[] = [
     name: 'Assign',
     path: 'assign',
     isOffered: (deposit) => deposit.profile_id === undefined && deposit.status !== 'FAILED' && !isDone(deposit),
-    consequence: 'The profile gets the money. This cannot be undone: check the owner with the customer first.',
+    consequence: 'The profile gets the money. Check the owner with the customer first.',
     fields: () => [
       { name: 'profile_id', label: 'Profile', hint: 'the id of the profile, from the page of its customer' },
       { name: 'run_rules', label: 'Apply rules', kind: 'check', hint: 'converts and sends it if a rule matches' },
@@ -50,7 +50,8 @@ const ACTIONS: readonly DepositAction[] = [
     isOffered: (deposit) =>
       deposit.secondary_status === undefined && deposit.status !== 'FAILED' && deposit.profile_id !== undefined,
     consequence: 'The money is credited but cannot be used, and no rule applies, until it is released.',
-    run: ({ id }) => call('POST', `/deposits/${id}/hold`, {}),
+    fields: () => [REASON],
+    run: ({ id }, { reason }) => call('POST', `/deposits/${id}/hold`, { reason }),
   },
   {
     name: 'Release',
