@@ -32,7 +32,7 @@ const ON_POSTGRES_ALONE = [
   'test/auth/{customer-search,directory-changes}.test.ts',
   'test/deliveries/{manual,unknown-attempts,webhook-sender}.test.ts',
   'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
-  'test/deposits/{identity,operator-actions}.test.ts',
+  'test/deposits/{bank-references,correct,identity,operator-actions}.test.ts',
   'test/operators/{four-eyes,lock-order,openid-faults,openid-login,roles,sessions,stream}.test.ts',
   'test/orchestrations/{cancel,convert,lock-order,orchestrations,runner,simulation,versions}.test.ts',
   'test/rest/{creation-order,foreign-locks}.test.ts',

@@ -2,10 +2,14 @@
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
+import { plainReference } from './bank-reference.ts'
 import type { PaymentTerms, Report } from './report.ts'
 import type { DepositsTable, DepositTables } from './tables.ts'
 
 export type DepositRow = DepositsTable
+
+/** `plainReference` of a stored reference, as the index `deposits_bank_reference` has it. */
+const PLAIN_REFERENCE = sql`upper(translate(deposits.bank_reference, E' \\t\\n\\r\\f', '') collate "C")`
 
 export interface Known {
   readonly deposit: DepositRow
@@ -32,7 +36,7 @@ export async function lockKnown<Tables>(
       ['network', 'text', ({ network }) => network],
       ['tx_hash', 'text', ({ txHash }) => txHash],
       ['tx_index', 'integer', ({ txIndex }) => txIndex],
-      ['bank_reference', 'text', ({ bankReference }) => bankReference],
+      ['bank_reference', 'text', ({ bankReference }) => bankReference && plainReference(bankReference)],
       ['number', 'integer', (_, index) => index],
     ])}
     left join lateral (
@@ -46,7 +50,8 @@ export async function lockKnown<Tables>(
     ) as mined on true
     left join lateral (
       select id from deposits
-      where deposits.network = wanted.network and deposits.bank_reference = wanted.bank_reference limit 1
+      where deposits.network = wanted.network and bank_reference is not null and not repeats_reference
+        and ${PLAIN_REFERENCE} = wanted.bank_reference limit 1
     ) as banked on true
     order by wanted.number
   `.execute(transaction)

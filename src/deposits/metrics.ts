@@ -61,7 +61,7 @@ export function createDepositMetrics(registry: MetricsRegistry, db: Db): Deposit
   })
   const conflicts = new Counter({
     name: 'tidegate_deposit_conflicts_total',
-    help: 'Reports that contradict the known terms of their payment, or report a credited payment as FAILED',
+    help: 'Reports that contradict their payment, report a credited one as FAILED, or may repeat another bank payment',
     registers: [registry],
   })
   return { deposits, conflicts }

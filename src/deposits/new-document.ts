@@ -38,6 +38,7 @@ export function newDepositDocument(
       status: deposit.status,
       secondary_status: deposit.secondary_status,
       disposition: disposition === null ? null : { code: disposition },
+      reason: deposit.reason,
     }),
     ...way,
     ...withoutNulls({

@@ -3,7 +3,7 @@
  * and audit rows. A payment is credited once, however many sources report it: its deposit is locked, or created under a
  * unique index, and only its transition to COMPLETED posts anything.
  *
- * Lock order: known deposits, rules, new deposits, balances, customers' clocks.
+ * Lock order: known deposits, amounts of bank payments, rules, new deposits, balances, customers' clocks.
  */
 import { newId } from '../base/ids.ts'
 import { formatAmount } from '../ledger/amounts.ts'
@@ -32,7 +32,9 @@ import { type DepositRow, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
 import { keepDepositMode } from './mode.ts'
 import { newDepositDocument } from './new-document.ts'
-import { differingFields, type Report } from './report.ts'
+import { differingFields, type Report, SANDBOX_SOURCE } from './report.ts'
+import { type DecimalsOf, newDepositOf, replacedBy, replacedTerms } from './reported-terms.ts'
+import { findSimilar, type Similar } from './similar.ts'
 import type { DepositDocument } from './store.ts'
 import type { DepositValues } from './tables.ts'
 import { shownSecondaryStatus, transferIdOf, transferOf } from './transfer-entries.ts'
@@ -54,11 +56,11 @@ export type Outcome =
       readonly isCompleted: boolean
       /** Of a deposit that was created. */
       readonly deposit?: DepositDocument
+      /** It is held, because it may be the payment of this deposit. */
+      readonly resembles?: string
     }
+  | { readonly kind: 'ambiguous'; readonly depositId: string }
   | { readonly kind: 'conflict'; readonly depositId: string; readonly fields: readonly string[] }
-
-/** The decimals of a configured asset. */
-type DecimalsOf = (asset: string) => number | undefined
 
 /** A report, and its deposit before and after it. */
 interface Step {
@@ -104,9 +106,15 @@ export async function recordReports<Tables>(
   const decimalsOf: DecimalsOf = (asset) => assets.find(({ symbol }) => symbol === asset)?.decimals
   const known = await lockKnown(transaction, reports)
   const steps = reports.map((report, index) => stepOf(report, known[index], decimalsOf))
+  const similar = await findSimilar(
+    transaction,
+    steps.filter(isArrivingByBank).map(({ report, after }) => ({ report, depositId: after.id })),
+  )
   const moves = await movesOf(
     transaction,
-    steps.filter(({ effect }) => effect !== 'conflict'),
+    steps
+      .filter(({ effect, report }) => effect !== 'conflict' && similar.get(report)?.kind !== 'ambiguous')
+      .map((step) => heldStep(step, similar.get(step.report))),
     settings,
   )
   const credits = moves.flatMap(({ credit }) => credit ?? [])
@@ -137,7 +145,12 @@ export async function recordReports<Tables>(
   const documents = new Map(
     firsts.map(({ after }) => [after.id, newDepositDocument(after, assets, createdAt as string)]),
   )
-  return steps.map((step) => outcomeOf(step, completed.has(step.after.id), documents.get(step.after.id)))
+  return steps.map((step): Outcome => {
+    const like = similar.get(step.report)
+    if (like?.kind === 'ambiguous') return { kind: 'ambiguous', depositId: like.depositId }
+    const outcome = outcomeOf(step, completed.has(step.after.id), documents.get(step.after.id))
+    return like === undefined || !('isCompleted' in outcome) ? outcome : { ...outcome, resembles: like.depositId }
+  })
 }
 
 function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[number], decimalsOf: DecimalsOf): Step {
@@ -159,6 +172,20 @@ function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[num
   return { report, before, after, effect, fields: effect === 'conflict' ? ['status'] : [], isReplacing }
 }
 
+/** Whether it makes a bank payment count that did not count before. */
+function isArrivingByBank({ report, before, effect, isReplacing }: Step): boolean {
+  if (report.txHash !== null || report.source === SANDBOX_SOURCE || report.status === 'FAILED' || effect === 'conflict')
+    return false
+  return before === undefined || before.status === 'FAILED' || isReplacing
+}
+
+/** The step with its deposit on hold, when it resembles another one. */
+function heldStep(step: Step, similar: Similar | undefined): Step {
+  if (similar === undefined || step.after.secondary_status !== null) return step
+  const reason = `may be the payment of deposit ${similar.depositId}, whose bank reference is nearly equal`
+  return { ...step, after: { ...step.after, secondary_status: 'HELD', reason } }
+}
+
 /** Whether the report has the asset and amount that the deposit had before a correction. */
 function isEarlierRevision({ corrections }: DepositRow, { asset, amount }: Report, decimalsOf: DecimalsOf): boolean {
   const decimals = decimalsOf(asset)
@@ -169,64 +196,6 @@ function isEarlierRevision({ corrections }: DepositRow, { asset, amount }: Repor
 
 function currentTermsOf({ asset, amount }: DepositRow): Pick<Report, 'asset' | 'amount'> {
   return { asset, amount: BigInt(amount) }
-}
-
-/** A deposit that a report creates, before anything is known of its owner. */
-function newDepositOf(report: Report): DepositValues {
-  return {
-    id: newId(),
-    customer_id: null,
-    profile_id: null,
-    account_id: null,
-    ...termColumns(report),
-    status: report.status,
-    secondary_status: null,
-    disposition: null,
-    deposit_address_id: null,
-    fiat_instructions_id: null,
-    rule_id: null,
-    orchestration_id: null,
-    skips_rules: false,
-    delivery_id: null,
-    returned_from: null,
-    confirmations: report.confirmations,
-    reason: null,
-    corrections: [],
-    transfer_id: null,
-  }
-}
-
-/** The deposit with the terms of a report. An owner by address or memo is looked up again; one that a person chose is kept. */
-function replacedBy(before: DepositRow, report: Report): DepositValues {
-  const { memo_id, remittance, bank_reference, sender, ...terms } = termColumns(report)
-  const replaced = {
-    ...before,
-    ...terms,
-    memo_id: memo_id ?? before.memo_id,
-    remittance: remittance ?? before.remittance,
-    bank_reference: bank_reference ?? before.bank_reference,
-    sender: sender ?? before.sender,
-  }
-  const isAssigned = before.deposit_address_id === null && before.fiat_instructions_id === null
-  if (isAssigned) return replaced
-  const unowned = { customer_id: null, profile_id: null, account_id: null }
-  return { ...replaced, ...unowned, deposit_address_id: null, fiat_instructions_id: null }
-}
-
-function termColumns(report: Report) {
-  return {
-    asset: report.asset,
-    amount: String(report.amount),
-    network: report.network,
-    address: report.address,
-    tx_hash: report.txHash,
-    tx_index: report.txIndex,
-    memo_id: report.memoId,
-    remittance: report.remittance,
-    bank_reference: report.bankReference,
-    sender: report.sender,
-    occurred_at: report.occurredAt,
-  }
 }
 
 async function movesOf<Tables>(
@@ -372,15 +341,6 @@ function auditOf({ report, before, after, effect, isReplacing }: Move, decimalsO
       detail: { source, external_id, status, disposition, orchestration_id, ...replaced },
     },
   ]
-}
-
-/** The terms that a report has replaced, as they were. */
-function replacedTerms(before: DepositRow, after: DepositValues, decimalsOf: DecimalsOf) {
-  const names = ['asset', 'amount', 'network', 'address', 'tx_hash', 'tx_index', 'memo_id', 'bank_reference'] as const
-  const different = names.filter((name) => before[name] !== null && before[name] !== after[name])
-  const decimals = decimalsOf(before.asset)
-  const amount = decimals === undefined ? `${before.amount} units` : formatAmount(BigInt(before.amount), decimals)
-  return Object.fromEntries(different.map((name) => [name, name === 'amount' ? amount : before[name]]))
 }
 
 function outcomeOf(

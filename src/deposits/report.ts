@@ -9,6 +9,7 @@ import { readInstant, TIME_RULE } from '../http/list-times.ts'
 import type { FieldError } from '../http/problem.ts'
 import { parseAmount } from '../ledger/amounts.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
+import { plainReference } from './bank-reference.ts'
 import { plainMemo } from './memo-text.ts'
 import type { DepositReportBody } from './schemas.ts'
 import type { DepositStatus } from './transitions.ts'
@@ -41,6 +42,9 @@ export interface Report extends PaymentTerms {
   /** Who reported it, as the audit trail names it. */
   readonly reportedBy: string
 }
+
+/** The source of invented payments, each of which is another one. */
+export const SANDBOX_SOURCE = 'sandbox'
 
 const NO_CRYPTO = { address: null, txHash: null, txIndex: null } as const
 const NO_FIAT = { memoId: null, remittance: null, bankReference: null, sender: null } as const
@@ -81,7 +85,7 @@ export function isReport(read: Report | Faults): read is Report {
 /** The identity of the payment across all sources; undefined when only the source's own name identifies it. */
 export function paymentKey({ network, txHash, txIndex, bankReference }: PaymentTerms): string | undefined {
   if (txHash !== null) return JSON.stringify([network, txHash, txIndex])
-  return bankReference === null ? undefined : JSON.stringify([network, bankReference])
+  return bankReference === null ? undefined : JSON.stringify([network, plainReference(bankReference)])
 }
 
 /** Names of the members in which a report contradicts the known terms of its payment. */
@@ -99,7 +103,14 @@ export function differingFields(known: PaymentTerms, report: PaymentTerms): read
   if (areDifferent(known.memoId && plainMemo(known.memoId), report.memoId && plainMemo(report.memoId))) {
     fields.push('fiat.memo_id')
   }
-  if (areDifferent(known.bankReference, report.bankReference)) fields.push('fiat.bank_reference')
+  if (
+    areDifferent(
+      known.bankReference && plainReference(known.bankReference),
+      report.bankReference && plainReference(report.bankReference),
+    )
+  ) {
+    fields.push('fiat.bank_reference')
+  }
   return fields
 }
 
@@ -122,7 +133,8 @@ function readWay({ crypto, fiat }: DepositReportBody, asset: Asset | undefined, 
   if (asset !== undefined && !isFiat(asset)) {
     faults.push({ pointer: '/fiat/network', detail: `does not carry ${asset.symbol}, which is not a fiat asset` })
   }
-  return { network, ...NO_CRYPTO, memoId: memo_id, remittance, bankReference: bank_reference, sender }
+  const bankReference = bank_reference === null || plainReference(bank_reference) === '' ? null : bank_reference
+  return { network, ...NO_CRYPTO, memoId: memo_id, remittance, bankReference, sender }
 }
 
 function readCrypto(

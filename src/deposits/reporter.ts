@@ -144,23 +144,45 @@ export class DepositReporter {
         recordReports(transaction, reports, settings(), converter?.settings()),
       ),
     )
-    const completed = outcomes.filter((outcome) => outcome.kind !== 'conflict' && outcome.isCompleted).length
+    const completed = outcomes.filter((outcome) => 'isCompleted' in outcome && outcome.isCompleted).length
     converter?.metrics.steps.inc({ result: 'completed' }, completed)
     return await this.#resultsOf(reports, outcomes)
   }
 
   async #resultsOf(reports: readonly Report[], outcomes: readonly Outcome[]): Promise<readonly ReportResult[]> {
     const read = outcomes.flatMap((outcome) =>
-      outcome.kind === 'conflict' || outcome.deposit !== undefined ? [] : [outcome.depositId],
+      outcome.kind === 'conflict' || outcome.kind === 'ambiguous' || outcome.deposit !== undefined
+        ? []
+        : [outcome.depositId],
     )
     const documents = await readDeposits(this.#options.db.tables<DepositTables>(), read)
     return outcomes.map((outcome, index): ReportResult => {
-      if (outcome.kind === 'conflict') return { problem: this.#conflict(reports[index] as Report, outcome) }
+      const report = reports[index] as Report
+      if (outcome.kind === 'conflict') return { problem: this.#conflict(report, outcome) }
+      if (outcome.kind === 'ambiguous') return { problem: this.#ambiguous(report, outcome.depositId) }
+      if (outcome.resembles !== undefined && outcome.kind !== 'known')
+        this.#alarm(report, outcome.depositId, outcome.resembles)
       const deposit = outcome.deposit ?? (documents.get(outcome.depositId) as DepositDocument)
       const { status, disposition } = deposit
       if (outcome.kind !== 'known') this.#metrics.deposits.inc({ status, disposition: disposition?.code ?? 'none' })
       return { status: outcome.kind, deposit }
     })
+  }
+
+  #ambiguous({ source, externalId: external_id }: Report, deposit_id: string): Problem {
+    this.#metrics.conflicts.inc()
+    this.#options.log.error({ deposit_id, source, external_id }, 'deposit report is ambiguous')
+    const detail =
+      'it may be the payment of a known deposit, and nothing was credited: report it with its bank_reference, or, when it is another payment without one, under the name of the source that reported the other'
+    return new Problem('ambiguous_payment', detail, { meta: { deposit_id } })
+  }
+
+  #alarm({ source, externalId: external_id }: Report, deposit_id: string, resembles: string): void {
+    this.#metrics.conflicts.inc()
+    this.#options.log.error(
+      { deposit_id, source, external_id, resembles },
+      'deposit held: its bank reference resembles another one',
+    )
   }
 
   #conflict(

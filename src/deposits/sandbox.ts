@@ -15,7 +15,7 @@ import { getTransfer } from '../transfers/lists.ts'
 import { attribute } from './attribution.ts'
 import { assignDeposit, holdDeposit } from './operator-actions.ts'
 import { type DepositSettings, type Outcome, recordReports } from './record.ts'
-import { isReport, type Report, readReport } from './report.ts'
+import { isReport, type Report, readReport, SANDBOX_SOURCE } from './report.ts'
 import type { SandboxDepositBody } from './schemas.ts'
 import type { DepositTables } from './tables.ts'
 import { repeatLostRaces } from './writes.ts'
@@ -23,8 +23,6 @@ import { repeatLostRaces } from './writes.ts'
 /** Amounts that force a result of the deposit; those for results of deliveries are in `deliveries/sandbox-executor`. */
 const MAGIC_AMOUNTS = { held: '11.01', failed: '11.02', belowMinimum: '11.03' } as const
 
-/** The source in the reports. */
-const SOURCE = 'sandbox'
 /** The actor in the audit trail: a sandbox deposit is recorded as if the operator had reported it. */
 const ACTOR = 'operator'
 
@@ -126,7 +124,7 @@ async function reportOf(
   if (isBank) refuse(body, ['crypto_network', 'crypto_address'], 'is not allowed for a fiat asset')
   else refuse(body, ['memo_id'], 'is allowed only for a fiat asset')
   const common = {
-    source: SOURCE,
+    source: SANDBOX_SOURCE,
     external_id: key,
     asset: body.asset,
     amount: body.amount,

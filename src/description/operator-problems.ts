@@ -62,7 +62,7 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /deposits/:id/return': ['own_address'],
   'POST /rules/:id/notes': ['quota_exceeded'],
   'POST /address-pool': ['already_exists'],
-  'POST /deposits': ['deposit_conflict'],
+  'POST /deposits': ['deposit_conflict', 'ambiguous_payment'],
   'POST /orchestrations/:id/retry': ['insufficient_funds'],
   'POST /deliveries/:id/settle': ['already_exists'],
   'POST /deliveries/:id/fail': ['earlier_attempt_unknown'],

@@ -103,6 +103,12 @@ export const PROBLEMS = {
       'the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit',
     meta: ['fields', 'deposit_id'],
   },
+  ambiguous_payment: {
+    status: 409,
+    meaning:
+      'it may be the payment of the deposit `meta.deposit_id`, and nothing was credited: one of them has no `bank_reference`',
+    meta: ['deposit_id'],
+  },
   body_too_large: { status: 413, meaning: 'the body is over its limit' },
   unsupported_media_type: {
     status: 415,

@@ -107,6 +107,7 @@ describe('the OpenAPI document', () => {
       'method_not_allowed',
       'earlier_attempt_unknown',
       'deposit_conflict',
+      'ambiguous_payment',
       'misdirected_request',
       'upgrade_required',
       'too_many_connections',

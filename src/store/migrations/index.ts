@@ -42,6 +42,7 @@ import { moneyByChange } from './202611232215-money-by-change.ts'
 import { secretUses } from './202611232220-secret-uses.ts'
 import { paidDestinations } from './202611240005-paid-destinations.ts'
 import { depositCorrections } from './202611240010-deposit-corrections.ts'
+import { bankReferences } from './202611240130-bank-references.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -87,4 +88,5 @@ export const MIGRATIONS: readonly Migration[] = [
   secretUses,
   paidDestinations,
   depositCorrections,
+  bankReferences,
 ]

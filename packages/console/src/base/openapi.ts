@@ -2676,7 +2676,7 @@ export interface components {
             /** @description The field and the rule that it violates, for people */
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "invalid_cursor" | "own_address" | "bad_handshake" | "unauthorized" | "invalid_token" | "insufficient_scope" | "login_failed" | "setup_link_invalid" | "session_ended" | "insufficient_role" | "login_unavailable" | "own_request" | "csrf_failed" | "disabled" | "not_allowed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds" | "receivable" | "paused" | "not_found" | "method_not_allowed" | "request_timeout" | "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict" | "body_too_large" | "unsupported_media_type" | "misdirected_request" | "upgrade_required" | "too_many_connections" | "too_many_unread_answers" | "rate_limited" | "daily_quota_exceeded" | "headers_too_large" | "internal" | "unavailable" | "address_unavailable" | "pool_empty" | "pool_reserved";
+            code: "invalid_request" | "invalid_cursor" | "own_address" | "bad_handshake" | "unauthorized" | "invalid_token" | "insufficient_scope" | "login_failed" | "setup_link_invalid" | "session_ended" | "insufficient_role" | "login_unavailable" | "own_request" | "csrf_failed" | "disabled" | "not_allowed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds" | "receivable" | "paused" | "not_found" | "method_not_allowed" | "request_timeout" | "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict" | "ambiguous_payment" | "body_too_large" | "unsupported_media_type" | "misdirected_request" | "upgrade_required" | "too_many_connections" | "too_many_unread_answers" | "rate_limited" | "daily_quota_exceeded" | "headers_too_large" | "internal" | "unavailable" | "address_unavailable" | "pool_empty" | "pool_reserved";
             /** Format: uuid */
             request_id: string;
             /** @description The violated rules, up to 20 */
@@ -3244,8 +3244,8 @@ export interface components {
                 };
             };
         };
-        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit */
-        "409.already_exists.deposit_conflict": {
+        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit; `ambiguous_payment`: it may be the payment of the deposit `meta.deposit_id`, and nothing was credited: one of them has no `bank_reference` */
+        "409.already_exists.deposit_conflict.ambiguous_payment": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3255,7 +3255,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {string} */
-                    code?: "already_exists" | "deposit_conflict";
+                    code?: "already_exists" | "deposit_conflict" | "ambiguous_payment";
                 };
             };
         };
@@ -3289,8 +3289,8 @@ export interface components {
                 };
             };
         };
-        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `invalid_state`: the record is in a state that does not allow this; `earlier_attempt_unknown`: an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit */
-        "409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict": {
+        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `invalid_state`: the record is in a state that does not allow this; `earlier_attempt_unknown`: an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit; `ambiguous_payment`: it may be the payment of the deposit `meta.deposit_id`, and nothing was credited: one of them has no `bank_reference` */
+        "409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict.ambiguous_payment": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3300,7 +3300,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {string} */
-                    code?: "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict";
+                    code?: "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict" | "ambiguous_payment";
                 };
             };
         };
@@ -4027,7 +4027,7 @@ export interface operations {
             403: components["responses"]["403.insufficient_role.own_request.csrf_failed.foreign_origin.quota_exceeded.account_blocked.insufficient_funds"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict"];
+            409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict.ambiguous_payment"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -6583,7 +6583,7 @@ export interface operations {
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.already_exists.deposit_conflict"];
+            409: components["responses"]["409.already_exists.deposit_conflict.ambiguous_payment"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];

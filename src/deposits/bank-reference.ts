@@ -1,0 +1,30 @@
+/** Compares the references that banks give payments: what is one reference, and what may be one. Pure. */
+
+/** Shorter references differ by one character when they are consecutive numbers. */
+const EDITED_LENGTH_MIN = 6
+
+/** A bank's reference without blanks and in upper case; the store compares references in this form (`known`). */
+export function plainReference(text: string): string {
+  return text.replaceAll(/[ \t\n\r\f]/g, '').replaceAll(/[a-z]/g, (letter) => letter.toUpperCase())
+}
+
+/**
+ * Whether two references may be one: equal by letters and digits without leading zeros, or of at least six characters with
+ * one added, or a letter in the place of a digit. Two digits that differ are consecutive payments.
+ */
+export function areNear(left: string, right: string): boolean {
+  const [first, second] = [left, right]
+    .map((text) =>
+      plainReference(text)
+        .replaceAll(/[^0-9A-Z]/g, '')
+        .replace(/^0+/, ''),
+    )
+    .sort((one, other) => one.length - other.length) as [string, string]
+  if (first === second) return true
+  if (first.length < EDITED_LENGTH_MIN || second.length - first.length > 1) return false
+  let start = 0
+  while (start < first.length && first[start] === second[start]) start++
+  if (first.length < second.length) return first.slice(start) === second.slice(start + 1)
+  const isDigit = (text: string, place: number) => /[0-9]/.test(text.charAt(place))
+  return first.slice(start + 1) === second.slice(start + 1) && isDigit(first, start) !== isDigit(second, start)
+}

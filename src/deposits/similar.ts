@@ -1,0 +1,103 @@
+/**
+ * Finds bank payments that may be a known one under another name: one amount on one network within a week, and references
+ * that are nearly equal, or a reference that one of two sources leaves out. Payments to different profiles are different.
+ * Reports of one amount wait for each other, so that of two that arrive together the second sees the first.
+ */
+import type { Transaction } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
+import { attribute } from './attribution.ts'
+import { areNear } from './bank-reference.ts'
+import type { Report } from './report.ts'
+
+/** `near`: it is held for a person. `ambiguous`: it is one payment or two, and is not recorded. */
+export interface Similar {
+  readonly kind: 'near' | 'ambiguous'
+  readonly depositId: string
+}
+
+/** A report that would make money arrive. */
+export interface Arriving {
+  readonly report: Report
+  readonly depositId: string
+}
+
+interface Candidate {
+  readonly id: string
+  readonly profile_id: string | null
+  readonly bank_reference: string | null
+  /** The source of the report has a name of its own for it. */
+  readonly is_named: boolean
+}
+
+/** Days between two payments that are different whatever their references. */
+const DAYS_MAX = 7
+/** Payments that are compared with one report, the newest. */
+const CANDIDATES_MAX = 1_000
+/** The similar payment of each report, which are all of bank payments; reports without one are absent. */
+export async function findSimilar<Tables>(
+  transaction: Transaction<Tables>,
+  arriving: readonly Arriving[],
+): Promise<ReadonlyMap<Report, Similar>> {
+  const found = new Map<Report, Similar>()
+  if (arriving.length === 0) return found
+  const reports = arriving.map(({ report }) => report)
+  const keys = [...new Set(reports.map(amountKey))].sort()
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest(${keys}::text[]) as locked (key)
+  `.execute(transaction)
+  const stored = await candidatesOf(transaction, arriving)
+  const attributions = await attribute(transaction, reports)
+  for (const [index, { report, depositId }] of arriving.entries()) {
+    const profileId = attributions[index]?.owner.profileId ?? null
+    const together = arriving.slice(0, index).flatMap((other, place): readonly Candidate[] => {
+      if (amountKey(other.report) !== amountKey(report) || found.get(other.report)?.kind === 'ambiguous') return []
+      const { bankReference: bank_reference, source } = other.report
+      const profile_id = attributions[place]?.owner.profileId ?? null
+      return [{ id: other.depositId, profile_id, bank_reference, is_named: source === report.source }]
+    })
+    const candidates = [...together, ...stored.filter(({ number }) => number === index)].filter(
+      ({ id, profile_id }) => id !== depositId && (profile_id ?? profileId) === (profileId ?? profile_id),
+    )
+    const similar = candidates.flatMap((candidate) => similarityOf(report, candidate) ?? [])
+    const worst = similar.find(({ kind }) => kind === 'ambiguous') ?? similar[0]
+    if (worst !== undefined) found.set(report, worst)
+  }
+  return found
+}
+
+function amountKey({ network, asset, amount }: Report): string {
+  return `${network} ${asset} ${amount}`
+}
+
+async function candidatesOf<Tables>(transaction: Transaction<Tables>, arriving: readonly Arriving[]) {
+  const { rows } = await sql<Candidate & { readonly number: number }>`
+    select wanted.number, known.id, known.profile_id, known.bank_reference, exists (
+      select from deposit_sightings where deposit_id = known.id and deposit_sightings.source = wanted.source
+    ) as is_named
+    from ${unnested(arriving, [
+      ['number', 'integer', (_, index) => index],
+      ['source', 'text', ({ report }) => report.source],
+      ['network', 'text', ({ report }) => report.network],
+      ['asset', 'text', ({ report }) => report.asset],
+      ['amount', 'numeric', ({ report }) => report.amount],
+      ['occurred_at', 'timestamptz', ({ report }) => report.occurredAt],
+    ])}
+    cross join lateral (
+      select id, profile_id, bank_reference from deposits
+      where deposits.network = wanted.network and deposits.asset = wanted.asset and deposits.amount = wanted.amount
+        and tx_hash is null and status <> 'FAILED'
+        and deposits.occurred_at between wanted.occurred_at - make_interval(days => ${DAYS_MAX}::integer)
+          and wanted.occurred_at + make_interval(days => ${DAYS_MAX}::integer)
+      order by deposits.occurred_at desc limit ${CANDIDATES_MAX}
+    ) as known
+  `.execute(transaction)
+  return rows
+}
+
+function similarityOf({ bankReference }: Report, { id, bank_reference, is_named }: Candidate): Similar | undefined {
+  if (bankReference === null || bank_reference === null) {
+    return is_named ? undefined : { kind: 'ambiguous', depositId: id }
+  }
+  return areNear(bankReference, bank_reference) ? { kind: 'near', depositId: id } : undefined
+}
