@@ -1,9 +1,10 @@
 /** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
+import { type CallingOperator, idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
 import { pageDocument, readPageQuery } from '../http/page-query.ts'
+import { invalidRequest } from '../http/problem.ts'
 import { answered, RawJson } from '../http/raw-json.ts'
 import { type Db, StatementFailed, type Transaction } from '../store/db.ts'
 import { DueSearch } from '../store/due-search.ts'
@@ -57,6 +58,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     answered(Claimed, { body: ClaimBody }),
     async (request) => {
       const actor = operatorActor(request)
+      refuseOtherName(request, request.body.executor)
       const hasWebhook = options.hasWebhook()
       const claimed = await search.claim((isRecent) =>
         write((transaction) => claimDeliveries(transaction, owners, actor, request.body, hasWebhook, isRecent)),
@@ -69,7 +71,7 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     answered(DeliveryWithAttempts, { body: ClaimOneBody }),
     async (request) => {
       const id = idOf(request.params.id)
-      const claimer = { actor: operatorActor(request), executor: operatorOf(request).name }
+      const claimer = { actor: operatorActor(request), executor: executorOf(request) }
       const { lease_seconds } = request.body
       const hasWebhook = options.hasWebhook()
       await write((transaction) => claimDelivery(transaction, owners, claimer, id, lease_seconds, hasWebhook))
@@ -101,11 +103,29 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
   )
 }
 
-/** A token reports for the executor that it claimed for; a person with a session only for what was claimed in the own name. */
+/** Machines have a role of their own, with which no person signs in. */
+function isMachine({ role }: { readonly role: string }): boolean {
+  return role === 'executor'
+}
+
+/** The name in which the caller claims: that of a machine's token, or that of a person. */
+function executorOf(request: FastifyRequest): string {
+  const operator: CallingOperator & { readonly token?: { readonly name: string } } = operatorOf(request)
+  return isMachine(operator) && operator.token !== undefined ? operator.token.name : operator.name
+}
+
+function refuseOtherName(request: FastifyRequest, executor: string): void {
+  const own = executorOf(request)
+  if (!isMachine(operatorOf(request)) || executor === own) return
+  throw invalidRequest([{ pointer: '/executor', detail: `must be ${own}, the name of the token` }])
+}
+
+/** A person's token reports for the executor that it claimed for; a session and a machine for the own name only. */
 function reporterOf(request: FastifyRequest): Reporter {
-  const { name, via } = operatorOf(request)
-  const actor = operatorActor(request)
-  return via === 'session' ? { actor, executor: name, mayDecide: true } : { actor, mayDecide: true }
+  const operator = operatorOf(request)
+  const [actor, executor] = [operatorActor(request), executorOf(request)]
+  if (isMachine(operator)) return { actor, executor, mayDecide: false }
+  return operator.via === 'session' ? { actor, executor, mayDecide: true } : { actor, mayDecide: true }
 }
 
 /** Of two concurrent reports of one reference for two deliveries, the second violates the unique constraint: 409. */
