@@ -3,7 +3,8 @@
  * the event loop, so all of its levels are of one version.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type Clock, nanosecondText } from '../base/clock.ts'
+import { type Clock, millisecondText } from '../base/clock.ts'
+import { Cursors } from '../channel/cursor.ts'
 import type { Replica } from '../channel/replica.ts'
 import { minorUnitsOf } from '../config/asset-amounts.ts'
 import type { Config } from '../config/settings.ts'
@@ -50,17 +51,16 @@ export function pricingContext({ config, clock, replicas }: PricingParts): Prici
 }
 
 function readBook(replica: Replica, clock: Clock, isSimulated: boolean): PricingBook {
-  const { market, instant } = replica
+  const { market, view, epoch, changeInstant } = replica
   const scale = 10n ** BigInt(BASE_SCALE - market.amountDecimals)
   const bids: PricingLevel[] = []
   const asks: PricingLevel[] = []
-  for (const { side, price, amount } of replica.view.levels(LEVELS_MAX)) {
+  for (const { side, price, amount } of view.levels(LEVELS_MAX)) {
     ;(side === BID ? bids : asks).push({ price: BigInt(price), amount: BigInt(amount) * scale })
   }
   return {
-    epoch: replica.epoch.id,
-    version: replica.version,
-    committedAt: nanosecondText(instant.milliseconds, instant.nanoseconds),
+    cursor: new Cursors(market.symbol, 'market_data', view.depth).token(epoch, view.changeVersion),
+    time: millisecondText(changeInstant.milliseconds),
     ageMilliseconds: clock.wallInstant().milliseconds - replica.receivedMilliseconds,
     isLive: replica.live,
     isSimulated,

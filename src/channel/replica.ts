@@ -93,6 +93,7 @@ export class Replica {
   /** What the followed epoch continues. */
   #continues: Continuation | undefined
   #instant: Instant = { milliseconds: 0, nanoseconds: 0 }
+  #changeInstant = this.#instant
   #receivedMilliseconds = 0
   readonly #skipped = new SkippedVersions()
   #top: TopOfBook = { bid: undefined, ask: undefined }
@@ -138,6 +139,11 @@ export class Replica {
   /** Instant of the last commit. */
   get instant(): Instant {
     return this.#instant
+  }
+
+  /** Instant of the last commit that changed the published view: its UPDATE has this time. */
+  get changeInstant(): Instant {
+    return this.#changeInstant
   }
 
   /** When the first source message of the last commit arrived: wall clock, milliseconds with fractions. */
@@ -364,6 +370,7 @@ export class Replica {
     this.#receivedMilliseconds = receivedMilliseconds
     const startsOver = applied === undefined
     const changes = moveView(this.view, version, applied)
+    if (this.view.changeVersion === version) this.#changeInstant = this.#instant
     const changesAt = this.#views.move(version, applied)
     const attributedChangesAt = this.attributed.move(version, applied, attribution)
     const topChanged = (startsOver || changes.length > 0) && this.#moveTop(version, begins)

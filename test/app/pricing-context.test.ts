@@ -96,9 +96,8 @@ it('reads the current book: levels, version, times and sources', () => {
   say(USDC, { type: 'snapshot', levels: [bid(9_999, 100), ask(10_001, 250), bid(9_998, 1)] })
   clock.advance(100)
   expect(context.bookOf('USDCUSD')).toEqual({
-    epoch: expect.stringMatching(/^0{8}-[0-9a-f]{12}-[0-9a-f-]{36}$/),
-    version: 1,
-    committedAt: '2026-01-01T00:00:00.000000000Z',
+    cursor: expect.stringMatching(/^[\w-]{8}\.1$/),
+    time: '2026-01-01T00:00:00.000Z',
     ageMilliseconds: 100,
     isLive: true,
     isSimulated: false,
@@ -110,7 +109,12 @@ it('reads the current book: levels, version, times and sources', () => {
   })
   say(USDC, { type: 'update', changes: [bid(9_999, 0)], executions: [] })
   clock.advance(10)
-  expect(context.bookOf('USDCUSD')).toMatchObject({ version: 2, ageMilliseconds: 10, bids: [{ price: 9_998n }] })
+  const second = { cursor: expect.stringMatching(/^[\w-]{8}\.2$/), time: '2026-01-01T00:00:00.100Z' }
+  expect(context.bookOf('USDCUSD')).toMatchObject({ ...second, ageMilliseconds: 10, bids: [{ price: 9_998n }] })
+  // A commit that changes nothing of the book is not the book's: its cursor and time stay.
+  say(USDC, { type: 'update', changes: [], executions: [{ price: 9_998, amount: 1 }] })
+  clock.advance(5)
+  expect(context.bookOf('USDCUSD')).toMatchObject({ ...second, ageMilliseconds: 5 })
   say(USDC, { type: 'lost', reason: 'disconnected' })
   clock.advance(10)
   expect(context.bookOf('USDCUSD')).toMatchObject({ isLive: false })

@@ -47,9 +47,8 @@ export function convertSettings(
 /** A live book of BTCUSD with one level per side: `amount` at 50,000.00, and the same at 50,000.01. */
 export function bookOf(amount: bigint): PricingBook {
   return {
-    epoch: 'test',
-    version: 1,
-    committedAt: '2026-11-22T10:00:00.000000000Z',
+    cursor: 'dGVzdA.1',
+    time: '2026-11-22T10:00:00.000Z',
     ageMilliseconds: 0,
     isLive: true,
     isSimulated: false,

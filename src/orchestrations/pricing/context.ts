@@ -31,11 +31,10 @@ export interface PricingLevel {
 
 /** The book of a market at one version. */
 export interface PricingBook {
-  /** The epoch of the market's writer; versions are comparable within one epoch. */
-  readonly epoch: string
-  readonly version: number
-  /** RFC 3339, nine fraction digits. */
-  readonly committedAt: string
+  /** The cursor by which `tidegate.v1` names this version of the published depth. */
+  readonly cursor: string
+  /** The `time` of the UPDATE with this cursor. */
+  readonly time: string
   /** Time since the newest message in the book arrived; negative when the wall clock was set back since. */
   readonly ageMilliseconds: number
   readonly isLive: boolean

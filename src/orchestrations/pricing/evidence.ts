@@ -16,11 +16,10 @@ export interface EvidenceAmount {
   readonly amount: string
 }
 
-/** The version of a book and its mid. */
+/** The version of a book, as the stream names it, and its mid. Earlier versions of the program stored no cursor. */
 export interface EvidenceBook {
-  readonly epoch: string
-  readonly version: number
-  readonly committed_at: string
+  readonly cursor: string
+  readonly time: string
   readonly simulated: boolean
   readonly best_bid: string
   readonly best_ask: string
@@ -152,9 +151,8 @@ function evidenceMarket({ symbol, baseAsset, quoteAsset, priceDecimals }: Pricin
 
 function evidenceBook(book: UsableBook, { priceDecimals }: PricingMarket): EvidenceBook {
   return {
-    epoch: book.epoch,
-    version: book.version,
-    committed_at: book.committedAt,
+    cursor: book.cursor,
+    time: book.time,
     simulated: book.isSimulated,
     best_bid: formatDecimal(book.bids[0]!.price, priceDecimals),
     best_ask: formatDecimal(book.asks[0]!.price, priceDecimals),

@@ -1,23 +1,24 @@
 /**
- * Verifies a stored conversion: recomputes its price and amounts exactly from the stored evidence, and lists every stored
- * value that differs. Current books and settings are not used.
+ * Verifies a stored conversion: makes its price again from the inputs in the stored evidence, by the code that priced it,
+ * and lists every stored value that differs from the recomputed one. Current books and settings are not used.
  */
 import { parseDecimal } from '../../base/decimal.ts'
+import { isObject } from '../../base/json-value.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
-import type { MinorUnits } from '../../ledger/posting.ts'
-import { BASE_SCALE, type PricedAsset, type PricingLevel } from './context.ts'
-import { type EvidenceBook, type EvidenceMarket, type MarketEvidence, midText, type ParEvidence } from './evidence.ts'
+import { BASE_SCALE, type PricedAsset, type PricingLevel, type PricingMarket, type PricingSettings } from './context.ts'
 import {
-  isInsideSlippage,
-  type MarketTerms,
-  paidAmount,
-  priceText,
-  sideOf,
-  type Walk,
-  walkedAmount,
-  walkLevels,
-} from './market.ts'
+  type EvidenceAmount,
+  type EvidenceBook,
+  type EvidenceMarket,
+  type MarketEvidence,
+  marketEvidence,
+  type ParEvidence,
+  type PriceEvidence,
+  parEvidence,
+} from './evidence.ts'
+import { type MarketTerms, marketPrice, paidAmount, sideOf, type Walk, walkedAmount } from './market.ts'
 import { isInsidePeg, parAmounts } from './par.ts'
+import { type UsableBook, usableBook } from './usable-book.ts'
 
 /** A stored conversion with the price of its orchestration; amounts in minor units. */
 export interface StoredConversion {
@@ -50,134 +51,127 @@ export interface Explanation {
   readonly differences: readonly Difference[]
 }
 
-/** The evidence does not have the members that the computation needs. */
+/** The evidence lacks an input of the computation, or no price follows from its inputs. */
 class UnreadableEvidence extends Error {
   override name = 'UnreadableEvidence'
 }
 
-export function explainPrice(stored: StoredConversion): Explanation {
-  const account = new Account()
+interface Assets {
+  readonly source: PricedAsset
+  readonly destination: PricedAsset
+}
+
+/** A conversion as it follows from the inputs of its evidence. */
+interface Recomputed {
+  readonly steps: readonly string[]
+  readonly row: Omit<StoredConversion, 'evidence'>
+  readonly evidence: PriceEvidence
+}
+
+export function explainPrice({ evidence, ...stored }: StoredConversion): Explanation {
   try {
-    const evidence = stored.evidence as ParEvidence | MarketEvidence
-    const { kind }: { readonly kind: unknown } = evidence
-    if (evidence.kind === 'par') explainPar(evidence, stored, account)
-    else if (evidence.kind === 'market') explainMarket(evidence, stored, account)
-    else account.compare('kind', kind, 'par or market')
+    const { steps, row, evidence: expected } = recompute(evidence as PriceEvidence)
+    const known = { ...stored, price: stored.price ?? row.price, price_source: stored.price_source ?? row.price_source }
+    const differences = [
+      ...differencesOf('evidence', evidence, expected),
+      ...differencesOf('conversion', { ...known, base_amount: trimmed(stored.base_amount) }, row),
+    ]
+    return { adds_up: differences.length === 0, steps, differences }
   } catch (error) {
     // A missing member, or one of another type, causes a TypeError.
     if (!(error instanceof UnreadableEvidence || error instanceof TypeError)) throw error
-    account.compare('evidence', `unreadable: ${error.message}`, 'readable')
-  }
-  const { steps, differences } = account
-  return { adds_up: differences.length === 0, steps, differences }
-}
-
-/** Collects steps and differences. */
-class Account {
-  readonly steps: string[] = []
-  readonly differences: Difference[] = []
-
-  compare(value: string, stored: unknown, recomputed: unknown): void {
-    if (stored === recomputed) return
-    this.differences.push({ value, stored: String(stored), recomputed: String(recomputed) })
-  }
-
-  /** Compares the columns that every kind of conversion has. */
-  compareRow(stored: StoredConversion, evidence: ParEvidence | MarketEvidence, amounts: Amounts, price: string): void {
-    const { source, destination } = evidence
-    this.compare('conversion.source_asset', stored.source_asset, source.asset)
-    this.compare('conversion.source_amount', stored.source_amount, String(amounts.source))
-    this.compare('conversion.destination_asset', stored.destination_asset, destination.asset)
-    this.compare('conversion.destination_amount', stored.destination_amount, String(amounts.destination))
-    this.compare('destination.amount', destination.amount, formatAmount(amounts.destination, destination.decimals))
-    if (stored.price !== null) this.compare('orchestration.price', stored.price, price)
+    const difference = { value: 'evidence', stored: `unreadable: ${error.message}`, recomputed: 'readable' }
+    return { adds_up: false, steps: [], differences: [difference] }
   }
 }
 
-interface Amounts {
-  readonly source: MinorUnits
-  readonly destination: MinorUnits
+/** The leaves of `recomputed` that `stored` does not have, or has with another value. */
+function differencesOf(value: string, stored: unknown, recomputed: unknown): readonly Difference[] {
+  if (typeof recomputed === 'object' && recomputed !== null) {
+    const found: Readonly<Record<string, unknown>> = isObject(stored) || Array.isArray(stored) ? { ...stored } : {}
+    const length = Array.isArray(stored) ? stored.length : undefined
+    return [
+      ...(Array.isArray(recomputed) ? differencesOf(`${value}.length`, length, recomputed.length) : []),
+      ...Object.entries(recomputed).flatMap(([name, member]) => differencesOf(`${value}.${name}`, found[name], member)),
+    ]
+  }
+  return stored === recomputed ? [] : [{ value, stored: String(stored), recomputed: String(recomputed) }]
 }
 
-function explainPar(evidence: ParEvidence, stored: StoredConversion, account: Account): void {
-  const source = assetOf(evidence.source)
-  const destination = assetOf(evidence.destination)
+function recompute(evidence: PriceEvidence): Recomputed {
+  if (evidence.kind === 'par') return recomputePar(evidence)
+  if (evidence.kind === 'market') return recomputeMarket(evidence)
+  throw new UnreadableEvidence('kind must be par or market')
+}
+
+function recomputePar(evidence: ParEvidence): Recomputed {
+  const terms = { source: assetOf(evidence.source), destination: assetOf(evidence.destination) }
+  const { source, destination } = terms
   const amounts = parAmounts(unitsOf('source.amount', evidence.source.amount, source.decimals), source, destination)
-  if ('kind' in amounts) {
-    account.compare('source.amount', evidence.source.amount, amounts.detail)
-    return
+  if ('kind' in amounts) throw new UnreadableEvidence(amounts.detail)
+  const settings = settingsOf({ ...NO_BOUNDS, ...evidence.settings }, source)
+  const pegs = evidence.pegs.map((peg) => {
+    const market = marketOf(peg.market, terms)
+    const book = bookOf(peg.book, market)
+    if (isInsidePeg(book.doubleMid, market.priceDecimals, settings.pegBpsMax)) return { market, book }
+    throw new UnreadableEvidence(`${market.symbol} is outside the peg`)
+  })
+  const text = (amount: bigint) => `${formatAmount(amount, source.decimals)} ${source.symbol}`
+  const paid = formatAmount(amounts.destination, destination.decimals)
+  const finer = `is finer than ${destination.decimals} decimals and stays with the profile`
+  return {
+    steps: [
+      `${text(amounts.converted)} at par is ${paid} ${destination.symbol}`,
+      ...(amounts.remainder > 0n ? [`${text(amounts.remainder)} ${finer}`] : []),
+      ...evidence.pegs.map(
+        ({ market, book }) => `${market.symbol} is at ${book.mid}, ${settings.pegBpsMax} bps are allowed`,
+      ),
+    ],
+    row: { ...rowOf(terms, amounts.converted, amounts.destination), price: '1', price_source: 'par' },
+    evidence: parEvidence(terms, amounts, pegs, settings),
   }
-  const text = (amount: MinorUnits) => formatAmount(amount, source.decimals)
-  account.steps.push(
-    `${text(amounts.converted)} ${source.symbol} at par is ${formatAmount(amounts.destination, destination.decimals)} ${destination.symbol}`,
-  )
-  if (amounts.remainder > 0n) {
-    account.steps.push(
-      `${text(amounts.remainder)} ${source.symbol} is finer than ${destination.decimals} decimals and stays with the profile`,
-    )
-  }
-  account.compare('converted_amount', evidence.converted_amount, text(amounts.converted))
-  account.compare('remainder', evidence.remainder, text(amounts.remainder))
-  for (const [index, { market, book }] of evidence.pegs.entries()) {
-    const doubleMid = compareMid(`pegs[${index}].book`, market, book, account)
-    const isInside = isInsidePeg(doubleMid, market.price_decimals, bpsOf('peg_bps_max', evidence.settings.peg_bps_max))
-    account.steps.push(`${market.symbol} is at ${book.mid}, ${evidence.settings.peg_bps_max} bps are allowed`)
-    account.compare(`pegs[${index}]`, isInside ? 'inside' : 'outside', 'inside')
-    const pair = [source.symbol, destination.symbol].sort().join('/')
-    account.compare(`pegs[${index}].market`, [market.base_asset, market.quote_asset].sort().join('/'), pair)
-  }
-  account.compare('conversion.market', stored.market, null)
-  if (stored.price_source !== null) account.compare('orchestration.price_source', stored.price_source, 'par')
-  account.compareRow(stored, evidence, { source: amounts.converted, destination: amounts.destination }, '1')
 }
 
-function explainMarket(evidence: MarketEvidence, stored: StoredConversion, account: Account): void {
-  const terms = termsOf(evidence, account)
-  const { market, source, destination } = terms
+function recomputeMarket(evidence: MarketEvidence): Recomputed {
+  const assets = { source: assetOf(evidence.source), destination: assetOf(evidence.destination) }
+  const { source, destination } = assets
+  const market = marketOf(evidence.market, assets)
+  const terms: MarketTerms = { market, ...assets }
   const side = sideOf(terms)
-  account.compare('side', evidence.side, side)
-  const doubleMid = compareMid('book', evidence.market, evidence.book, account)
-  const levels = levelsOf(evidence, market.priceDecimals)
-  compareOrder(evidence, levels, account)
+  const levels = evidence.levels.map(({ price, amount }, index) => ({
+    price: unitsOf(`levels.${index}.price`, price, market.priceDecimals),
+    amount: unitsOf(`levels.${index}.amount`, amount, BASE_SCALE),
+  }))
+  checkOrder(levels, side)
+  const book = bookOf(evidence.book, market, { [side]: levels })
+  const settings = settingsOf({ ...NO_BOUNDS, ...evidence.settings }, side === 'bids' ? destination : source)
   const amount = unitsOf('source.amount', evidence.source.amount, source.decimals)
-  const walked = walkedAmount(terms, amount)
-  const walk = walkLevels(levels, side, walked, unitsOf('taken_before', evidence.taken_before, BASE_SCALE))
-  compareWalk(evidence, walk, account)
-  if (walk.base === 0n) throw new UnreadableEvidence('no level of the book was used')
-  const price = priceText(terms, walk)
-  const paid = paidAmount(terms, walk)
-  account.steps.push(...marketSteps(evidence, terms, walk, walked))
-  account.compare('price', evidence.price, price)
-  const { slippage_bps_max: slippage, notional_max: notionalMax } = evidence.settings
-  const isInside = isInsideSlippage(walk, side, doubleMid, bpsOf('slippage_bps_max', slippage))
-  account.compare('slippage', isInside ? 'inside' : 'outside', 'inside')
-  if (notionalMax !== undefined) {
-    const [quote, notional] = market.quoteAsset === source.symbol ? [source, amount] : [destination, paid]
-    const isBelow = notional <= unitsOf('notional_max', notionalMax, quote.decimals)
-    account.compare('notional', isBelow ? 'inside' : 'outside', 'inside')
+  const takenBefore = unitsOf('taken_before', evidence.taken_before, BASE_SCALE)
+  const priced = marketPrice(terms, amount, book, takenBefore, settings)
+  if ('kind' in priced) throw new UnreadableEvidence(priced.detail)
+  const { walk, destinationAmount, price } = priced
+  return {
+    steps: marketSteps(evidence, terms, walk, price, walkedAmount(terms, amount)),
+    row: {
+      ...rowOf(terms, amount, destinationAmount),
+      market: market.symbol,
+      side,
+      base_amount: formatAmount(walk.base, BASE_SCALE),
+      price,
+      price_source: market.symbol,
+    },
+    evidence: marketEvidence(terms, amount, book, takenBefore, priced, settings),
   }
-  account.compare('conversion.market', stored.market, market.symbol)
-  account.compare('conversion.side', stored.side, side)
-  account.compare('conversion.base_amount', trimmed(stored.base_amount), formatAmount(walk.base, BASE_SCALE))
-  if (stored.price_source !== null) account.compare('orchestration.price_source', stored.price_source, market.symbol)
-  account.compareRow(stored, evidence, { source: amount, destination: paid }, price)
 }
 
-/** Compares the amounts of each level, and the sums. */
-function compareWalk(evidence: MarketEvidence, walk: Walk, account: Account): void {
-  const { levels, market } = evidence
-  account.compare('levels', levels.length, walk.isComplete ? walk.levels.length : 'more, for the amount')
-  for (const [index, level] of walk.levels.entries()) {
-    const shown = levels[index]!
-    account.compare(`levels[${index}].taken_before`, shown.taken_before, formatAmount(level.takenBefore, BASE_SCALE))
-    account.compare(`levels[${index}].taken`, shown.taken, formatAmount(level.taken, BASE_SCALE))
-  }
-  account.compare('base_amount', evidence.base_amount, formatAmount(walk.base, BASE_SCALE))
-  account.compare('quote_amount', evidence.quote_amount, formatAmount(walk.quote, BASE_SCALE + market.price_decimals))
-}
-
-/** @param walked the source amount in the units of `walkLevels` */
-function marketSteps(evidence: MarketEvidence, terms: MarketTerms, walk: Walk, walked: bigint): readonly string[] {
+/** @param walked the source amount in the units of the walk */
+function marketSteps(
+  evidence: MarketEvidence,
+  terms: MarketTerms,
+  walk: Walk,
+  price: string,
+  walked: bigint,
+): readonly string[] {
   const { market, source, destination } = terms
   const side = sideOf(terms)
   const quoteScale = BASE_SCALE + market.priceDecimals
@@ -188,7 +182,7 @@ function marketSteps(evidence: MarketEvidence, terms: MarketTerms, walk: Walk, w
   const base = `${formatAmount(walk.base, BASE_SCALE)} ${market.baseAsset}`
   const steps = [
     `${levels} of the ${side} of ${market.symbol}: ${base} for ${formatAmount(walk.quote, quoteScale)} ${market.quoteAsset}`,
-    `the price is ${priceText(terms, walk)} ${destination.symbol} for 1 ${source.symbol}; the mid was ${evidence.book.mid}`,
+    `the price is ${price} ${destination.symbol} for 1 ${source.symbol}; the mid was ${evidence.book.mid}`,
     `${formatAmount(exact, scale)} ${destination.symbol} is paid as ${formatAmount(paid, destination.decimals)}; ${formatAmount(rest, scale)} stays with the desk`,
   ]
   if (side === 'bids' || walked === walk.quote) return steps
@@ -196,66 +190,73 @@ function marketSteps(evidence: MarketEvidence, terms: MarketTerms, walk: Walk, w
   return [...steps, `${unspent} ${source.symbol} buys no unit of the book and stays with the desk`]
 }
 
-function termsOf({ market, source, destination }: MarketEvidence, account: Account): MarketTerms {
-  const { symbol, base_asset: baseAsset, quote_asset: quoteAsset, price_decimals: priceDecimals } = market
-  account.compare('market.symbol', symbol, baseAsset + quoteAsset)
-  const pair = [source.asset, destination.asset].sort().join('/')
-  account.compare('market', [baseAsset, quoteAsset].sort().join('/'), pair)
+const NO_BOUNDS = { peg_bps_max: 0, slippage_bps_max: 0, depth_seconds: 0 }
+
+type Bounds = typeof NO_BOUNDS & MarketEvidence['settings']
+
+/** @param quote the asset that `notional_max` is in */
+function settingsOf(bounds: Bounds, quote: PricedAsset): PricingSettings {
+  const { notional_max: limit } = bounds
+  const notional = limit === undefined ? [] : [[quote.symbol, unitsOf('notional_max', limit, quote.decimals)] as const]
   return {
-    market: { symbol, baseAsset, quoteAsset, priceDecimals: countOf('market.price_decimals', priceDecimals) },
-    source: assetOf(source),
-    destination: assetOf(destination),
+    pegBpsMax: countOf('peg_bps_max', bounds.peg_bps_max, 10_000),
+    slippageBpsMax: countOf('slippage_bps_max', bounds.slippage_bps_max, 10_000),
+    depthSeconds: bounds.depth_seconds,
+    bookAgeSecondsMax: bounds.book_age_seconds_max,
+    notionalMax: new Map(notional),
+    deskLimits: new Map(),
   }
 }
 
-/** Compares the mid with the best prices; returns twice the mid, in units of the market's prices. */
-function compareMid(path: string, { price_decimals }: EvidenceMarket, book: EvidenceBook, account: Account): bigint {
-  const decimals = countOf(`${path}.price_decimals`, price_decimals)
-  const bid = unitsOf(`${path}.best_bid`, book.best_bid, decimals)
-  const ask = unitsOf(`${path}.best_ask`, book.best_ask, decimals)
-  account.compare(`${path}.mid`, book.mid, midText(bid + ask, decimals))
-  if (bid >= ask) account.compare(`${path}.best_bid`, book.best_bid, `less than ${book.best_ask}`)
-  return bid + ask
-}
-
-function levelsOf({ levels }: MarketEvidence, priceDecimals: number): readonly PricingLevel[] {
-  return levels.map(({ price, amount }, index) => {
-    const level = {
-      price: unitsOf(`levels[${index}].price`, price, priceDecimals),
-      amount: unitsOf(`levels[${index}].amount`, amount, BASE_SCALE),
-    }
-    if (level.price > 0n && level.amount > 0n) return level
-    throw new UnreadableEvidence(`levels[${index}] is not above zero`)
-  })
-}
-
-/** Checks that the first level is the best of its side, and each further one is worse. */
-function compareOrder(
-  { book, side, levels: shown }: MarketEvidence,
-  levels: readonly PricingLevel[],
-  account: Account,
-): void {
-  account.compare('levels[0].price', shown[0]?.price, side === 'bids' ? book.best_bid : book.best_ask)
-  for (let index = 1; index < levels.length; index++) {
-    const before = levels[index - 1]!.price
-    const { price } = levels[index]!
-    if (side === 'bids' ? price < before : price > before) continue
-    account.compare(`levels[${index}].price`, shown[index]!.price, `worse than ${shown[index - 1]!.price}`)
+function rowOf({ source, destination }: Assets, sourceAmount: bigint, destinationAmount: bigint) {
+  return {
+    source_asset: source.symbol,
+    source_amount: String(sourceAmount),
+    destination_asset: destination.symbol,
+    destination_amount: String(destinationAmount),
+    market: null,
+    side: null,
+    base_amount: null,
   }
 }
 
-function assetOf({ asset, decimals }: ParEvidence['source']): PricedAsset {
+/** The market of the two assets, in the direction that the evidence has. */
+function marketOf({ base_asset, price_decimals }: EvidenceMarket, { source, destination }: Assets): PricingMarket {
+  const [base, quote] = base_asset === source.symbol ? [source, destination] : [destination, source]
+  const priceDecimals = countOf('market.price_decimals', price_decimals)
+  return { symbol: base.symbol + quote.symbol, baseAsset: base.symbol, quoteAsset: quote.symbol, priceDecimals }
+}
+
+/** The book as far as the price needs it. Nothing here proves which version it was: the stream does, by its cursor. */
+function bookOf(
+  { cursor, time, simulated: isSimulated, best_bid, best_ask }: EvidenceBook,
+  { priceDecimals }: PricingMarket,
+  known: { readonly bids?: readonly PricingLevel[]; readonly asks?: readonly PricingLevel[] } = {},
+): UsableBook {
+  const best = (text: string) => [{ price: unitsOf('the best price', text, priceDecimals), amount: 1n }]
+  const sides = { bids: best(best_bid), asks: best(best_ask), ...known }
+  const book = { cursor, time, ageMilliseconds: 0, isLive: true, isSimulated, ...sides }
+  const usable = usableBook(book, { settings: { bookAgeSecondsMax: 0 }, isSandbox: true })
+  if (typeof usable === 'string') throw new UnreadableEvidence(usable)
+  return usable
+}
+
+/** Each level must be worse than the one before. */
+function checkOrder(levels: readonly PricingLevel[], side: 'bids' | 'asks'): void {
+  for (const [index, { price }] of levels.entries()) {
+    const before = levels[index - 1]?.price
+    if (before === undefined || (side === 'bids' ? price < before : price > before)) continue
+    throw new UnreadableEvidence(`levels.${index} is not worse than the level before`)
+  }
+}
+
+function assetOf({ asset, decimals }: EvidenceAmount): PricedAsset {
   return { symbol: asset, decimals: countOf(`decimals of ${asset}`, decimals) }
 }
 
-function countOf(name: string, value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= BASE_SCALE) return value
-  throw new UnreadableEvidence(`${name} must be an integer from 0 to ${BASE_SCALE}`)
-}
-
-function bpsOf(name: string, value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 10_000) return value
-  throw new UnreadableEvidence(`${name} must be an integer from 0 to 10000`)
+function countOf(name: string, value: unknown, most = BASE_SCALE): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most) return value
+  throw new UnreadableEvidence(`${name} must be an integer from 0 to ${most}`)
 }
 
 function unitsOf(name: string, text: unknown, decimals: number): bigint {

@@ -1,5 +1,5 @@
 /** Checks whether prices may be made from a book, and computes its mid. A book that fails any check is not used. */
-import type { PricingBook, PricingContext } from './context.ts'
+import type { PricingBook, PricingContext, PricingSettings } from './context.ts'
 
 /** A book from which prices may be made: both sides have levels, and they do not cross. */
 export interface UsableBook extends PricingBook {
@@ -10,7 +10,10 @@ export interface UsableBook extends PricingBook {
 /** The book, or the reason not to use it. */
 export function usableBook(
   book: PricingBook | undefined,
-  { settings, isSandbox }: Pick<PricingContext, 'settings' | 'isSandbox'>,
+  {
+    settings,
+    isSandbox,
+  }: Pick<PricingContext, 'isSandbox'> & { readonly settings: Pick<PricingSettings, 'bookAgeSecondsMax'> },
 ): UsableBook | string {
   if (book === undefined) return 'there is no book'
   if (!book.isLive) return 'the book is not live'

@@ -214,7 +214,7 @@ describe('a book', () => {
 
   it('is used when none of that holds, and from a simulator in a sandbox', () => {
     expect(fault({ ageMilliseconds: 5_000 })).toMatchObject({ doubleMid: 12_000_100n })
-    expect(fault({ isSimulated: true }, true)).toMatchObject({ version: 7 })
+    expect(fault({ isSimulated: true }, true)).toMatchObject({ cursor: 'pEcT_n4Z.7' })
     expect(usableBook(undefined, { settings: SETTINGS, isSandbox: false })).toEqual(expect.any(String))
   })
 })

@@ -39,9 +39,8 @@ export function levels(...rows: readonly (readonly [price: number, amount: strin
 
 export function book(changes: Partial<PricingBook> = {}): PricingBook {
   return {
-    epoch: '0192f0c1-0000-7000-8000-000000000000',
-    version: 7,
-    committedAt: '2026-11-22T10:00:00.123456789Z',
+    cursor: 'pEcT_n4Z.7',
+    time: '2026-11-22T10:00:00.123Z',
     ageMilliseconds: 20,
     isLive: true,
     isSimulated: false,

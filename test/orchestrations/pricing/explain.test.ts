@@ -120,7 +120,7 @@ describe('the evidence of a price', () => {
 })
 
 /** What nothing in a price follows from: which book it was, and settings that bound more than was used. */
-const UNPROVED = /^(book|pegs\/0\/book)\/(epoch|version|committed_at|simulated)$|^settings\/|^pegs\/0\/market\/symbol$/
+const UNPROVED = /^(book|pegs\/0\/book)\/(cursor|time|simulated)$|^settings\//
 
 /** Paths of all values in a document. */
 function pathsOf(value: unknown, prefix = ''): string[] {
@@ -185,18 +185,41 @@ describe('changed evidence', () => {
     }
   })
 
+  it('of an earlier version of the program, which named no cursor, adds up', () => {
+    const [, sale] = originals[0]!
+    const { cursor, time, ...book } = (sale.evidence as { readonly book: Record<string, unknown> }).book
+    const earlier = { ...book, epoch: 'e', version: 7, committed_at: `${time}` }
+    expect(cursor).toBe('pEcT_n4Z.7')
+    expect(explainPrice({ ...sale, evidence: changed(sale.evidence, 'book', () => earlier) })).toMatchObject({
+      adds_up: true,
+      differences: [],
+    })
+  })
+
+  it('names each value that differs, and what it should be', () => {
+    const [, sale] = originals[0]!
+    const evidence = changed(sale.evidence, 'levels/1/taken', () => '0.4')
+    expect(explainPrice({ ...sale, destination_amount: '1', evidence }).differences).toEqual([
+      { value: 'evidence.levels.1.taken', stored: '0.4', recomputed: '0.3' },
+      { value: 'conversion.destination_amount', stored: '1', recomputed: '7407042' },
+    ])
+  })
+
   it('is noticed when a bound is tighter than the price', () => {
     const [, sale] = originals[0]!
     const tight = (path: string, value: unknown) =>
       explainPrice({ ...sale, evidence: changed(sale.evidence, path, () => value) }).differences
-    expect(tight('settings/slippage_bps_max', 0)).toEqual([
-      { value: 'slippage', stored: 'outside', recomputed: 'inside' },
-    ])
-    expect(tight('settings/notional_max', '74070.41')).toEqual([
-      { value: 'notional', stored: 'outside', recomputed: 'inside' },
-    ])
+    const unreadable = (reason: string) => [
+      { value: 'evidence', stored: `unreadable: ${reason}`, recomputed: 'readable' },
+    ]
+    expect(tight('settings/slippage_bps_max', 0)).toEqual(
+      unreadable('the average price is more than 0 bps worse than the mid'),
+    )
+    expect(tight('settings/notional_max', '74070.41')).toEqual(
+      unreadable('the amount is above conversion.notional_max of USD'),
+    )
     const [, par] = originals[2]!
     const outside = explainPrice({ ...par, evidence: changed(par.evidence, 'settings/peg_bps_max', () => 9) })
-    expect(outside.differences).toEqual([{ value: 'pegs[0]', stored: 'outside', recomputed: 'inside' }])
+    expect(outside.differences).toEqual(unreadable('USDCUSD is outside the peg'))
   })
 })

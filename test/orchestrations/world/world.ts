@@ -190,9 +190,8 @@ export class World {
     const level = (offset: bigint, amount: bigint) => ({ price: price + offset, amount: amount * 10n ** 18n })
     const depth = isPeg ? 1_000_000n : 1n
     return {
-      epoch: 'world',
-      version: 1,
-      committedAt: new Date(this.milliseconds).toISOString().replace('Z', '000000Z'),
+      cursor: 'd29ybGQ.1',
+      time: new Date(this.milliseconds).toISOString(),
       ageMilliseconds: 0,
       isLive: this.isBookLive,
       isSimulated: true,
