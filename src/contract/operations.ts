@@ -140,6 +140,12 @@ export const OPERATIONS = {
     scope: 'orchestration:write_orchestration',
     summary: 'Cancel an orchestration',
   },
+  getOrchestrationPrice: {
+    method: 'GET',
+    path: '/v2/orchestration/orchestrations/{id}/price',
+    scope: 'orchestration:read_orchestration',
+    summary: 'Get the evidence of a price',
+  },
   getOrchestration: {
     method: 'GET',
     path: '/v2/orchestration/orchestrations/{id}',

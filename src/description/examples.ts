@@ -165,6 +165,46 @@ const ORCHESTRATION = {
   destination_transfer: { transfer_id: '01932b63-4c1e-7a02-8c4d-e5f607182930', status: 'COMPLETED' },
   updated_at: '2026-11-20T12:06:00.000Z',
 }
+const PRICE = {
+  orchestration_id: ORCHESTRATION.id,
+  source_asset: 'BTC',
+  source_amount: '0.5',
+  destination_asset: 'USD',
+  destination_amount: '30000.05',
+  price: '60000.1',
+  price_source: 'BTCUSD',
+  evidence: {
+    kind: 'market',
+    market: { symbol: 'BTCUSD', base_asset: 'BTC', quote_asset: 'USD', price_decimals: 2 },
+    side: 'bids',
+    book: {
+      cursor: 'pEcT_n4Z.48213',
+      time: '2026-11-20T12:05:59.871Z',
+      simulated: false,
+      best_bid: '60000.10',
+      best_ask: '60000.90',
+      mid: '60000.500',
+    },
+    taken_before: '0.1',
+    levels: [{ price: '60000.10', amount: '1.25', taken_before: '0.1', taken: '0.5' }],
+    source: { asset: 'BTC', decimals: 8, amount: '0.5' },
+    base_amount: '0.5',
+    quote_amount: '30000.05',
+    destination: { asset: 'USD', decimals: 2, amount: '30000.05' },
+    price: '60000.1',
+    settings: { slippage_bps_max: 100, depth_seconds: 10, book_age_seconds_max: 5 },
+  },
+  explanation: {
+    adds_up: true,
+    steps: [
+      '1 level of the bids of BTCUSD: 0.5 BTC for 30000.05 USD',
+      'the price is 60000.1 USD for 1 BTC; the mid was 60000.500',
+      '30000.05 USD is paid as 30000.05; 0 stays with the desk',
+    ],
+    differences: [],
+  },
+  created_at: '2026-11-20T12:06:00.000Z',
+}
 const CANCELLED_ORCHESTRATION = {
   ...STARTED_ORCHESTRATION,
   status: 'FAILED',
@@ -345,4 +385,12 @@ export const EXAMPLES: Readonly<Record<OperationId, OperationExample>> = {
     answer: CANCELLED_ORCHESTRATION,
   },
   getOrchestration: { description: '', answered: 'The orchestration', answer: ORCHESTRATION },
+  getOrchestrationPrice: {
+    description:
+      'The book that set the price, named by `cursor` and `time` as the stream sent them to `tidegate.v1` at the depth of the ' +
+      'market, the levels taken from it, and each step of the computation. A conversion at par that needed no book has no ' +
+      '`pegs`. 404 for an orchestration without a conversion: not converted yet, or of one asset.',
+    answered: 'The evidence of the price',
+    answer: PRICE,
+  },
 }

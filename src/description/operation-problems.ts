@@ -66,6 +66,7 @@ const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
   ],
   cancelOrchestration: ['invalid_state'],
   getOrchestration: [],
+  getOrchestrationPrice: [],
   createSandboxDeposit: ['not_found', 'already_exists'],
 }
 

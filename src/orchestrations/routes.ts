@@ -12,6 +12,8 @@ import { transactionWithRetries } from '../store/retry.ts'
 import { cancelOrchestration } from './cancel.ts'
 import { getOrchestration, listOrchestrations } from './lists.ts'
 import { noOrchestration } from './operator-actions.ts'
+import { Price } from './pricing/schemas.ts'
+import { readPrice } from './pricing/stored-price.ts'
 import { type RequestSettings, readRequest, requestOrchestration } from './request.ts'
 import {
   NewOrchestrationBody,
@@ -58,6 +60,14 @@ export function registerOrchestrationRoutes(app: FastifyInstance, options: Orche
       const id = orchestrationId(request.params.id)
       const text = await getOrchestration(db.tables<OrchestrationTables>(), callerOf(request).customerId, { id })
       return new RawJson(text ?? noOrchestration())
+    },
+  })
+  app.route<{ Params: { id: string } }>({
+    ...guard('getOrchestrationPrice'),
+    schema: { response: { 200: Price } },
+    ...WRITES_RAW_JSON,
+    handler(request) {
+      return readPrice(db.tables(), orchestrationId(request.params.id), callerOf(request).customerId)
     },
   })
   app.route<{ Params: { id: string } }>({

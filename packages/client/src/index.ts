@@ -2,6 +2,8 @@
 export { ClientCredentials, type Credentials, type TokenSource } from './credentials.ts'
 export { type ErrorCode, TidegateError } from './errors.ts'
 export type { Platform, Socket } from './platform.ts'
+export { recordedBook } from './price/recording.ts'
+export { type HeldBook, type Price, type PriceCheck, verifyPrice } from './price/verify.ts'
 export type { Item, ListPath, Problem } from './rest/operations.ts'
 export { ApiProblem } from './rest/problem.ts'
 export { RestClient, type RestOptions } from './rest/rest-client.ts'

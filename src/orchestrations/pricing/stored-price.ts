@@ -1,4 +1,4 @@
-/** Reads the price of a stored conversion for the operator, with its evidence and the result of its verification. */
+/** Reads the price of a stored conversion, with its evidence and the result of its verification. */
 import { Problem } from '../../http/problem.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
 import { type Kysely, sql } from '../../store/sql.ts'
@@ -24,8 +24,16 @@ interface Row extends StoredConversion {
   readonly created_at: string
 }
 
-/** 404 when the orchestration has no conversion. */
-export async function readPrice<Tables>(tables: Kysely<Tables>, orchestrationId: string): Promise<PriceDocument> {
+/**
+ * 404 when the orchestration has no conversion.
+ * @param customerId 404 for an orchestration of another customer; absent: of any, for the operator
+ */
+export async function readPrice<Tables>(
+  tables: Kysely<Tables>,
+  orchestrationId: string,
+  customerId?: string,
+): Promise<PriceDocument> {
+  const owner = customerId ?? null
   const { rows } = await sql<Row>`
     select conversions.source_asset, conversions.source_amount, conversions.destination_asset,
       conversions.destination_amount, market, side, base_amount, evidence, price, price_source, conversions.created_at,
@@ -34,7 +42,7 @@ export async function readPrice<Tables>(tables: Kysely<Tables>, orchestrationId:
       join ledger_assets as source on source.symbol = conversions.source_asset
       join ledger_assets as destination on destination.symbol = conversions.destination_asset
       left join orchestrations on orchestrations.id = orchestration_id
-    where orchestration_id = ${orchestrationId}
+    where orchestration_id = ${orchestrationId} and (${owner}::uuid is null or customer_id = ${owner}::uuid)
   `.execute(tables)
   const [row] = rows
   if (row === undefined) throw new Problem('not_found', 'there is no conversion of an orchestration with this id')

@@ -6,6 +6,8 @@ from .errors import ErrorCode, TidegateError
 from .executions import Executions
 from .levels import Level, VenueShare
 from .messages import Execution, ExecutionGap, InstrumentState
+from .price import HeldBook, KeptBook, PriceCheck, verify_price
+from .recording import recorded_book
 from .stream_client import Connected, Disconnected, Resync, StreamClient, StreamEvent
 from .top_of_book import Top, TopOfBook
 
@@ -21,8 +23,11 @@ __all__ = [
     "Execution",
     "ExecutionGap",
     "Executions",
+    "HeldBook",
     "InstrumentState",
+    "KeptBook",
     "Level",
+    "PriceCheck",
     "Resync",
     "StreamClient",
     "StreamEvent",
@@ -30,4 +35,6 @@ __all__ = [
     "Top",
     "TopOfBook",
     "VenueShare",
+    "recorded_book",
+    "verify_price",
 ]

@@ -92,6 +92,11 @@ class Book:
         return self._content.time
 
     @property
+    def cursor(self) -> str | None:
+        """Of the last message; None in the base protocol. The evidence of a price names its book by it."""
+        return self._cursor
+
+    @property
     def best_bid(self) -> Level | None:
         best = self._content.bids.best
         return None if best is None else best.level()

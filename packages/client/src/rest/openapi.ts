@@ -409,6 +409,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/orchestration/orchestrations/{id}/price": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the evidence of a price
+         * @description The book that set the price, named by `cursor` and `time` as the stream sent them to `tidegate.v1` at the depth of the market, the levels taken from it, and each step of the computation. A conversion at par that needed no book has no `pegs`. 404 for an orchestration without a conversion: not converted yet, or of one asset.
+         */
+        get: operations["getOrchestrationPrice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/orchestration/orchestrations/{id}/cancel": {
         parameters: {
             query?: never;
@@ -718,6 +738,137 @@ export interface components {
             limits: components["schemas"]["ClientLimits"];
             /** @description The valid ones, the oldest first, without values */
             secrets: components["schemas"]["Secret"][];
+        };
+        Price: {
+            /** Format: uuid */
+            orchestration_id: string;
+            source_asset: string;
+            /** @description Decimal text without trailing zeros */
+            source_amount: string;
+            destination_asset: string;
+            /** @description Decimal text without trailing zeros */
+            destination_amount: string;
+            price?: string;
+            /** @description `par`, or the symbol of the market */
+            price_source?: string;
+            /** @description All inputs from which price and amounts were computed */
+            evidence: {
+                /** @constant */
+                kind: "par";
+                source: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                /** @description Decimal text without trailing zeros */
+                converted_amount: string;
+                /** @description Finer than the decimals of the destination asset; stays with the profile */
+                remainder: string;
+                destination: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                /** @description The markets of the pair; empty where it has none, and no book was needed */
+                pegs: {
+                    market: {
+                        symbol: string;
+                        base_asset: string;
+                        quote_asset: string;
+                        price_decimals: number;
+                    };
+                    /** @description Conversions of earlier versions have no `cursor` and `time` */
+                    book: {
+                        /** @description Of the `market_data` message that made this book, at the depth of the market */
+                        cursor?: string;
+                        /** @description Of its UPDATE, exactly as sent */
+                        time?: string;
+                        simulated: boolean;
+                        best_bid: string;
+                        best_ask: string;
+                        /** @description One fraction digit more than prices have */
+                        mid: string;
+                    };
+                }[];
+                settings: {
+                    peg_bps_max: number;
+                    book_age_seconds_max: number;
+                };
+            } | {
+                /** @constant */
+                kind: "market";
+                market: {
+                    symbol: string;
+                    base_asset: string;
+                    quote_asset: string;
+                    price_decimals: number;
+                };
+                /** @enum {string} */
+                side: "bids" | "asks";
+                /** @description Conversions of earlier versions have no `cursor` and `time` */
+                book: {
+                    /** @description Of the `market_data` message that made this book, at the depth of the market */
+                    cursor?: string;
+                    /** @description Of its UPDATE, exactly as sent */
+                    time?: string;
+                    simulated: boolean;
+                    best_bid: string;
+                    best_ask: string;
+                    /** @description One fraction digit more than prices have */
+                    mid: string;
+                };
+                /** @description Decimal text without trailing zeros */
+                taken_before: string;
+                /** @description The levels that were used, from the best one */
+                levels: {
+                    price: string;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                    /** @description What other conversions had taken of it in the last `depth_seconds` */
+                    taken_before: string;
+                    /** @description Decimal text without trailing zeros */
+                    taken: string;
+                }[];
+                source: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                /** @description The exact sum over the levels */
+                base_amount: string;
+                /** @description The exact sum over the levels */
+                quote_amount: string;
+                destination: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                price: string;
+                settings: {
+                    slippage_bps_max: number;
+                    depth_seconds: number;
+                    book_age_seconds_max: number;
+                    /** @description In the quote asset */
+                    notional_max?: string;
+                };
+            };
+            explanation: {
+                /** @description Whether every stored value equals the recomputed one */
+                adds_up: boolean;
+                /** @description The computation, one sentence per step */
+                steps: string[];
+                differences: {
+                    value: string;
+                    stored: string;
+                    recomputed: string;
+                }[];
+            };
+            /** Format: date-time */
+            created_at: string;
         };
         /** @description RFC 9457. `code` is stable: switch on it, not on the texts. */
         Problem: {
@@ -3378,6 +3529,106 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Orchestration"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token"];
+            403: components["responses"]["403.insufficient_scope.disabled"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    getOrchestrationPrice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The evidence of the price */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "orchestration_id": "01932b63-4c1d-7f50-8a2b-c3d4e5f60708",
+                     *       "source_asset": "BTC",
+                     *       "source_amount": "0.5",
+                     *       "destination_asset": "USD",
+                     *       "destination_amount": "30000.05",
+                     *       "price": "60000.1",
+                     *       "price_source": "BTCUSD",
+                     *       "evidence": {
+                     *         "kind": "market",
+                     *         "market": {
+                     *           "symbol": "BTCUSD",
+                     *           "base_asset": "BTC",
+                     *           "quote_asset": "USD",
+                     *           "price_decimals": 2
+                     *         },
+                     *         "side": "bids",
+                     *         "book": {
+                     *           "cursor": "pEcT_n4Z.48213",
+                     *           "time": "2026-11-20T12:05:59.871Z",
+                     *           "simulated": false,
+                     *           "best_bid": "60000.10",
+                     *           "best_ask": "60000.90",
+                     *           "mid": "60000.500"
+                     *         },
+                     *         "taken_before": "0.1",
+                     *         "levels": [
+                     *           {
+                     *             "price": "60000.10",
+                     *             "amount": "1.25",
+                     *             "taken_before": "0.1",
+                     *             "taken": "0.5"
+                     *           }
+                     *         ],
+                     *         "source": {
+                     *           "asset": "BTC",
+                     *           "decimals": 8,
+                     *           "amount": "0.5"
+                     *         },
+                     *         "base_amount": "0.5",
+                     *         "quote_amount": "30000.05",
+                     *         "destination": {
+                     *           "asset": "USD",
+                     *           "decimals": 2,
+                     *           "amount": "30000.05"
+                     *         },
+                     *         "price": "60000.1",
+                     *         "settings": {
+                     *           "slippage_bps_max": 100,
+                     *           "depth_seconds": 10,
+                     *           "book_age_seconds_max": 5
+                     *         }
+                     *       },
+                     *       "explanation": {
+                     *         "adds_up": true,
+                     *         "steps": [
+                     *           "1 level of the bids of BTCUSD: 0.5 BTC for 30000.05 USD",
+                     *           "the price is 60000.1 USD for 1 BTC; the mid was 60000.500",
+                     *           "30000.05 USD is paid as 30000.05; 0 stays with the desk"
+                     *         ],
+                     *         "differences": []
+                     *       },
+                     *       "created_at": "2026-11-20T12:06:00.000Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Price"];
                 };
             };
             400: components["responses"]["400.invalid_request"];

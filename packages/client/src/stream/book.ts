@@ -45,6 +45,8 @@ export interface Book extends AsyncIterable<BookChange> {
   readonly status: BookStatus
   /** Of the last message: RFC 3339 with milliseconds. */
   readonly time: string
+  /** Of the last message; undefined in the base protocol. The evidence of a price names its book by it. */
+  readonly cursor: string | undefined
   readonly bestBid: Level | undefined
   readonly bestAsk: Level | undefined
   /** The best levels, best first; without a count all of them. */
@@ -100,6 +102,10 @@ export class LiveBook implements Book, Subscription, ReadableBook {
 
   get time(): string {
     return this.content.time
+  }
+
+  get cursor(): string | undefined {
+    return this.#cursor
   }
 
   get bestBid(): Level | undefined {

@@ -2638,7 +2638,110 @@ export interface components {
             /** @description `par`, or the symbol of the market */
             price_source?: string;
             /** @description All inputs from which price and amounts were computed */
-            evidence: unknown;
+            evidence: {
+                /** @constant */
+                kind: "par";
+                source: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                /** @description Decimal text without trailing zeros */
+                converted_amount: string;
+                /** @description Finer than the decimals of the destination asset; stays with the profile */
+                remainder: string;
+                destination: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                /** @description The markets of the pair; empty where it has none, and no book was needed */
+                pegs: {
+                    market: {
+                        symbol: string;
+                        base_asset: string;
+                        quote_asset: string;
+                        price_decimals: number;
+                    };
+                    /** @description Conversions of earlier versions have no `cursor` and `time` */
+                    book: {
+                        /** @description Of the `market_data` message that made this book, at the depth of the market */
+                        cursor?: string;
+                        /** @description Of its UPDATE, exactly as sent */
+                        time?: string;
+                        simulated: boolean;
+                        best_bid: string;
+                        best_ask: string;
+                        /** @description One fraction digit more than prices have */
+                        mid: string;
+                    };
+                }[];
+                settings: {
+                    peg_bps_max: number;
+                    book_age_seconds_max: number;
+                };
+            } | {
+                /** @constant */
+                kind: "market";
+                market: {
+                    symbol: string;
+                    base_asset: string;
+                    quote_asset: string;
+                    price_decimals: number;
+                };
+                /** @enum {string} */
+                side: "bids" | "asks";
+                /** @description Conversions of earlier versions have no `cursor` and `time` */
+                book: {
+                    /** @description Of the `market_data` message that made this book, at the depth of the market */
+                    cursor?: string;
+                    /** @description Of its UPDATE, exactly as sent */
+                    time?: string;
+                    simulated: boolean;
+                    best_bid: string;
+                    best_ask: string;
+                    /** @description One fraction digit more than prices have */
+                    mid: string;
+                };
+                /** @description Decimal text without trailing zeros */
+                taken_before: string;
+                /** @description The levels that were used, from the best one */
+                levels: {
+                    price: string;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                    /** @description What other conversions had taken of it in the last `depth_seconds` */
+                    taken_before: string;
+                    /** @description Decimal text without trailing zeros */
+                    taken: string;
+                }[];
+                source: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                /** @description The exact sum over the levels */
+                base_amount: string;
+                /** @description The exact sum over the levels */
+                quote_amount: string;
+                destination: {
+                    asset: string;
+                    decimals: number;
+                    /** @description Decimal text without trailing zeros */
+                    amount: string;
+                };
+                price: string;
+                settings: {
+                    slippage_bps_max: number;
+                    depth_seconds: number;
+                    book_age_seconds_max: number;
+                    /** @description In the quote asset */
+                    notional_max?: string;
+                };
+            };
             explanation: {
                 /** @description Whether every stored value equals the recomputed one */
                 adds_up: boolean;

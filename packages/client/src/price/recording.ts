@@ -1,0 +1,144 @@
+/**
+ * Reads the book that a recording of the service has at a cursor (docs/recordings.md, format 1). Only the blocks from the
+ * last keyframe before the time of the evidence on are inflated: a minute of the market, whatever the length of the file.
+ */
+import { TidegateError } from '../errors.ts'
+import type { HeldBook } from './verify.ts'
+
+const MAGIC = 'tidegate recording 1\n'
+const HEAD_BYTES = 44
+const KEYFRAME = 1
+/** The entries of a commit may be this much earlier or later than its time, when a clock was set. */
+const CLOCK_MILLISECONDS_MAX = 5_000
+
+interface Market {
+  readonly symbol: string
+  readonly depth: number
+  readonly price_decimals: number
+  readonly amount_decimals: number
+}
+
+interface Block {
+  readonly kind: number
+  readonly first: number
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+type SideLevels = readonly (number | string)[]
+
+interface RecordedEvent {
+  readonly snapshot?: readonly [SideLevels, SideLevels]
+  readonly update?: readonly [SideLevels, SideLevels, ...unknown[]]
+  readonly commit?: readonly [version: number, milliseconds: number, nanoseconds: number, epoch?: string]
+}
+
+/**
+ * The book of a market at a cursor; undefined when the recording does not have it.
+ * @param recording the bytes of a recording
+ * @param book `cursor` and `time` as the evidence of a price has them
+ */
+export async function recordedBook(
+  recording: Uint8Array<ArrayBuffer>,
+  symbol: string,
+  { cursor, time }: { readonly cursor?: string; readonly time?: string },
+): Promise<HeldBook | undefined> {
+  const milliseconds = Date.parse(time ?? '')
+  if (cursor === undefined || Number.isNaN(milliseconds)) return undefined
+  const { markets, blocks } = readBlocks(recording)
+  const index = markets.findIndex((market) => market.symbol === symbol)
+  const market = markets[index]
+  if (market === undefined) return undefined
+  const sides = [new Map<bigint, bigint>(), new Map<bigint, bigint>()] as const
+  let epoch = ''
+  const begin = blocks.findLastIndex(
+    ({ kind, first }) => kind === KEYFRAME && first < milliseconds - CLOCK_MILLISECONDS_MAX,
+  )
+  for (const { first, body } of blocks.slice(Math.max(0, begin))) {
+    if (first > milliseconds + CLOCK_MILLISECONDS_MAX) return undefined
+    for (const line of (await inflated(body)).split('\n')) {
+      if (line === '') continue
+      const [place, , ...events] = JSON.parse(line) as [number, number, ...RecordedEvent[]]
+      if (place !== index) continue
+      for (const { snapshot, update } of events) {
+        if (snapshot !== undefined) for (const side of sides) side.clear()
+        const [bids = [], asks = []] = snapshot ?? update ?? []
+        apply(sides[0], bids)
+        apply(sides[1], asks)
+      }
+      const [version, , , named = epoch] = events[0]?.commit ?? []
+      epoch = named
+      if (version !== undefined && (await cursorOf(market, epoch, version)) === cursor)
+        return heldBook(market, cursor, sides)
+    }
+  }
+  return undefined
+}
+
+function apply(side: Map<bigint, bigint>, levels: SideLevels): void {
+  for (let at = 0; at + 1 < levels.length; at += 2) {
+    const [price, amount] = [BigInt(levels[at] as number), BigInt(levels[at + 1] as number)]
+    if (amount === 0n) side.delete(price)
+    else side.set(price, amount)
+  }
+}
+
+/** The token of `tidegate.v1` for a version of the published depth. */
+async function cursorOf({ symbol, depth }: Market, epoch: string, version: number): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify([symbol, 'market_data', depth, epoch]))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, 6)
+  const base64 = btoa(String.fromCharCode(...digest))
+  return `${base64.replaceAll('+', '-').replaceAll('/', '_')}.${version}`
+}
+
+function heldBook(
+  { depth, price_decimals, amount_decimals }: Market,
+  cursor: string,
+  [bids, asks]: readonly [ReadonlyMap<bigint, bigint>, ReadonlyMap<bigint, bigint>],
+): HeldBook {
+  const most = depth === 0 ? Number.POSITIVE_INFINITY : depth
+  const top = (side: ReadonlyMap<bigint, bigint>, isFirst: (left: bigint, right: bigint) => boolean, count = most) =>
+    [...side]
+      .sort(([left], [right]) => (isFirst(left, right) ? -1 : 1))
+      .slice(0, Math.min(count, most))
+      .map(([price, amount]) => ({ price: text(price, price_decimals), amount: text(amount, amount_decimals) }))
+  return {
+    cursor,
+    bids: (count) => top(bids, (left, right) => left > right, count),
+    asks: (count) => top(asks, (left, right) => left < right, count),
+  }
+}
+
+function text(units: bigint, decimals: number): string {
+  const digits = String(units).padStart(decimals + 1, '0')
+  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+function readBlocks(recording: Uint8Array<ArrayBuffer>) {
+  const view = new DataView(recording.buffer, recording.byteOffset, recording.byteLength)
+  const headerAt = MAGIC.length + 8
+  const isRecording = new TextDecoder().decode(recording.subarray(0, MAGIC.length)) === MAGIC
+  if (!isRecording || recording.length < headerAt) throw unreadable('it does not begin as one')
+  let position = headerAt + view.getUint32(MAGIC.length)
+  const header = new TextDecoder().decode(recording.subarray(headerAt, position))
+  const { markets } = JSON.parse(header) as { markets: readonly Market[] }
+  const blocks: Block[] = []
+  // An incomplete block at the end is ignored: the service was still writing it.
+  while (position + HEAD_BYTES <= recording.length) {
+    if (view.getUint32(position) !== 0x00544742) throw unreadable(`it is damaged at byte ${position}`)
+    const bodyAt = position + HEAD_BYTES
+    const kind = view.getUint32(position + 4)
+    const first = Number(view.getBigUint64(position + 12))
+    position = bodyAt + view.getUint32(position + 32)
+    if (position <= recording.length) blocks.push({ kind, first, body: recording.subarray(bodyAt, position) })
+  }
+  return { markets, blocks }
+}
+
+async function inflated(body: Uint8Array<ArrayBuffer>): Promise<string> {
+  const stream = new Blob([body]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+  return await new Response(stream).text()
+}
+
+function unreadable(reason: string): TidegateError {
+  return new TidegateError('INVALID_ARGUMENT', `the recording cannot be read: ${reason}`)
+}
