@@ -2,8 +2,7 @@
  * One market rebuilt from the bus: the full book, the views with their journals, the recent executions, and the top of
  * the book. It applies every commit in order and reports to its listeners what changed in each view. A state that the
  * bus repairs a gap with is applied as one commit: the difference between the two books. With another epoch the book
- * starts over, as soon as the epoch has one; until then the last book stays. A gap in the versions is a bug of the bus
- * and crashes.
+ * starts over, as soon as the epoch has one; until then the last book stays. A gap in the versions is a bug and crashes.
  *
  * Versions are counted on over a change of the epoch; `epoch.base` is what a version of the epoch is counted from.
  */
@@ -93,7 +92,8 @@ export class Replica {
   /** What the followed epoch continues. */
   #continues: Continuation | undefined
   #instant: Instant = { milliseconds: 0, nanoseconds: 0 }
-  #changeInstant = this.#instant
+  /** Instant of the last commit that changed the published view: its UPDATE has this time. Only the replica sets it. */
+  changeInstant = this.#instant
   #receivedMilliseconds = 0
   readonly #skipped = new SkippedVersions()
   #top: TopOfBook = { bid: undefined, ask: undefined }
@@ -139,11 +139,6 @@ export class Replica {
   /** Instant of the last commit. */
   get instant(): Instant {
     return this.#instant
-  }
-
-  /** Instant of the last commit that changed the published view: its UPDATE has this time. */
-  get changeInstant(): Instant {
-    return this.#changeInstant
   }
 
   /** When the first source message of the last commit arrived: wall clock, milliseconds with fractions. */
@@ -370,7 +365,7 @@ export class Replica {
     this.#receivedMilliseconds = receivedMilliseconds
     const startsOver = applied === undefined
     const changes = moveView(this.view, version, applied)
-    if (this.view.changeVersion === version) this.#changeInstant = this.#instant
+    if (this.view.changeVersion === version) this.changeInstant = this.#instant
     const changesAt = this.#views.move(version, applied)
     const attributedChangesAt = this.attributed.move(version, applied, attribution)
     const topChanged = (startsOver || changes.length > 0) && this.#moveTop(version, begins)

@@ -6,10 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { SCOPES } from '../../src/contract/scopes.ts'
 import { post } from '../../src/ledger/ledger.ts'
+import { convertBatch } from '../../src/orchestrations/convert.ts'
+import { claimWork } from '../../src/orchestrations/queue.ts'
 import { nextCreationTime } from '../../src/store/creation-time.ts'
 import { insertTransfers } from '../../src/transfers/store.ts'
+import { ALL_DUE } from '../support/all-due.ts'
 import { ApiDocument, closed, type Node } from '../support/api-document.ts'
 import { captureLog } from '../support/captured-log.ts'
+import { convertSettings } from '../support/orchestrations.ts'
 import { propertySettings } from '../support/property.ts'
 import { Random } from '../support/random.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
@@ -97,13 +101,17 @@ async function newTransfer(): Promise<string> {
   })
 }
 
-/** Transfers funds as the document's example does: a random request hardly ever meets all conditions. */
+/** Transfers and converts funds as the document's example does: a random request hardly ever meets all conditions. */
 async function moveFunds(profileId: string): Promise<string> {
   const credit = { bucket: 'available', profileId } as const
   const amount = { asset: 'USDC', amount: 10n ** 12n, debit: { bucket: 'external' }, credit, groupId: newId() } as const
   await node.db.transaction((transaction) => post(transaction, [amount]))
   const changes = { source_asset: 'USDC', source: { profile: { profile_id: profileId } } }
-  return (await createAsInExample('createOrchestration', changes)).id
+  const { id } = await createAsInExample('createOrchestration', changes)
+  // As a worker does: it has a price then.
+  const claims = await claimWork(node.db, { kinds: ['convert'], limit: 1, claimSeconds: 60 }, ALL_DUE)
+  await node.db.transaction((transaction) => convertBatch(transaction, claims, convertSettings()))
+  return id
 }
 
 /** Makes a record as the document shows it, but for these members: random ids seldom belong to each other. */

@@ -137,7 +137,7 @@ export function marketEvidence(
 }
 
 /** The mid as text, with one fraction digit more than prices have. */
-export function midText(doubleMid: bigint, priceDecimals: number): string {
+function midText(doubleMid: bigint, priceDecimals: number): string {
   return formatDecimal(doubleMid * 5n, priceDecimals + 1)
 }
 

@@ -55,7 +55,7 @@ export function sideOf({ market, source }: MarketTerms): BookSide {
  * of the quote asset is spent or buys no further unit of the base asset. `takenBefore` is taken off the best levels
  * first.
  */
-export function walkLevels(levels: Iterable<PricingLevel>, side: BookSide, amount: bigint, takenBefore: bigint): Walk {
+function walkLevels(levels: Iterable<PricingLevel>, side: BookSide, amount: bigint, takenBefore: bigint): Walk {
   const walked: WalkedLevel[] = []
   let left = amount
   let leftBefore = takenBefore
@@ -89,7 +89,7 @@ export function paidAmount(terms: MarketTerms, { base, quote }: Pick<Walk, 'base
 }
 
 /** The average price of a walk: destination asset for 1 of the source asset. The walk must not be empty. */
-export function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): string {
+function priceText(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): string {
   const scaledBase = base * 10n ** BigInt(terms.market.priceDecimals)
   const [paid, received] = sideOf(terms) === 'bids' ? [quote, scaledBase] : [scaledBase, quote]
   const digits = String((paid * 10n ** BigInt(PRICE_DIGITS)) / received).padStart(PRICE_DIGITS + 1, '0')
@@ -131,7 +131,7 @@ export function marketPrice(
 }
 
 /** Whether the average price of a walk is at most `bpsMax` hundredths of a percent worse than the mid. */
-export function isInsideSlippage({ base, quote }: Walk, side: BookSide, doubleMid: bigint, bpsMax: number): boolean {
+function isInsideSlippage({ base, quote }: Walk, side: BookSide, doubleMid: bigint, bpsMax: number): boolean {
   const average = 2n * quote * 10_000n
   const mid = base * doubleMid
   return side === 'bids' ? average >= mid * BigInt(10_000 - bpsMax) : average <= mid * BigInt(10_000 + bpsMax)
