@@ -14,7 +14,7 @@ const ON_EACH_ENGINE = [
   'test/app/decimals-check.test.ts',
   'test/auth/{directory-loader,directory-nodes,key-encryption}.test.ts',
   'test/controls/gates.test.ts',
-  'test/deposits/crediting.test.ts',
+  'test/deposits/{crediting,right-state}.test.ts',
   'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
   'test/ledger/ledger.test.ts',
   'test/markets/{commit-times,feed-lease-table}.test.ts',
