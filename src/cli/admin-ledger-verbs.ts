@@ -78,7 +78,84 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
       },
     ],
   },
+  {
+    name: 'ledger entry',
+    description: 'what you book about the desk, the fees and the debts of profiles',
+    verbs: [
+      {
+        usage: 'create <kind>',
+        description:
+          'books desk_hedge, desk_funding, desk_withdrawal, fee_sweep, network_cost, debt_repayment or write_off',
+        example:
+          'ledger entry create desk_hedge --leg USD:30000:IN --leg BTC:0.5:OUT --reference "trade 7" --reason "hedge of the day"',
+        method: 'POST',
+        path: '/ledger/entries',
+        options: [
+          {
+            flags: '--leg <leg...>',
+            description: 'ASSET:AMOUNT, of a hedge ASSET:AMOUNT:IN and :OUT',
+            isRequired: true,
+          },
+          { flags: '--profile <id>', description: 'of debt_repayment and write_off' },
+          { flags: '--reference <text>', description: 'your own name of it: booked once', isRequired: true },
+          { flags: '--reason <text>', description: 'why', isRequired: true },
+          { flags: '--effective-at <time>', description: 'when it happened; default: now' },
+        ],
+        body: ({ rest: [kind], options }) => ({
+          kind,
+          legs: (options.leg as readonly string[]).map(legOf),
+          reference: options.reference,
+          reason: options.reason,
+          ...(options.profile === undefined ? {} : { profile_id: options.profile }),
+          ...(options.effectiveAt === undefined ? {} : { effective_at: options.effectiveAt }),
+        }),
+      },
+      {
+        usage: 'list',
+        description: 'lists entries, the newest first',
+        example: 'ledger entry list --kind write_off',
+        method: 'GET',
+        path: '/ledger/entries',
+        options: [
+          { flags: '--kind <kind>', description: 'only those of this kind' },
+          { flags: '--reference <text>', description: 'only the one with this reference' },
+          { flags: '--profile <id>', description: 'only those of this profile' },
+        ],
+        query: ({ options }) => ({
+          kind: textOf(options.kind),
+          reference: textOf(options.reference),
+          profile_id: textOf(options.profile),
+        }),
+        columns: ['id', 'kind', 'legs', 'profile_id', 'reference', 'reverses', 'reversed_by', 'created_at'],
+        isPaged: true,
+      },
+      {
+        usage: 'show <id>',
+        description: 'shows one entry, or its reversal',
+        example: 'ledger entry show ENTRY_ID',
+        method: 'GET',
+        path: '/ledger/entries/:id',
+      },
+      {
+        usage: 'reverse <id>',
+        description: 'books the opposite of an entry, once',
+        example: 'ledger entry reverse ENTRY_ID --reason "booked twice"',
+        method: 'POST',
+        path: '/ledger/entries/:id/reverse',
+        options: [{ flags: '--reason <text>', description: 'why', isRequired: true }],
+        body: ({ options }) => ({ reason: options.reason }),
+      },
+    ],
+  },
 ]
+
+/** ASSET:AMOUNT or ASSET:AMOUNT:DIRECTION. */
+function legOf(text: string) {
+  const [asset, amount, direction, ...others] = text.split(':')
+  if (!asset || !amount || others.length > 0)
+    throw new Error(`--leg must be ASSET:AMOUNT or ASSET:AMOUNT:IN, not ${text}`)
+  return { asset, amount, ...(direction === undefined ? {} : { direction }) }
+}
 
 /** Per asset an opening row, the lines, and a closing row. No value holds a comma, a quote or a line end. */
 function statementCsv({ from, to, assets }: Statement): string {

@@ -49,7 +49,9 @@ The operator API is at --operator-url, else where the configuration (--config, T
 --operator-token-file, else in TIDEGATE_OPERATOR_TOKEN, else in the file operator-token of the data folder.`,
     )
   for (const { name, description, verbs } of ADMIN_NOUNS) {
-    const noun = admin.command(name).description(description)
+    const [first, ...below] = name.split(' ')
+    const parent = below.length === 0 ? admin : admin.commands.find((command) => command.name() === first)
+    const noun = (parent as Command).command(below[0] ?? name).description(description)
     noun.addHelpText('after', `\nExamples:\n${verbs.map(({ example }) => `  $ tidegate admin ${example}`).join('\n')}`)
     for (const verb of verbs) registerVerb(noun, verb)
   }

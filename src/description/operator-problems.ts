@@ -64,6 +64,8 @@ const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] 
   'POST /address-pool': ['already_exists'],
   'POST /deposits': ['deposit_conflict', 'ambiguous_payment'],
   'POST /orchestrations/:id/retry': ['insufficient_funds'],
+  'POST /ledger/entries': ['already_exists', 'insufficient_funds', 'invalid_state', 'not_found'],
+  'POST /ledger/entries/:id/reverse': ['invalid_state'],
   'POST /deliveries/:id/settle': ['already_exists'],
   'POST /deliveries/:id/fail': ['earlier_attempt_unknown'],
   'POST /change-requests/:id/confirm': ['own_request'],

@@ -89,7 +89,7 @@ export const PROBLEMS = {
   invalid_state: {
     status: 409,
     meaning: 'the record is in a state that does not allow this',
-    meta: ['current', 'attempt', 'profile_id', 'secrets'],
+    meta: ['current', 'attempt', 'profile_id', 'secrets', 'available', 'needed'],
   },
   earlier_attempt_unknown: {
     status: 409,

@@ -70,7 +70,8 @@ export async function lockBalances<Tables>(
 }
 
 /**
- * Writes postings with the repayments that are due, and the balances that they change. Throws `InsufficientBalance` before anything is written when a
+ * Writes postings with the repayments that are due, and the balances that they change. Throws `InsufficientBalance` before
+ * anything is written when a
  * bucket would go below zero.
  *
  * The lock is a separate statement: a statement that waits for a lock still reads with its snapshot from before the wait,

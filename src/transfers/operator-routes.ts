@@ -1,15 +1,28 @@
 /**
- * The operator's calls for the ledger: balances and statements of a profile, and the result of the comparison of balances
- * with postings. The operator guard runs before them.
+ * The operator's calls for the ledger: balances and statements of a profile, entries, and the result of the comparison of
+ * balances with postings. The operator guard runs before them.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { idOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor } from '../auth/operator-calls.ts'
+import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { readTime } from '../http/list-times.ts'
+import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
-import { answered } from '../http/raw-json.ts'
+import { answered, RawJson } from '../http/raw-json.ts'
+import { createEntry, noEntry, reverseEntry } from '../ledger/entries.ts'
+import { entryText, listEntries } from '../ledger/entry-lists.ts'
+import {
+  ENTRY_FILTERS,
+  EntryBody,
+  type EntryRequest,
+  LedgerEntry,
+  LedgerEntryPage,
+  ReverseBody,
+} from '../ledger/entry-schemas.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import type { Db } from '../store/db.ts'
+import { transactionWithRetries } from '../store/retry.ts'
 import { readBalances } from './balances.ts'
 import { Ledger, OperatorBalances, Statement } from './schemas.ts'
 import { readStatement, STATEMENT_LINES_MAX, type StatementPeriod } from './statement.ts'
@@ -39,6 +52,35 @@ export function registerTransferOperatorRoutes(app: FastifyInstance, db: Db, led
     },
   )
   app.get('/ledger', answered(Ledger), async () => ledgerState())
+  registerEntryRoutes(app, db)
+}
+
+function registerEntryRoutes(app: FastifyInstance, db: Db): void {
+  app.get<{ Querystring: ListQuery<typeof ENTRY_FILTERS> }>(
+    '/ledger/entries',
+    {
+      ...readsListQuery(ENTRY_FILTERS),
+      ...answered(LedgerEntryPage, { querystring: listQuerySchema(ENTRY_FILTERS) }),
+    },
+    async ({ query }) => pageDocument(await listEntries(db, query)),
+  )
+  app.get<ById>('/ledger/entries/:id', answered(LedgerEntry), async ({ params }) => {
+    return new RawJson((await entryText(db.tables(), idOf(params.id))) ?? noEntry())
+  })
+  app.post<{ Body: EntryRequest }>('/ledger/entries', answered(LedgerEntry, { body: EntryBody }), async (request) => {
+    const actor = operatorActor(request)
+    return new RawJson(await transactionWithRetries(db, (transaction) => createEntry(transaction, actor, request.body)))
+  })
+  app.post<ById & { Body: Static<typeof ReverseBody> }>(
+    '/ledger/entries/:id/reverse',
+    answered(LedgerEntry, { body: ReverseBody }),
+    async (request) => {
+      const [actor, id] = [operatorActor(request), idOf(request.params.id)]
+      return new RawJson(
+        await transactionWithRetries(db, (transaction) => reverseEntry(transaction, actor, id, request.body.reason)),
+      )
+    },
+  )
 }
 
 async function balancesOf(db: Db, id: string): ReturnType<typeof readBalances> {

@@ -183,6 +183,15 @@ async function heldDeposit(): Promise<string> {
   return id
 }
 
+function funding() {
+  return {
+    kind: 'desk_funding',
+    legs: [{ asset: 'USD', amount: '1' }],
+    reference: `funding ${++names}`,
+    reason: 'a test',
+  }
+}
+
 function depositReport() {
   return {
     source: 'bank',
@@ -356,6 +365,19 @@ const WRITES: Readonly<Record<string, Write>> = {
   'POST /deposits/:id/reject': {
     action: 'deposit.reject',
     prepare: async () => ({ path: `/deposits/${await heldDeposit()}/reject`, body: { reason: 'sanctioned' } }),
+    again: 'unchanged',
+  },
+  'POST /ledger/entries': {
+    action: 'ledger_entry.create',
+    prepare: async () => ({ path: '/ledger/entries', body: funding() }),
+    again: 'unchanged',
+  },
+  'POST /ledger/entries/:id/reverse': {
+    action: 'ledger_entry.reverse',
+    prepare: async () => {
+      const { id } = (await ask('POST', '/ledger/entries', funding())).body
+      return { path: `/ledger/entries/${id}/reverse`, body: { reason: 'booked twice' } }
+    },
     again: 'unchanged',
   },
   'POST /deposits/:id/reverse': {

@@ -94,6 +94,30 @@ it('deposit report and return send crypto or fiat members, depending on the netw
   })
 })
 
+it('ledger entry create sends one leg per --leg', () => {
+  const create = ADMIN_NOUNS.find(({ name }) => name === 'ledger entry')?.verbs[0]
+  if (create === undefined) throw new Error('there is no verb')
+  const options = { leg: ['USD:30000:IN', 'BTC:0.5:OUT'], reference: 'trade 7', reason: 'hedge' }
+  expect(callOf(create, ['desk_hedge'], options).body).toEqual({
+    kind: 'desk_hedge',
+    legs: [
+      { asset: 'USD', amount: '30000', direction: 'IN' },
+      { asset: 'BTC', amount: '0.5', direction: 'OUT' },
+    ],
+    reference: 'trade 7',
+    reason: 'hedge',
+  })
+  const repayment = { leg: ['USD:7'], profile: 'P', reference: 'r', reason: 'r', effectiveAt: 'T' }
+  expect(callOf(create, ['debt_repayment'], repayment).body).toMatchObject({
+    legs: [{ asset: 'USD', amount: '7' }],
+    profile_id: 'P',
+    effective_at: 'T',
+  })
+  for (const leg of ['USD', 'USD:', ':7', 'USD:7:IN:OUT']) {
+    expect(() => callOf(create, ['desk_funding'], { ...options, leg: [leg] })).toThrow(`not ${leg}`)
+  }
+})
+
 it('deposit trace prints one line per event on a terminal', () => {
   const trace = ADMIN_NOUNS.find(({ name }) => name === 'deposit')?.verbs.find(({ usage }) => usage === 'trace <id>')
   const deposit = { id: 'D', amount: '1', asset: 'USD', status: 'COMPLETED', disposition: { code: 'NO_RULE' } }

@@ -50,9 +50,10 @@ const RULES: Readonly<Record<string, string>> = {
     ) as deposits
     where others > 0
       or rest <> case when status = 'COMPLETED' and secondary_status is distinct from 'REVERSED' then amount else 0 end`,
-  'money comes from outside by deposits alone': `
+  'money comes from outside by deposits and ledger entries alone': `
     select id || ' ' || group_id from postings
-    where debit_bucket = 'external' and group_id not in (select id from deposits)`,
+    where debit_bucket = 'external'
+      and group_id not in (select id from deposits union all select id from ledger_entries)`,
   'a COMPLETED deposit has one disposition, and ORCHESTRATED ones have their orchestration': `
     select deposits.id || ' ' || coalesce(disposition, 'none')
     from deposits left join orchestrations on orchestrations.id = orchestration_id
@@ -95,9 +96,10 @@ const RULES: Readonly<Record<string, string>> = {
     group by orchestrations.id having count(*) filter (where deliveries.status = 'SETTLED') > 1
       or bool_or(deliveries.status = 'SETTLED') <> (orchestrations.status = 'COMPLETED')
       or (bool_or(deliveries.status = 'FAILED') and orchestrations.status <> 'FAILED')`,
-  'money leaves by deliveries and reversals alone': `
+  'money leaves by deliveries, reversals and ledger entries alone': `
     select id || ' ' || group_id from postings where credit_bucket = 'external'
-      and group_id not in (select id from deliveries union all select id from deposits)`,
+      and group_id not in
+        (select id from deliveries union all select id from deposits union all select id from ledger_entries)`,
   'only PROCESSING orchestrations have work that is due': `
     select orchestration_id::text from orchestration_queue join orchestrations on id = orchestration_id
     where status <> 'PROCESSING'`,

@@ -43,6 +43,7 @@ import { secretUses } from './202611232220-secret-uses.ts'
 import { paidDestinations } from './202611240005-paid-destinations.ts'
 import { depositCorrections } from './202611240010-deposit-corrections.ts'
 import { bankReferences } from './202611240130-bank-references.ts'
+import { ledgerEntries } from './202611240140-ledger-entries.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -89,4 +90,5 @@ export const MIGRATIONS: readonly Migration[] = [
   paidDestinations,
   depositCorrections,
   bankReferences,
+  ledgerEntries,
 ]

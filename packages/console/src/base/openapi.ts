@@ -1060,6 +1060,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/ledger/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List ledger entries
+         * @description Lowest role: `viewer`.
+         */
+        get: operations["getLedgerEntries"];
+        put?: never;
+        /**
+         * Book a hedge, funding, a withdrawal, fees, a cost or a debt
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
+         */
+        post: operations["postLedgerEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/ledger/entries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a ledger entry
+         * @description Lowest role: `viewer`.
+         */
+        get: operations["getLedgerEntriesById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/ledger/entries/{id}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reverse a ledger entry
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
+         */
+        post: operations["postLedgerEntriesByIdReverse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/rules": {
         parameters: {
             query?: never;
@@ -2207,6 +2271,47 @@ export interface components {
                 kept: string;
                 recomputed: string;
             }[];
+        };
+        LedgerEntry: {
+            /**
+             * Format: uuid
+             * @description The `group_id` of its postings
+             */
+            id: string;
+            /** @enum {string} */
+            kind: "desk_hedge" | "desk_funding" | "desk_withdrawal" | "fee_sweep" | "network_cost" | "debt_repayment" | "write_off";
+            legs: {
+                asset: string;
+                /** @description Decimal text above zero */
+                amount: string;
+                /**
+                 * @description Into or out of the desk or the fees; may be absent where the kind fixes it
+                 * @enum {string}
+                 */
+                direction?: "IN" | "OUT";
+            }[];
+            /** Format: uuid */
+            profile_id?: string;
+            /** @description Absent of a reversal */
+            reference?: string;
+            reason: string;
+            /**
+             * Format: date-time
+             * @description Absent: `created_at`
+             */
+            effective_at?: string;
+            /**
+             * Format: uuid
+             * @description The entry that this one reverses
+             */
+            reverses?: string;
+            /**
+             * Format: uuid
+             * @description The entry that reverses this one
+             */
+            reversed_by?: string;
+            /** Format: date-time */
+            created_at: string;
         };
         Level: {
             price: string;
@@ -6257,6 +6362,227 @@ export interface operations {
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
             403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getLedgerEntries: {
+        parameters: {
+            query?: {
+                /** @description Filter by kinds */
+                kind?: ("desk_hedge" | "desk_funding" | "desk_withdrawal" | "fee_sweep" | "network_cost" | "debt_repayment" | "write_off")[];
+                /** @description Filter by references */
+                reference?: string[];
+                /** @description Filter by profiles */
+                profile_id?: string[];
+                /** @description Created strictly before; at most 9 fraction digits */
+                "created_at.lt"?: string;
+                /** @description Created at or before; at most 9 fraction digits */
+                "created_at.lte"?: string;
+                /** @description Created exactly at; at most 9 fraction digits */
+                "created_at.eq"?: string;
+                /** @description Created at or after; at most 9 fraction digits */
+                "created_at.gte"?: string;
+                /** @description Created strictly after; at most 9 fraction digits */
+                "created_at.gt"?: string;
+                /** @description Ordering method */
+                order_by?: "CREATED_AT";
+                /** @description Maximum number of items: a page also ends at 2 MiB */
+                limit?: number;
+                /** @description Sort by created_at */
+                order?: "DESC" | "ASC";
+                /** @description Cursor of the next page: next_page_cursor of the previous page. Empty means the first page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the list */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["LedgerEntry"][];
+                        /** @description Absent on the last page, and only there: a page may hold fewer items than `limit`, or none, because it ends at 2 MiB and after 5,000 examined records */
+                        next_page_cursor?: string;
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request.invalid_cursor"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    postLedgerEntries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    kind: "desk_hedge" | "desk_funding" | "desk_withdrawal" | "fee_sweep" | "network_cost" | "debt_repayment" | "write_off";
+                    /** @description Two for `desk_hedge`, one IN and one OUT; one for every other kind */
+                    legs: {
+                        asset: string;
+                        /** @description Decimal text above zero */
+                        amount: string;
+                        /**
+                         * @description Into or out of the desk or the fees; may be absent where the kind fixes it
+                         * @enum {string}
+                         */
+                        direction?: "IN" | "OUT";
+                    }[];
+                    /** @description Of `debt_repayment` and `write_off`, and only of them */
+                    profile_id?: string;
+                    /** @description Your own name of it: booked once */
+                    reference: string;
+                    reason: string;
+                    /** @description When it happened; absent: now */
+                    effective_at?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntry"];
+                };
+            };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin.insufficient_funds"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.already_exists.invalid_state"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getLedgerEntriesById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntry"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    postLedgerEntriesByIdReverse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntry"];
+                };
+            };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.already_exists.invalid_state"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
             431: components["responses"]["431.headers_too_large"];
