@@ -5,6 +5,7 @@
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { type Column, namesOf, unnested } from '../store/unnested.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
 import { type DeliveryRow, rowColumns } from './store.ts'
@@ -34,37 +35,34 @@ export interface NewDelivery {
   readonly holdDetail?: string
 }
 
+const COLUMNS: readonly Column<NewDelivery>[] = [
+  ['id', 'uuid', ({ id }) => id],
+  ['customer_id', 'uuid', ({ customerId }) => customerId],
+  ['profile_id', 'uuid', ({ profileId }) => profileId],
+  ['account_id', 'uuid', ({ accountId }) => accountId],
+  ['orchestration_id', 'uuid', ({ owner }) => ('orchestrationId' in owner ? owner.orchestrationId : null)],
+  ['deposit_id', 'uuid', ({ owner }) => ('depositId' in owner ? owner.depositId : null)],
+  ['asset', 'text', ({ asset }) => asset],
+  ['amount', 'numeric', ({ amount }) => amount],
+  ['destination', 'jsonb', ({ destination }) => JSON.stringify(destination)],
+  ['fails_to', 'text', ({ failsTo }) => failsTo],
+  ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata)],
+  ['status', 'text', () => 'WAITING'],
+  ['waiting_for', 'text', ({ holdDetail }) => (holdDetail === undefined ? null : 'HOLD')],
+  ['waiting_detail', 'text', ({ holdDetail }) => holdDetail ?? null],
+  ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+]
+
 /** Inserts deliveries as WAITING, each with a PENDING transfer of the customer that has the same id. */
 export async function createDeliveries<Tables>(
   transaction: Transaction<Tables>,
   deliveries: readonly NewDelivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return
-  const orchestrationOf = ({ owner }: NewDelivery) => ('orchestrationId' in owner ? owner.orchestrationId : null)
-  const depositOf = ({ owner }: NewDelivery) => ('depositId' in owner ? owner.depositId : null)
+  const names = sql.raw(namesOf(COLUMNS))
   await sql`
-    insert into deliveries (id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount,
-      destination, fails_to, metadata, waiting_for, waiting_detail, status, hold_released, next_attempt_at, created_at,
-      updated_at)
-    select id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount,
-      destination, fails_to, metadata, case when hold_detail is not null then 'HOLD' end, hold_detail, 'WAITING',
-      deposit_id is not null, clock_timestamp(), created_at, created_at
-    from unnest(
-      ${deliveries.map(({ id }) => id)}::uuid[],
-      ${deliveries.map(({ customerId }) => customerId)}::uuid[],
-      ${deliveries.map(({ profileId }) => profileId)}::uuid[],
-      ${deliveries.map(({ accountId }) => accountId)}::uuid[],
-      ${deliveries.map(orchestrationOf)}::uuid[],
-      ${deliveries.map(depositOf)}::uuid[],
-      ${deliveries.map(({ asset }) => asset)}::text[],
-      ${deliveries.map(({ amount }) => String(amount))}::numeric[],
-      ${deliveries.map(({ destination }) => JSON.stringify(destination))}::jsonb[],
-      ${deliveries.map(({ failsTo }) => failsTo)}::text[],
-      ${deliveries.map(({ metadata }) => JSON.stringify(metadata))}::jsonb[],
-      ${deliveries.map(({ holdDetail }) => holdDetail ?? null)}::text[],
-      ${deliveries.map(({ createdAt }) => createdAt)}::timestamptz[]
-    ) as wanted (id, customer_id, profile_id, account_id, orchestration_id, deposit_id, asset, amount, destination,
-      fails_to, metadata, hold_detail, created_at)
+    insert into deliveries (${names}, hold_released, next_attempt_at, updated_at)
+    select ${names}, deposit_id is not null, clock_timestamp(), created_at from ${unnested(deliveries, COLUMNS)}
   `.execute(transaction)
   await insertTransfers(transaction, deliveries.map(transferOf))
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)

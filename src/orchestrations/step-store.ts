@@ -6,6 +6,7 @@
 import type { RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import type { FailCode, OrchestrationStatus, Step, WaitingFor } from './model.ts'
 import { CLOCK_STOPPING } from './model.ts'
 import type { Amounts, Convertible } from './movements.ts'
@@ -80,28 +81,25 @@ export async function writeSteps<Tables>(
   actor = 'worker',
 ): Promise<void> {
   if (changes.length === 0) return
-  const amounts = (name: keyof Amounts) =>
-    changes.map(({ conversion }) => (conversion === undefined ? null : String(conversion[name])))
   await sql`
     with wanted as (
-      select * from unnest(
-        ${changes.map(({ id }) => id)}::uuid[],
-        ${changes.map(({ status }) => status)}::text[],
-        ${changes.map(({ step }) => step)}::text[],
-        ${changes.map(({ waitingFor }) => waitingFor ?? null)}::text[],
-        ${changes.map(({ waitingDetail }) => waitingDetail ?? null)}::text[],
-        ${changes.map(({ failCode }) => failCode ?? null)}::text[],
-        ${changes.map(({ failDetail }) => failDetail ?? null)}::text[],
-        ${amounts('fee')}::numeric[],
-        ${amounts('converted')}::numeric[],
-        ${amounts('outgoing')}::numeric[],
-        ${changes.map(({ conversion }) => conversion?.price ?? null)}::text[],
-        ${changes.map(({ conversion }) => conversion?.priceSource ?? null)}::text[],
-        ${changes.map(({ sourceTransferId }) => sourceTransferId ?? null)}::uuid[],
-        ${changes.map(({ destinationTransferId }) => destinationTransferId ?? null)}::uuid[],
-        ${changes.map(({ action }) => action)}::text[]
-      ) as wanted (id, status, step, waiting_for, waiting_detail, fail_code, fail_detail, fee_amount, converted_amount,
-        destination_amount, price, price_source, source_transfer_id, destination_transfer_id, action)
+      select * from ${unnested(changes, [
+        ['id', 'uuid', ({ id }) => id],
+        ['status', 'text', ({ status }) => status],
+        ['step', 'text', ({ step }) => step],
+        ['waiting_for', 'text', ({ waitingFor }) => waitingFor ?? null],
+        ['waiting_detail', 'text', ({ waitingDetail }) => waitingDetail ?? null],
+        ['fail_code', 'text', ({ failCode }) => failCode ?? null],
+        ['fail_detail', 'text', ({ failDetail }) => failDetail ?? null],
+        ['fee_amount', 'numeric', ({ conversion }) => conversion?.fee ?? null],
+        ['converted_amount', 'numeric', ({ conversion }) => conversion?.converted ?? null],
+        ['destination_amount', 'numeric', ({ conversion }) => conversion?.outgoing ?? null],
+        ['price', 'text', ({ conversion }) => conversion?.price ?? null],
+        ['price_source', 'text', ({ conversion }) => conversion?.priceSource ?? null],
+        ['source_transfer_id', 'uuid', ({ sourceTransferId }) => sourceTransferId ?? null],
+        ['destination_transfer_id', 'uuid', ({ destinationTransferId }) => destinationTransferId ?? null],
+        ['action', 'text', ({ action }) => action],
+      ])}
     ), before as (
       select orchestrations.id, orchestrations.waiting_for,
         orchestrations.waiting_for is distinct from wanted.waiting_for as is_new_wait,

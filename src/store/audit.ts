@@ -7,7 +7,7 @@ import { readFilteredPage } from './filtered-list.ts'
 import type { PageOrder } from './page.ts'
 import { type ItemText, jsonbText, quotedText, type TextPage, timeText } from './page-text.ts'
 import { type Generated, type RawBuilder, sql } from './sql.ts'
-import { unnested } from './unnested.ts'
+import { inserting } from './unnested.ts'
 
 /** An actor, an action and the record that it changed. */
 export interface AuditEntry {
@@ -63,15 +63,12 @@ export async function writeAudits<Tables>(
   entries: readonly AuditEntry[],
 ): Promise<void> {
   if (entries.length === 0) return
-  await sql`
-    insert into audit (actor, action, subject, detail)
-    select * from ${unnested(entries, [
-      ['actor', 'text', ({ actor }) => actor],
-      ['action', 'text', ({ action }) => action],
-      ['subject', 'text', ({ subject }) => subject],
-      ['detail', 'jsonb', ({ detail }) => JSON.stringify(detail)],
-    ])}
-  `.execute(transaction)
+  await inserting('audit', entries, [
+    ['actor', 'text', ({ actor }) => actor],
+    ['action', 'text', ({ action }) => action],
+    ['subject', 'text', ({ subject }) => subject],
+    ['detail', 'jsonb', ({ detail }) => JSON.stringify(detail)],
+  ]).execute(transaction)
 }
 
 export async function listAudit(
