@@ -13,7 +13,7 @@ const long = process.env.TIDEGATE_LONG === '1'
 const ON_EACH_ENGINE = [
   'test/app/decimals-check.test.ts',
   'test/auth/{directory-loader,directory-nodes,key-encryption}.test.ts',
-  'test/controls/gates.test.ts',
+  'test/controls/{gates,store-identity}.test.ts',
   'test/deposits/{crediting,right-state}.test.ts',
   'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
   'test/ledger/{entries,ledger}.test.ts',

@@ -32,6 +32,7 @@ import type { FeedLeadership } from '../markets/feed-leadership.ts'
 import type { Markets } from '../markets/market-changes.ts'
 import type { Db } from '../store/db.ts'
 import { readSchemaState } from '../store/migrate.ts'
+import { patiently } from '../store/sql.ts'
 import { StoreClockWatch } from '../store/store-clock.ts'
 import { applyConfig } from './apply-config.ts'
 import { createConverter } from './converter.ts'
@@ -61,6 +62,7 @@ import { createMarkets, startSelfAudit, startSources } from './start-markets.ts'
 import { type Operators, startOperators } from './start-operators.ts'
 import { startReadiness } from './start-readiness.ts'
 import { startWorkers } from './start-workers.ts'
+import { StoreIdentityWatch } from './store-identity-watch.ts'
 import { readFromStore, type SchemaState, waitFor, waitForSchema } from './store-wait.ts'
 import { tlsFilesOf } from './tls-settings.ts'
 import { createVerifier, issuesTokens } from './token-issuer.ts'
@@ -192,7 +194,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function startParts(parts: Parts): Promise<Service> {
   const { config, log, lifecycle, signal, state } = parts
   checkDescriptorLimit(config, log)
-  const { db } = await openStore(parts)
+  const { db, identity } = await openWatchedStore(parts)
   signal.throwIfAborted()
   const storeClock = new StoreClockWatch({ ...parts, db })
   lifecycle.started('store clock', () => storeClock.stop())
@@ -223,6 +225,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const noteSchema = (schema: SchemaState): void => void Object.assign(state, { schema })
   await waitForSchema(parts, () => readSchemaState(db), noteSchema)
   await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
+  if (db.engine === 'postgres') await readFromStore(parts, 'store identity', () => identity.start())
   await startLedger(parts, db, ledger)
   await loadDirectory(parts, loader)
   await readFromStore(parts, 'operators', () => operators.setup.prepare())
@@ -257,6 +260,21 @@ async function startParts(parts: Parts): Promise<Service> {
     },
     ensureDemoClient: (existing) => startDemoClient(parts, { db, encryptionKey, loader }, existing),
   }
+}
+
+/** An embedded store is examined before a listener hands out deliveries; on a server the gates need no watch. */
+async function openWatchedStore(parts: Parts): Promise<{ readonly db: Db; readonly identity: StoreIdentityWatch }> {
+  const { db } = await openStore(parts)
+  const identity = new StoreIdentityWatch({ ...parts, db, dataFolder: parts.config.data_dir })
+  parts.lifecycle.started('store identity', () => identity.stop())
+  if (db.engine === 'embedded') {
+    await waitFor(
+      parts,
+      'store identity',
+      patiently(() => identity.start()),
+    )
+  }
+  return { db, identity }
 }
 
 async function startDemoClient(

@@ -6,6 +6,7 @@ import type { EncryptionKey } from '../auth/encryption-key.ts'
 import { readEncryptionKeyId } from '../auth/key-encryption.ts'
 import { listSigningKeys, type SigningKeyDocument } from '../auth/signing-keys.ts'
 import type { Clock } from '../base/clock.ts'
+import { isOtherStore, RESTORED_STORE_PAGE, type StoreIdentity, unknownParts } from '../controls/store-identity.ts'
 import { readCommitFloors } from '../markets/commit-times.ts'
 import { CORRUPT_STORE_PAGE } from '../store/corruption.ts'
 import type { Db } from '../store/db.ts'
@@ -39,6 +40,20 @@ export async function examineSchema(db: Db, place: string): Promise<Finding> {
 /** @param corruption what a statement reported */
 export function corruptionFindings(corruption: string | undefined): Finding[] {
   return corruption === undefined ? [] : [bad('store', `corrupt: ${corruption}`, CORRUPT_STORE_PAGE)]
+}
+
+/** Whether deliveries wait for a person, and whether a restore would be noticed. */
+export function identityFindings(identity: StoreIdentity): Finding[] {
+  const unknown = unknownParts(identity)
+  const untold = `the server does not tell its ${unknown.join(', ')}`
+  return [
+    ...(isOtherStore(identity) ? [restoredFinding()] : []),
+    ...(unknown.length === 0 ? [] : [warn('store identity', untold, `pause after a failover: ${RESTORED_STORE_PAGE}`)]),
+  ]
+}
+
+export function restoredFinding(): Finding {
+  return bad('deliveries', 'paused, because the store was restored or promoted', RESTORED_STORE_PAGE)
 }
 
 /** Whether the store is encrypted with the key of this node; no finding when the check of the file suffices. */

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import type { NodeDocument } from '../cluster/nodes.ts'
 import type { Config } from '../config/settings.ts'
 import { type Origins, settingsInForce } from '../config/settings-in-force.ts'
+import { readStoreIdentity } from '../controls/store-identity.ts'
 import { countPools } from '../deposit-instructions/address-pool.ts'
 import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
@@ -27,7 +28,13 @@ import { ledgerFinding } from './doctor-ledger.ts'
 import { nodeFindings } from './doctor-nodes.ts'
 import { readinessFindings } from './doctor-readiness.ts'
 import { examineReview } from './doctor-review.ts'
-import { corruptionFindings, examineSigningKeys, examineStoreClock, readSigningKeyList } from './doctor-store.ts'
+import {
+  corruptionFindings,
+  examineSigningKeys,
+  examineStoreClock,
+  identityFindings,
+  readSigningKeyList,
+} from './doctor-store.ts'
 import { examineIssuerSecret } from './issuer-secret.ts'
 import { examineNode } from './node-version.ts'
 import type { Readiness } from './readiness.ts'
@@ -109,7 +116,8 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
 async function storeFindings(db: Db, config: Config, clock: Clock): Promise<Finding[]> {
   try {
     const keys = issuesTokens(config) ? [await signingKeyFinding(db, config, clock)] : []
-    return [await examineStoreClock(db, clock), ...keys, ...poolFindings(await countPools(db.tables()))]
+    const identity = identityFindings(await readStoreIdentity(db.tables()))
+    return [await examineStoreClock(db, clock), ...identity, ...keys, ...poolFindings(await countPools(db.tables()))]
   } catch (error) {
     return [bad('store', `cannot be read (${reasonOf(error)})`, 'start the store, or correct store.url')]
   }

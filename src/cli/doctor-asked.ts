@@ -3,7 +3,9 @@ import { poolFindings } from '../app/doctor-addresses.ts'
 import { bad, type Finding, reasonOf } from '../app/doctor-finding.ts'
 import { ledgerFinding } from '../app/doctor-ledger.ts'
 import { nodeFindings } from '../app/doctor-nodes.ts'
+import { restoredFinding } from '../app/doctor-store.ts'
 import type { NodeDocument } from '../cluster/nodes.ts'
+import type { ControlsDocument } from '../controls/store.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 
@@ -17,6 +19,12 @@ export function askAddressPools(api: OperatorApi): Promise<Finding[]> {
 
 export function askLedger(api: OperatorApi): Promise<Finding[]> {
   return asked<LedgerState>(api, '/ledger', 'ledger', (state) => [ledgerFinding(state)])
+}
+
+export function askControls(api: OperatorApi): Promise<Finding[]> {
+  return asked<ControlsDocument>(api, '/controls', 'deliveries', ({ deliveries_paused_because: because }) =>
+    because === undefined ? [] : [restoredFinding()],
+  )
 }
 
 export function askNodes(api: OperatorApi): Promise<Finding[]> {

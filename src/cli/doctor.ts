@@ -25,6 +25,7 @@ import {
   examineSchema,
   examineSigningKeys,
   examineStoreClock,
+  identityFindings,
   readSigningKeyList,
 } from '../app/doctor-store.ts'
 import { existingEncryptionKey } from '../app/encryption-key.ts'
@@ -39,12 +40,13 @@ import { type Clock, createSystemClock } from '../base/clock.ts'
 import { createLog } from '../base/log.ts'
 import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
+import { readStoreIdentity } from '../controls/store-identity.ts'
 import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
 import { StoreCorrupt } from '../store/db.ts'
 import { patiently } from '../store/sql.ts'
 import { transportProblem } from '../store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
-import { askAddressPools, askLedger, askNodes } from './doctor-asked.ts'
+import { askAddressPools, askControls, askLedger, askNodes } from './doctor-asked.ts'
 import {
   examineFreePort,
   examineIngestPort,
@@ -193,12 +195,13 @@ async function examineStore({ config, clock }: Examination, comparesLedger: bool
     if (schema.verdict !== 'ok') return [schema]
     const clockFinding = await examineStoreClock(db, clock)
     const encryption = await examineEncryption(db, existingEncryptionKey(config))
+    const identity = identityFindings(await readStoreIdentity(db.tables()))
     const ledger = comparesLedger ? await examineLedger(db, config, showCompared) : []
-    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...ledger]
+    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...identity, ...ledger]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
     const signing = examineSigningKeys(keys, config['auth.signing_key_days'], now)
-    return [schema, clockFinding, ...encryption, signing, ...ledger]
+    return [schema, clockFinding, ...encryption, signing, ...identity, ...ledger]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
     if (error instanceof StoreCorrupt) return corruptionFindings(error.message)
@@ -257,6 +260,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     ...(config['bus.url'] === '' ? [] : await askNodes(api)),
     ...(await askAddressPools(api)),
     ...(await askLedger(api)),
+    ...(store === undefined ? await askControls(api) : []),
     ok('operator port', `${api.url}, answered by the service`),
     await examinePublicPort(config),
     ...(await examineIngestPort(config)),

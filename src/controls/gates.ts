@@ -1,6 +1,7 @@
 /**
  * The gates: the reasons for which money of a profile must not be converted or sent now. They are read in the transaction
- * that starts or continues an orchestration, and again in the one that hands out a delivery. Reading changes and locks no
+ * that starts or continues an orchestration, and again in the one that hands out a delivery, where a store that is not the
+ * confirmed one closes them too. Reading changes and locks no
  * row: a transaction that read the gates while they were open may finish.
  */
 import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
@@ -8,6 +9,7 @@ import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { PAYMENT_REVIEW_DETAIL } from './review.ts'
+import { isStoreOther } from './store-identity.ts'
 
 /** A movement of a profile's money whose gates are read. */
 export interface GateSubject {
@@ -38,6 +40,8 @@ interface Paused {
   readonly networks: readonly string[]
   readonly pairs: readonly string[]
   readonly deliveries: boolean
+  /** Whether the store is not the one that a person has confirmed; false where no delivery is asked for. */
+  readonly restored: boolean
 }
 
 interface GateRow {
@@ -55,6 +59,7 @@ export async function readGates<Tables>(
 ): Promise<readonly (GateFinding | undefined)[]> {
   if (subjects.length === 0) return []
   const profileIds = [...new Set(subjects.map(({ profileId }) => profileId))]
+  const areDeliveries = subjects.some(({ isDelivery }) => isDelivery)
   const { rows } = await sql<GateRow>`
     select profiles.id as profile_id, customers.enabled as customer_enabled,
       case when accounts.id is not null then jsonb_build_object('review_status', accounts.review_status,
@@ -63,7 +68,8 @@ export async function readGates<Tables>(
         select from balances where balances.profile_id = profiles.id and balances.receivable > 0
       ) as owes,
       jsonb_build_object('assets', paused_assets, 'networks', paused_networks, 'pairs', paused_pairs,
-        'deliveries', deliveries_paused) as paused
+        'deliveries', deliveries_paused,
+        'restored', case when ${areDeliveries}::boolean then ${isStoreOther} else false end) as paused
     from unnest(${profileIds}::uuid[]) as subjects (profile_id)
     join profiles on profiles.id = subjects.profile_id
     join customers on customers.id = profiles.customer_id
@@ -99,6 +105,7 @@ function holdOf(
 }
 
 function pauseOf({ assets, pair, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {
+  if (isDelivery && paused.restored) return 'the store was restored or promoted: compare, and resume deliveries'
   if (isDelivery && paused.deliveries) return 'deliveries are paused'
   const asset = assets.find((symbol) => paused.assets.includes(symbol))
   if (asset !== undefined) return `the asset ${asset} is paused`

@@ -38,6 +38,9 @@ const Controls = Type.Object(
       pairs: Type.Array(Type.String()),
       deliveries: Type.Boolean(),
     }),
+    deliveries_paused_because: Type.Optional(
+      Type.Literal('store_restored', { description: 'The store was restored or promoted; resuming confirms it' }),
+    ),
     updated_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent: never changed' })),
   },
   { title: 'Controls' },

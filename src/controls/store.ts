@@ -1,7 +1,11 @@
-/** The controls in the store: one row with what the operator has paused. Each change writes one audit row. */
+/**
+ * The controls in the store: one row with what the operator has paused. Each change writes one audit row. Deliveries also
+ * count as paused while the store is not the one that a person has confirmed (`store-identity`); resuming them confirms it.
+ */
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { confirmStoreIdentity, isOtherStore, readStoreIdentity } from './store-identity.ts'
 import type { ControlsTables } from './tables.ts'
 
 export interface Paused {
@@ -15,6 +19,8 @@ export interface Paused {
 /** The controls as the operator sees them. */
 export interface ControlsDocument {
   readonly paused: Paused
+  /** Present: not a person has paused deliveries. */
+  readonly deliveries_paused_because?: 'store_restored'
   /** Absent: never changed. */
   readonly updated_at?: string
 }
@@ -42,26 +48,31 @@ export async function changeControls<Tables>(
       ),
     ),
   }
+  const isConfirmed = changes.deliveries === false && present.deliveries_paused_because !== undefined
   if (JSON.stringify(wanted) === JSON.stringify(present.paused)) return { document: present, isChanged: false }
+  const confirmed = isConfirmed ? { confirmed_store: await confirmStoreIdentity(ours) } : {}
   await ours
     .updateTable('controls')
     .set({
       paused_assets: wanted.assets,
       paused_networks: wanted.networks,
       paused_pairs: wanted.pairs,
-      deliveries_paused: wanted.deliveries,
+      ...(changes.deliveries === undefined ? {} : { deliveries_paused: changes.deliveries }),
       updated_at: sql<string>`date_trunc('milliseconds', clock_timestamp())`,
     })
     .execute()
-  await writeAudit(transaction, { actor, action: 'controls.change', subject: 'controls', detail: { paused: wanted } })
+  const detail = { paused: wanted, ...confirmed }
+  await writeAudit(transaction, { actor, action: 'controls.change', subject: 'controls', detail })
   return { document: await readRow(ours), isChanged: true }
 }
 
 async function readRow(tables: Kysely<ControlsTables>): Promise<ControlsDocument> {
   const row = await tables.selectFrom('controls').selectAll().executeTakeFirstOrThrow()
   const { paused_assets: assets, paused_networks: networks, paused_pairs: pairs, updated_at } = row
+  const isOther = isOtherStore(await readStoreIdentity(tables))
   return {
-    paused: { assets, networks, pairs, deliveries: row.deliveries_paused },
+    paused: { assets, networks, pairs, deliveries: row.deliveries_paused || isOther },
+    ...(isOther ? { deliveries_paused_because: 'store_restored' } : {}),
     ...(updated_at === null ? {} : { updated_at }),
   }
 }

@@ -17,8 +17,11 @@ export const CLOSE_MILLISECONDS_MAX = 5_000
  */
 export const START_MILLISECONDS_MAX = 600_000
 
-/** Embedded: pause after a failed start, doubled each time, so that starts on a full disk cost little. */
-export const RESTART_MILLISECONDS = { first: 100, longest: 5_000 }
+/**
+ * Embedded: pause after a failed start, doubled each time. The longest leaves most of the five seconds in which the store
+ * is back after a full disk has space again to the start itself; while there is no space, only the disk is asked.
+ */
+export const RESTART_MILLISECONDS = { first: 100, longest: 2_000 }
 
 /**
  * Embedded: free disk space that a start needs after the disk was full: two segments of the write-ahead log, so that the

@@ -104,4 +104,11 @@ it.skipIf(!hasPostgres)('a base backup and the archived log restore the store to
     .toBe(false)
   expect(existsSync(join(data, 'recovery.signal'))).toBe(false)
   expect(await customers(restored, join(folder, 'second'), [])).toEqual(['before the backup', 'since the backup'])
+  // A promoted server is on another timeline: deliveries wait for a person.
+  const { rows } = await withClient(restored, (client) =>
+    client.query(
+      "select split_part(identity, '/', 2) as confirmed, identity <> store_identity() as other from store_origin",
+    ),
+  )
+  expect(rows).toEqual([{ confirmed: '00000001', other: true }])
 })

@@ -15,8 +15,16 @@ import { captureLog } from '../support/captured-log.ts'
 import { NodeClock } from '../support/virtual-clock.ts'
 
 /** What the store was sent and has not answered, and whether its thread opens the folder. */
+/** The bytes that the disk has left. */
+const disk = vi.hoisted(() => ({ bytes: 1e9 }))
+
+vi.mock('node:fs/promises', async (load) => ({
+  ...(await load<object>()),
+  statfs: async () => ({ bavail: disk.bytes, bsize: 1 }),
+}))
+
 const thread = vi.hoisted(() => ({
-  requests: [] as { text: string; answer: () => void }[],
+  requests: [] as { text: string; answer: (failure?: Failure) => void }[],
   opens: true,
   terminated: 0,
 }))
@@ -30,7 +38,11 @@ vi.mock('node:worker_threads', async () => {
     }
     postMessage({ text }: { text: string | null }): void {
       if (text === null) setImmediate(() => this.emit('exit', 0))
-      else thread.requests.push({ text, answer: () => this.emit('message', resultOf(text)) })
+      else
+        thread.requests.push({
+          text,
+          answer: (failure?: Failure) => this.emit('message', failure ? { type: 'failure', failure } : resultOf(text)),
+        })
     }
     async terminate(): Promise<number> {
       thread.terminated++
@@ -45,6 +57,11 @@ vi.mock('node:worker_threads', async () => {
   })
   return { Worker: Thread }
 })
+
+interface Failure {
+  readonly message: string
+  readonly sqlState: string
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-patience-'))
 writeFileSync(join(folder, 'PG_VERSION'), '18')
@@ -129,6 +146,30 @@ it('a start that is aborted while the folder opens ends the thread before it rej
   abort.abort(reason)
   expect(await opening).toBe(reason)
   expect(thread.terminated).toBe(1)
+})
+
+describe('a full disk', () => {
+  it('that has space again has its store back within five seconds, however long it was full', async () => {
+    const db = await open()
+    const failed = sql`insert into a`.execute(db.tables()).catch((error: unknown) => error)
+    await settle()
+    disk.bytes = 0
+    thread.requests.shift()?.answer({ message: 'could not extend file: No space left on device', sqlState: '53100' })
+    expect(await failed).toBeInstanceOf(StoreUnavailable)
+    const advance = async (milliseconds: number) => {
+      for (let passed = 0; passed < milliseconds; passed += 100) {
+        clock.advance(100)
+        await settle()
+      }
+    }
+    // Some attempts at a longest pause of 5 s, as it was, lie just before this.
+    await advance(57_000)
+    expect(db.problem).toContain('bytes left')
+    disk.bytes = 1e9
+    await advance(2_100)
+    await vi.waitFor(() => expect(db.available).toBe(true), { timeout: 30_000 })
+    await db.close()
+  })
 })
 
 describe('a statement that is not answered within its limit', () => {

@@ -44,6 +44,7 @@ import { paidDestinations } from './202611240005-paid-destinations.ts'
 import { depositCorrections } from './202611240010-deposit-corrections.ts'
 import { bankReferences } from './202611240130-bank-references.ts'
 import { ledgerEntries } from './202611240140-ledger-entries.ts'
+import { storeIdentity } from './202611240145-store-identity.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -91,4 +92,5 @@ export const MIGRATIONS: readonly Migration[] = [
   depositCorrections,
   bankReferences,
   ledgerEntries,
+  storeIdentity,
 ]

@@ -1945,6 +1945,11 @@ export interface components {
                 deliveries: boolean;
             };
             /**
+             * @description The store was restored or promoted; resuming confirms it
+             * @constant
+             */
+            deliveries_paused_because?: "store_restored";
+            /**
              * Format: date-time
              * @description Absent: never changed
              */

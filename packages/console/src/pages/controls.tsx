@@ -51,15 +51,17 @@ function Switches({ controls, reload }: SwitchesProps) {
   )
 }
 
-function DeliveriesSwitch({ controls: { paused }, reload }: SwitchesProps) {
+function DeliveriesSwitch({ controls: { paused, deliveries_paused_because: because }, reload }: SwitchesProps) {
   const isPaused = paused.deliveries
+  const restored =
+    'The store was restored or promoted. Compare it with bank and custody before you resume: docs/guide/backup.md'
   const change = () =>
     ask({
       title: isPaused ? 'Resume all deliveries?' : 'Pause all deliveries?',
       consequence: (
         <p>
           {isPaused
-            ? 'Payments that waited are handed out at once.'
+            ? `${because === undefined ? '' : `${restored}. `}Payments that waited are handed out at once.`
             : 'No payment leaves until you resume. Deposits are still credited and converted; deliveries that an executor has claimed already may still be paid.'}
         </p>
       ),
@@ -84,6 +86,7 @@ function DeliveriesSwitch({ controls: { paused }, reload }: SwitchesProps) {
       }
     >
       <Badge tone={isPaused ? 'bad' : 'good'}>{isPaused ? 'Paused: no payment leaves' : 'Running'}</Badge>
+      {because !== undefined && <p>{restored}.</p>}
     </Card>
   )
 }
