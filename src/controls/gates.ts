@@ -105,7 +105,7 @@ function holdOf(
 }
 
 function pauseOf({ assets, pair, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {
-  if (isDelivery && paused.restored) return 'the store was restored or promoted: compare, and resume deliveries'
+  if (isDelivery && paused.restored) return 'deliveries are paused since the store was restored or promoted'
   if (isDelivery && paused.deliveries) return 'deliveries are paused'
   const asset = assets.find((symbol) => paused.assets.includes(symbol))
   if (asset !== undefined) return `the asset ${asset} is paused`

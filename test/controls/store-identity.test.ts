@@ -66,7 +66,7 @@ async function waitingDetails(db: Db) {
   return rows.map(({ detail }) => detail)
 }
 
-const DETAIL = 'the store was restored or promoted: compare, and resume deliveries'
+const DETAIL = 'deliveries are paused since the store was restored or promoted'
 
 describe.runIf(inject('engine') === 'embedded')('an embedded store', () => {
   it('hands out nothing after an older copy of its folder was put back', async () => {
