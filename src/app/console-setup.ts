@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Problem } from '../http/problem.ts'
 import { createLink, hasAdmin, hasFirstLink, lockFirstLink, type NewLink } from '../operators/setup-links.ts'
+import type { Changer } from '../operators/store.ts'
 import type { OperatorTables } from '../operators/tables.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Transaction } from '../store/db.ts'
@@ -47,7 +48,7 @@ export class ConsoleSetup {
       if (token !== undefined && (await hasFirstLink(transaction, now, token))) return 'kept'
       // The link is in the data folder of another node.
       if (await hasFirstLink(transaction, now)) return undefined
-      return await this.#create(transaction, SERVICE)
+      return await this.#create(transaction, { actor: SERVICE, issuers: [] })
     })
     if (link === undefined) return this.remove()
     if (link !== 'kept') this.#write(link)
@@ -55,10 +56,10 @@ export class ConsoleSetup {
   }
 
   /** Replaces the link, in the file and everywhere. */
-  async renew(actor: string): Promise<NewLink & { readonly file: string }> {
+  async renew(changer: Changer): Promise<NewLink & { readonly file: string }> {
     const link = await this.#options.db.transaction<OperatorTables, NewLink>(async (transaction) => {
       await lockFirstLink(transaction)
-      if (!(await hasAdmin(transaction))) return await this.#create(transaction, actor)
+      if (!(await hasAdmin(transaction))) return await this.#create(transaction, changer)
       throw new Problem('invalid_state', 'an admin has been set up: create and reset operators instead', {
         meta: { current: 'has_admin' },
       })
@@ -72,10 +73,10 @@ export class ConsoleSetup {
     rmSync(this.#file, { force: true })
   }
 
-  async #create(transaction: Transaction<OperatorTables>, actor: string): Promise<NewLink> {
+  async #create(transaction: Transaction<OperatorTables>, { actor, issuers }: Changer): Promise<NewLink> {
     const entry = { actor, action: 'operator.setup_link', subject: 'first admin', detail: {} }
     await writeAudit(transaction, entry)
-    return await createLink(transaction, null, this.#now())
+    return await createLink(transaction, null, this.#now(), issuers)
   }
 
   #write({ token }: NewLink): void {

@@ -120,9 +120,9 @@ export function registerOperatorApi(app: FastifyInstance, options: OperatorApiOp
   )
   app.register(
     async (scope) => {
-      const confirmations = guardOperatorCalls(scope, options)
+      const ownCalls = guardOperatorCalls(scope, options)
       registerSessionRoutes(scope, options)
-      registerChangeRequestRoutes(scope, options, confirmations)
+      registerChangeRequestRoutes(scope, options, ownCalls)
       for (const registerRoutes of options.modules) registerRoutes(scope)
     },
     { prefix: OPERATOR_PREFIX },

@@ -15,6 +15,7 @@ import type { Log } from '../base/log.ts'
 import { NO_HOLDER, SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { scheduleAt } from '../base/wall-timer.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
+import { isMachineRole } from '../contract/operator-calls.ts'
 import type { Hub } from '../gateway/hub.ts'
 import type { Session } from '../gateway/session.ts'
 import { SessionServer } from '../gateway/session-server.ts'
@@ -118,6 +119,10 @@ export class OperatorStream {
       authentication.authenticate(request, address, true),
     )
     if (operator instanceof Problem) throw operator
+    if (isMachineRole(operator.role))
+      throw new Problem('insufficient_role', `the role ${operator.role} has no stream`, {
+        meta: { role: operator.role, needed: 'viewer' },
+      })
     if (this.#pool.refusal(holderOf(operator)) !== undefined)
       throw handshakeUnavailable(`${this.#pool.total} streams of operators are open`)
     return operator

@@ -19,6 +19,7 @@ import { OpenidLogin } from '../operators/openid-login.ts'
 import { OPENID_CALLBACK_PATH } from '../operators/openid-routes.ts'
 import { Passwords } from '../operators/passwords.ts'
 import type { NewLink } from '../operators/setup-links.ts'
+import type { Changer } from '../operators/store.ts'
 import type { Db } from '../store/db.ts'
 import { ConsoleSetup } from './console-setup.ts'
 import { checkIssuerSecret } from './issuer-secret.ts'
@@ -57,7 +58,7 @@ export interface Operators {
   readonly onGuess: (clientAddress: string) => void
   /** The address of a setup link. */
   linkAddress(token: string): string
-  renewFirstLink(actor: string): Promise<NewLink & { readonly file: string }>
+  renewFirstLink(changer: Changer): Promise<NewLink & { readonly file: string }>
   /** Notes the address of the listener, which links name unless there is a public one. */
   listensAt(url: string): void
 }
@@ -106,7 +107,7 @@ export function startOperators(parts: OperatorParts, db: Db, encryptionKey: Encr
     setup,
     onGuess: (clientAddress) => guesses.record(clientAddress),
     linkAddress,
-    renewFirstLink: (actor) => setup.renew(actor),
+    renewFirstLink: (changer) => setup.renew(changer),
     listensAt(url) {
       listenerUrl = url
     },

@@ -28,7 +28,18 @@ export interface CallingOperator {
   /** Of an API token, the lower one of its role and that of its operator. */
   readonly role: OperatorRole
   readonly via: 'operator_token' | 'api_token' | 'session'
+  /** Operators who issued the credentials in use, and those who issued theirs: the caller may be any of them. */
+  readonly issuers: readonly string[]
   readonly session?: CallingSession
+  readonly token?: CallingToken
+}
+
+/** Of a caller with an API token. */
+interface CallingToken {
+  readonly name: string
+  /** The sources and assets that the token is bound to; null: to none. */
+  readonly sources: readonly string[] | null
+  readonly assets: readonly string[] | null
 }
 
 const operators = new WeakMap<FastifyRequest, CallingOperator>()
@@ -49,6 +60,11 @@ export function operatorOf(request: FastifyRequest): CallingOperator {
 export function operatorActor(request: FastifyRequest): string {
   const { name } = operatorOf(request)
   return name === BUILT_IN_OPERATOR ? 'operator' : `operator:${name}`
+}
+
+/** All operators who may be the caller: the issuers of the credentials that the call issues. */
+export function issuersBy(operator: CallingOperator): readonly string[] {
+  return [...new Set([operator.name, ...operator.issuers])]
 }
 
 /** The operator that the setting `operator.token` belongs to. */

@@ -21,7 +21,11 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
         method: 'POST',
         path: '/operators',
         options: [
-          { flags: '--role <role>', description: 'viewer, reviewer, treasurer or admin', isRequired: true },
+          {
+            flags: '--role <role>',
+            description: 'viewer, reviewer, treasurer, admin, deposit_reporter or executor',
+            isRequired: true,
+          },
           {
             flags: '--subject <id>',
             description: 'signs in as this subject of operator.oidc.issuer, without a password',
@@ -102,17 +106,25 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'show <id>',
-        description: 'shows one request with the call that was requested',
+        description: 'shows one request with its comment, the record as it was seen, and what has changed since',
         example: 'change-request show REQUEST_ID',
         method: 'GET',
         path: '/change-requests/:id',
       },
       {
         usage: 'confirm <id>',
-        description: 'confirms the request of another operator, and shows the answer of the call',
-        example: 'change-request confirm REQUEST_ID',
+        description: 'shows the request of another operator, confirms it, and shows the answer of the call',
+        example: 'change-request confirm REQUEST_ID --version VERSION',
         method: 'POST',
         path: '/change-requests/:id/confirm',
+        options: [
+          {
+            flags: '--version <version>',
+            description: 'the version that show printed; without it, the record is shown and confirmed as it is now',
+          },
+        ],
+        body: ({ options }) => pick(options, 'version'),
+        before: { path: '/change-requests/:id', body: ['version'] },
       },
       {
         usage: 'decline <id>',
@@ -133,8 +145,17 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
         example: 'operator-token create ada nightly-report --role viewer',
         method: 'POST',
         path: '/operators/:name/tokens',
-        options: [{ flags: '--role <role>', description: 'at most that of the operator, which is the default' }],
-        body: ({ rest: [name], options }) => ({ name, ...pick(options, 'role') }),
+        options: [
+          { flags: '--role <role>', description: 'at most that of the operator, which is the default' },
+          { flags: '--source <names...>', description: 'of a deposit_reporter: the only sources that it may report' },
+          { flags: '--asset <symbols...>', description: 'of a machine: the only assets that it may deal with' },
+        ],
+        body: ({ rest: [name], options: { source, asset, ...options } }) => ({
+          name,
+          ...pick(options, 'role'),
+          ...(source === undefined ? {} : { sources: source }),
+          ...(asset === undefined ? {} : { assets: asset }),
+        }),
       },
       {
         usage: 'revoke <operator> <token-id>',

@@ -3,6 +3,7 @@
  * it and shows the answer; `admin-verbs` lists the verbs.
  */
 import { InvalidArgumentError } from 'commander'
+import { OPERATOR_CALLS, type OperatorCallId, type OperatorCallRow } from '../contract/operator-calls.ts'
 import type { OperatorCall } from './operator-client.ts'
 
 /** The arguments and options of a call. */
@@ -52,6 +53,8 @@ export interface AdminVerb {
   readonly pathOptions?: readonly string[]
   /** The answer in another format, such as CSV, when the options request it. */
   readonly otherText?: (answer: object, options: Given['options']) => string | undefined
+  /** A call that is made before and shown on stderr; its answer has the members that the body needs. */
+  readonly before?: { readonly path: string; readonly body: readonly string[] }
   /** The answer contains a secret, which `--credentials FILE` writes to a file. */
   readonly createsClient?: true
 }
@@ -76,9 +79,22 @@ const CREDENTIALS_OPTIONS: readonly AdminOption[] = [
   { flags: '--url <url>', description: 'address of the service in that file (default: the configured one)' },
 ]
 
-/** All options of a verb, those of paging included. */
-export function optionsOf({ options = [], isPaged, createsClient }: AdminVerb): readonly AdminOption[] {
-  return [...options, ...(isPaged ? PAGE_OPTIONS : []), ...(createsClient ? CREDENTIALS_OPTIONS : [])]
+const COMMENT_OPTION: AdminOption = {
+  flags: '--comment <text>',
+  description: 'why, for the second operator; required while operator.four_eyes lists the kind of this call',
+}
+
+/** All options of a verb, those of paging and of four eyes included. */
+export function optionsOf(verb: AdminVerb): readonly AdminOption[] {
+  const { options = [], isPaged, createsClient } = verb
+  const more = [...(isPaged ? PAGE_OPTIONS : []), ...(createsClient ? CREDENTIALS_OPTIONS : [])]
+  return [...options, ...more, ...(needsComment(verb) ? [COMMENT_OPTION] : [])]
+}
+
+/** Whether the verb's call may need a second operator. */
+function needsComment({ method, path }: AdminVerb): boolean {
+  const row = OPERATOR_CALLS[`${method} ${path}` as OperatorCallId] as OperatorCallRow | undefined
+  return row?.fourEyes !== undefined
 }
 
 /** The call that a verb makes with these arguments and options. */
@@ -89,7 +105,8 @@ export function callOf(verb: AdminVerb, given: readonly string[], options: Given
     ? { limit: textOf(options.limit), order: textOf(options.order), page_cursor: textOf(options.pageCursor) }
     : {}
   const query = { ...verb.query?.({ rest, options }), ...page }
-  const body = verb.body?.({ rest, options })
+  const own = verb.body?.({ rest, options })
+  const body = options.comment === undefined || !needsComment(verb) ? own : { ...own, comment: options.comment }
   return { method: verb.method, path, query, ...(body === undefined ? {} : { body }) }
 }
 

@@ -71,7 +71,7 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
       const options = command.opts<AdminOptions>()
       const api = operatorApi(config, options)
       const given = await withIds(api, verb, command.args, options as Given['options'])
-      const call = callOf(verb, given.words, given.options)
+      const call = await withMembersRead(api, verb, callOf(verb, given.words, given.options), given.words)
       const answer = await callAndKeep(api, call, config, options)
       const isForPeople = process.stdout.isTTY === true && options.json !== true
       const json = () => `${JSON.stringify(answer, null, 2)}\n`
@@ -79,6 +79,21 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
       const fault = verb.fault?.(answer)
       if (fault !== undefined) throw new Error(fault)
     })
+}
+
+/** Shows the record of the call that comes before, and adds what the body needs of it, unless an option gave it. */
+async function withMembersRead(
+  api: OperatorApi,
+  { before, method }: AdminVerb,
+  call: OperatorCall,
+  words: readonly string[],
+): Promise<OperatorCall> {
+  if (before === undefined || before.body.every((name) => call.body?.[name] !== undefined)) return call
+  const { path } = callOf({ usage: '', description: '', example: '', method, path: before.path }, words, {})
+  const record = (await callOperator(api, { method: 'GET', path })) as Readonly<Record<string, unknown>>
+  process.stderr.write(recordText(record))
+  const read = before.body.map((name) => [name, record[name]] as const)
+  return { ...call, body: { ...call.body, ...Object.fromEntries(read) } }
 }
 
 /** The call's answer; with `--credentials`, the secret in it is in the file and nowhere else. */

@@ -7,7 +7,11 @@
  * What an operator may do. `viewer` reads; `reviewer` also decides on accounts and rules, and adds notes about them;
  * `treasurer` also moves money; `admin` may do everything. Neither of reviewer and treasurer includes the other.
  */
-export const OPERATOR_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
+const PERSON_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
+/** Roles of machines, which have API tokens and never sign in; no other role includes them, and no call needs a second one. */
+const MACHINE_ROLES = ['deposit_reporter', 'executor'] as const
+export type MachineRole = (typeof MACHINE_ROLES)[number]
+export const OPERATOR_ROLES = [...PERSON_ROLES, ...MACHINE_ROLES] as const
 export type OperatorRole = (typeof OPERATOR_ROLES)[number]
 
 /**
@@ -18,8 +22,10 @@ export const FOUR_EYES_KINDS = ['approvals', 'settlements', 'controls', 'deposit
 export type FourEyesKind = (typeof FOUR_EYES_KINDS)[number]
 
 export interface OperatorCallRow {
-  /** The lowest role that may make the call. */
-  readonly role: OperatorRole
+  /** The lowest role of a person that may make the call. */
+  readonly role: Exclude<OperatorRole, MachineRole>
+  /** Machines that may make it too, without a second person. */
+  readonly machines?: readonly MachineRole[]
   readonly fourEyes?: FourEyesKind
   readonly summary: string
 }
@@ -73,10 +79,19 @@ export const OPERATOR_CALLS = {
   },
   'GET /ledger/entries/:id': { role: 'viewer', summary: 'Get a ledger entry' },
   'POST /ledger/entries/:id/reverse': { role: 'treasurer', fourEyes: 'deposits', summary: 'Reverse a ledger entry' },
-  'GET /deposits': { role: 'viewer', summary: 'List deposits' },
-  'POST /deposits': { role: 'treasurer', fourEyes: 'deposits', summary: 'Report deposits' },
-  'GET /deposits/:id': { role: 'viewer', summary: 'Get a deposit' },
-  'GET /deposits/:id/trace': { role: 'viewer', summary: 'Show the full history of a deposit' },
+  'GET /deposits': { role: 'viewer', machines: ['deposit_reporter'], summary: 'List deposits' },
+  'POST /deposits': {
+    role: 'treasurer',
+    machines: ['deposit_reporter'],
+    fourEyes: 'deposits',
+    summary: 'Report deposits',
+  },
+  'GET /deposits/:id': { role: 'viewer', machines: ['deposit_reporter'], summary: 'Get a deposit' },
+  'GET /deposits/:id/trace': {
+    role: 'viewer',
+    machines: ['deposit_reporter'],
+    summary: 'Show the full history of a deposit',
+  },
   'POST /deposits/:id/assign': {
     role: 'treasurer',
     fourEyes: 'deposits',
@@ -109,12 +124,26 @@ export const OPERATOR_CALLS = {
     fourEyes: 'controls',
     summary: 'Pause or resume assets, networks, pairs or deliveries',
   },
-  'GET /deliveries': { role: 'viewer', summary: 'List deliveries' },
-  'GET /deliveries/:id': { role: 'viewer', summary: 'Get a delivery' },
-  'POST /deliveries/claim': { role: 'treasurer', summary: 'Claim deliveries to execute' },
-  'POST /deliveries/:id/claim': { role: 'treasurer', summary: 'Claim one delivery in the own name' },
-  'POST /deliveries/:id/settle': { role: 'treasurer', fourEyes: 'settlements', summary: 'Report a delivery as paid' },
-  'POST /deliveries/:id/fail': { role: 'treasurer', fourEyes: 'settlements', summary: 'Report a delivery as failed' },
+  'GET /deliveries': { role: 'viewer', machines: ['executor'], summary: 'List deliveries' },
+  'GET /deliveries/:id': { role: 'viewer', machines: ['executor'], summary: 'Get a delivery' },
+  'POST /deliveries/claim': { role: 'treasurer', machines: ['executor'], summary: 'Claim deliveries to execute' },
+  'POST /deliveries/:id/claim': {
+    role: 'treasurer',
+    machines: ['executor'],
+    summary: 'Claim one delivery in the own name',
+  },
+  'POST /deliveries/:id/settle': {
+    role: 'treasurer',
+    machines: ['executor'],
+    fourEyes: 'settlements',
+    summary: 'Report a delivery as paid',
+  },
+  'POST /deliveries/:id/fail': {
+    role: 'treasurer',
+    machines: ['executor'],
+    fourEyes: 'settlements',
+    summary: 'Report a delivery as failed',
+  },
   'GET /overview': { role: 'viewer', summary: 'Show the state of this node, with the last hour' },
   'GET /settings': { role: 'viewer', summary: 'List the settings in force, with the origin of each value' },
   'GET /doctor': { role: 'viewer', summary: 'Check this installation' },
@@ -133,7 +162,11 @@ export const OPERATOR_CALLS = {
   // Besides the role of the call that was requested.
   'POST /change-requests/:id/confirm': { role: 'viewer', summary: 'Confirm and carry out a requested change' },
   'POST /change-requests/:id/decline': { role: 'viewer', summary: 'Decline or withdraw a requested change' },
-  'GET /session': { role: 'viewer', summary: 'Show who is signed in, and what the role allows' },
+  'GET /session': {
+    role: 'viewer',
+    machines: MACHINE_ROLES,
+    summary: 'Show who is signed in, and what the role allows',
+  },
   'POST /session/password': { role: 'viewer', summary: 'Change the own password' },
   'POST /session/authenticator': { role: 'viewer', summary: 'Begin to replace the own authenticator' },
   'DELETE /session': { role: 'viewer', summary: 'Sign out' },
@@ -176,7 +209,36 @@ export type LoginCallId = keyof typeof LOGIN_CALLS
 /** Where the operator API is on the operator listener. */
 export const OPERATOR_PREFIX = '/admin/v1'
 
-/** Whether an operator with the role `held` may make a call that needs `needed`. */
+/** Whether the role `held` of an operator includes the role `needed`. */
 export function includesRole(held: OperatorRole, needed: OperatorRole): boolean {
+  if (isMachineRole(held) || isMachineRole(needed)) return held === needed
   return held === needed || held === 'admin' || needed === 'viewer'
 }
+
+export function isMachineRole(role: OperatorRole): role is MachineRole {
+  return MACHINE_ROLES.some((machine) => machine === role)
+}
+
+export function mayCall(role: OperatorRole, call: OperatorCallId): boolean {
+  const { role: needed, machines = [] }: OperatorCallRow = OPERATOR_CALLS[call]
+  return isMachineRole(role) ? machines.includes(role) : includesRole(role, needed)
+}
+
+/** The call that shows the record which `call` changes; undefined when it creates one. */
+export function recordCallOf(call: OperatorCallId): OperatorCallId | undefined {
+  const [method, path = ''] = call.split(' ')
+  const [record] = /^.*?\/:\w+/.exec(path) ?? (method === 'POST' ? [] : [path])
+  const shown = `GET ${record}`
+  return Object.hasOwn(OPERATOR_CALLS, shown) ? (shown as OperatorCallId) : undefined
+}
+
+/** The calls that show the records which calls under four eyes change. */
+export const RECORD_CALLS: ReadonlySet<OperatorCallId> = new Set(
+  Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => {
+    const record = 'fourEyes' in row ? recordCallOf(call as OperatorCallId) : undefined
+    return record === undefined ? [] : [record]
+  }),
+)
+
+/** Of the comment that a call under four eyes takes. */
+export const COMMENT_CHARACTERS_MAX = 1_000

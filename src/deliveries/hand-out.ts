@@ -31,6 +31,8 @@ export interface HandOut {
   readonly executor: string
   readonly limit: number
   readonly leaseSeconds: number
+  /** The only assets to hand out; null or absent: all. */
+  readonly assets?: readonly string[] | null
   /** The condition of a search (see `store/due-search`). */
   readonly isRecent: RawBuilder<boolean>
 }
@@ -139,7 +141,7 @@ const isOverdue = sql<boolean>`first_attempt_at <= clock_timestamp() - ${RETRY_H
 
 async function lockDue<Tables>(
   transaction: Transaction<Tables>,
-  { channel, defaultChannel, isRecent }: HandOut,
+  { channel, defaultChannel, assets, isRecent }: HandOut,
   limit: number,
 ): Promise<readonly DueRow[]> {
   // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
@@ -149,6 +151,7 @@ async function lockDue<Tables>(
     from deliveries
     where next_attempt_at <= statement_timestamp() and ${isRecent} and ${isKnown}
       and coalesce(channel, ${defaultChannel}) = ${channel}
+      and ${assets ? sql<boolean>`asset = any(${assets}::text[])` : sql<boolean>`true`}
     order by next_attempt_at, id limit ${limit} for update skip locked
   `.execute(transaction)
   return rows

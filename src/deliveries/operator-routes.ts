@@ -1,14 +1,15 @@
 /** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { type CallingOperator, idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
+import { isMachineRole } from '../contract/operator-calls.ts'
 import { pageDocument, readPageQuery } from '../http/page-query.ts'
-import { invalidRequest } from '../http/problem.ts'
 import { answered, RawJson } from '../http/raw-json.ts'
 import { type Db, StatementFailed, type Transaction } from '../store/db.ts'
 import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
+import { executorName, refuseForeignDelivery, refuseForeignName } from './machine-limits.ts'
 import type { DeliveryMetrics } from './metrics.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { claimDeliveries, claimDelivery, reportFailed, reportSettled, usedReference } from './reports.ts'
@@ -58,10 +59,14 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     answered(Claimed, { body: ClaimBody }),
     async (request) => {
       const actor = operatorActor(request)
-      refuseOtherName(request, request.body.executor)
       const hasWebhook = options.hasWebhook()
-      const claimed = await search.claim((isRecent) =>
-        write((transaction) => claimDeliveries(transaction, owners, actor, request.body, hasWebhook, isRecent)),
+      const operator = operatorOf(request)
+      refuseForeignName(operator, request.body.executor)
+      const wanted = { ...request.body, assets: operator.token?.assets ?? null }
+      // The shared search skips what an earlier claim left, which may be in the assets of this one.
+      const own = wanted.assets === null ? search : new DueSearch(options.clock)
+      const claimed = await own.claim((isRecent) =>
+        write((transaction) => claimDeliveries(transaction, owners, actor, wanted, hasWebhook, isRecent)),
       )
       return { items: claimed.map(({ text }) => new RawJson(text)) }
     },
@@ -71,13 +76,27 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     answered(DeliveryWithAttempts, { body: ClaimOneBody }),
     async (request) => {
       const id = idOf(request.params.id)
-      const claimer = { actor: operatorActor(request), executor: executorOf(request) }
+      const claimer = { actor: operatorActor(request), executor: executorName(operatorOf(request)) }
       const { lease_seconds } = request.body
       const hasWebhook = options.hasWebhook()
-      await write((transaction) => claimDelivery(transaction, owners, claimer, id, lease_seconds, hasWebhook))
+      await write(async (transaction) => {
+        await refuseForeignDelivery(transaction, operatorOf(request), id)
+        await claimDelivery(transaction, owners, claimer, id, lease_seconds, hasWebhook)
+      })
       return await deliveryDocument(db.tables(), id)
     },
   )
+  registerReports(app, options, write)
+}
+
+type Write = <Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>) => Promise<Result>
+
+/** The calls that report results. */
+function registerReports(
+  app: FastifyInstance,
+  { db, owners, metrics }: DeliveryOperatorRoutesOptions,
+  write: Write,
+): void {
   app.post<ById & { Body: Static<typeof SettleBody> }>(
     '/deliveries/:id/settle',
     answered(DeliveryWithAttempts, { body: SettleBody }),
@@ -85,9 +104,12 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
       const id = idOf(request.params.id)
       const actor = operatorActor(request)
       const settled = await withUniqueReference(() =>
-        write((transaction) => reportSettled(transaction, owners, actor, id, request.body)),
+        write(async (transaction) => {
+          await refuseForeignDelivery(transaction, operatorOf(request), id, request.body.attempt)
+          return await reportSettled(transaction, owners, actor, id, request.body)
+        }),
       )
-      if (settled === 'settled-late') options.metrics.lateSettles.inc()
+      if (settled === 'settled-late') metrics.lateSettles.inc()
       return await deliveryDocument(db.tables(), id)
     },
   )
@@ -97,35 +119,25 @@ export function registerDeliveryOperatorRoutes(app: FastifyInstance, options: De
     async (request) => {
       const id = idOf(request.params.id)
       const reporter = reporterOf(request)
-      await write((transaction) => reportFailed(transaction, owners, reporter, id, request.body))
+      await write(async (transaction) => {
+        await refuseForeignDelivery(transaction, operatorOf(request), id)
+        await reportFailed(transaction, owners, reporter, id, request.body)
+      })
       return await deliveryDocument(db.tables(), id)
     },
   )
 }
 
-/** Machines have a role of their own, with which no person signs in. */
-function isMachine({ role }: { readonly role: string }): boolean {
-  return role === 'executor'
-}
-
-/** The name in which the caller claims: that of a machine's token, or that of a person. */
-function executorOf(request: FastifyRequest): string {
-  const operator: CallingOperator & { readonly token?: { readonly name: string } } = operatorOf(request)
-  return isMachine(operator) && operator.token !== undefined ? operator.token.name : operator.name
-}
-
-function refuseOtherName(request: FastifyRequest, executor: string): void {
-  const own = executorOf(request)
-  if (!isMachine(operatorOf(request)) || executor === own) return
-  throw invalidRequest([{ pointer: '/executor', detail: `must be ${own}, the name of the token` }])
-}
-
-/** A person's token reports for the executor that it claimed for; a session and a machine for the own name only. */
+/**
+ * A machine reports for itself, and any other token for the executor that it claimed for; a person with a session only for what
+ * was claimed in the own name.
+ */
 function reporterOf(request: FastifyRequest): Reporter {
   const operator = operatorOf(request)
-  const [actor, executor] = [operatorActor(request), executorOf(request)]
-  if (isMachine(operator)) return { actor, executor, mayDecide: false }
-  return operator.via === 'session' ? { actor, executor, mayDecide: true } : { actor, mayDecide: true }
+  const { name, via, role } = operator
+  const actor = operatorActor(request)
+  if (isMachineRole(role)) return { actor, executor: executorName(operator), mayDecide: false }
+  return via === 'session' ? { actor, executor: name, mayDecide: true } : { actor, mayDecide: true }
 }
 
 /** Of two concurrent reports of one reference for two deliveries, the second violates the unique constraint: 409. */

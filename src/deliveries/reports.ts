@@ -19,6 +19,8 @@ export interface ClaimRequest {
   readonly executor: string
   readonly limit: number
   readonly lease_seconds: number
+  /** The only assets to claim; null or absent: all. */
+  readonly assets?: readonly string[] | null
 }
 
 export interface SettleRequest {
@@ -54,12 +56,20 @@ export async function claimDeliveries<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   actor: string,
-  { executor, limit, lease_seconds: leaseSeconds }: ClaimRequest,
+  { executor, limit, lease_seconds: leaseSeconds, assets }: ClaimRequest,
   hasWebhook: boolean,
   isRecent: RawBuilder<boolean>,
 ): Promise<readonly ClaimedText[]> {
   const defaultChannel = hasWebhook ? 'webhook' : 'manual'
-  const request = { channel: 'manual', defaultChannel, executor, limit, leaseSeconds, isRecent } as const
+  const request = {
+    channel: 'manual',
+    defaultChannel,
+    executor,
+    limit,
+    leaseSeconds,
+    assets: assets ?? null,
+    isRecent,
+  } as const
   const handedOut = await handOut(transaction, owners, request)
   if (handedOut.length === 0) return []
   const ids = handedOut.map(({ id }) => id)

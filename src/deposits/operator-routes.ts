@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
-import { idOf, operatorActor } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import { isUuid } from '../base/ids.ts'
 import { pageDocument, readPageQuery } from '../http/page-query.ts'
 import { invalidRequest, Problem, problemDocument } from '../http/problem.ts'
@@ -174,8 +174,16 @@ function isUnavailable(result: ReportResult): result is { readonly error: StoreU
 /** The valid report; 400 with one fault for each field that has no meaning. */
 function readOne(request: FastifyRequest, body: unknown, { settings }: DepositOperatorRoutesOptions): Report {
   const read = readReport(body as DepositReportBody, settings().conversions.assets, operatorActor(request))
-  if (isReport(read)) return read
-  throw invalidRequest(read)
+  if (!isReport(read)) throw invalidRequest(read)
+  refuseUnbound(request, read)
+  return read
+}
+
+/** 403 for a machine whose token is bound to other sources or assets. */
+function refuseUnbound(request: FastifyRequest, { source, asset }: Report): void {
+  const { sources, assets } = operatorOf(request).token ?? {}
+  if (sources && !sources.includes(source)) throw new Problem('outside_binding', `the token is not bound to ${source}`)
+  if (assets && !assets.includes(asset)) throw new Problem('outside_binding', `the token is not bound to ${asset}`)
 }
 
 function tryRead(request: FastifyRequest, entry: unknown, options: DepositOperatorRoutesOptions): Report | Problem {

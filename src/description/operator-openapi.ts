@@ -4,11 +4,13 @@
  */
 import { assert } from '../base/assert.ts'
 import {
+  COMMENT_CHARACTERS_MAX,
   LOGIN_CALLS,
   OPERATOR_CALLS,
   OPERATOR_PREFIX,
   type OperatorCallRow,
   type OperatorRole,
+  RECORD_CALLS,
 } from '../contract/operator-calls.ts'
 import { HEADERS, type HeaderName, headersOf, type Json, PROBLEM_SCHEMA, problemAnswer } from './answers.ts'
 import { nameSchemas } from './named-schemas.ts'
@@ -37,11 +39,13 @@ Every call requires one of these, except those of the tag Sign-in that say so:
 ## Roles
 \`viewer\` reads; \`reviewer\` also decides on accounts and rules; \`treasurer\` also moves money; \`admin\` may do everything.
 Neither of \`reviewer\` and \`treasurer\` includes the other. Each call names the lowest role that may make it; with a lower
-one it is answered with 403 \`insufficient_role\`, with \`meta.role\` and \`meta.needed\`.
+one it is answered with 403 \`insufficient_role\`, with \`meta.role\` and \`meta.needed\`. \`deposit_reporter\` and
+\`executor\` are roles of machines, which have API tokens only, and may make the calls that name them.
 
 ## Four eyes
 A call of a kind that the setting \`operator.four_eyes\` lists changes nothing and is answered with 202 and a change request,
-which a second operator confirms.
+which a second operator confirms. It takes one more member then, \`comment\`: why, for that operator. Machines need no second
+operator. A record shows the requests about it that wait as \`pending_requests\`.
 
 ## Lists, errors
 Lists are returned in pages, newest first. While the answer has a \`next_page_cursor\`, send it as \`page_cursor\` with
@@ -89,6 +93,7 @@ export function operatorOpenApiDocument({ paths, url, version }: OperatorOpenApi
       ]),
     ),
   ])
+  describePendingRequests(schemas, Object.fromEntries(completed))
   const { 'X-Request-Id': requestId, 'Retry-After': retryAfter, 'WWW-Authenticate': challenge } = HEADERS
   return {
     openapi: '3.1.0',
@@ -128,6 +133,41 @@ function securitySchemes(url: string): Json {
   }
 }
 
+/** Adds the member that the guard adds to the records of calls under four eyes. */
+function describePendingRequests(schemas: Map<string, Json>, paths: Json): void {
+  for (const call of RECORD_CALLS) {
+    const operation = paths[OPERATOR_PREFIX + call.slice('GET '.length).replaceAll(/:(\w+)/g, '{$1}')] as
+      | { readonly get: { readonly responses: { readonly 200: Success } } }
+      | undefined
+    const schema = operation?.get.responses[200].content['application/json'].schema
+    const name = schema?.$ref?.split('/').at(-1)
+    assert(name !== undefined, `the record of ${call} has no title`)
+    const { properties, ...rest } = schemas.get(name) as { readonly properties: Json }
+    schemas.set(name, { ...rest, properties: { ...properties, pending_requests: PENDING_REQUESTS } })
+  }
+}
+
+interface Success {
+  readonly content: { readonly 'application/json': { readonly schema: { readonly $ref?: string } } }
+}
+
+const text = { type: 'string' }
+const PENDING_REQUESTS = {
+  type: 'array',
+  description: 'The change requests about the record that wait for a second operator; only where one record is read',
+  items: {
+    type: 'object',
+    required: ['id', 'summary', 'requested_by', 'comment', 'created_at'],
+    properties: {
+      id: { type: 'string', format: 'uuid' },
+      summary: text,
+      requested_by: text,
+      comment: text,
+      created_at: { type: 'string', format: 'date-time' },
+    },
+  },
+}
+
 /** The row of the tables of calls. */
 function callOf(method: string, path: string): DescribedCallId {
   const pattern = path.slice(OPERATOR_PREFIX.length).replaceAll(/\{(\w+)\}/g, ':$1')
@@ -150,7 +190,9 @@ function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: 
     tags: [tagOf(call)],
     security: row === undefined ? [] : securityOf(row.role),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(requestBody === undefined ? {} : { requestBody }),
+    ...(requestBody === undefined
+      ? {}
+      : { requestBody: row?.fourEyes === undefined ? requestBody : commented(requestBody, row.fourEyes) }),
     responses: {
       ...(described[302] === undefined
         ? { 200: successOf(described[200], isList) }
@@ -162,10 +204,29 @@ function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: 
   }
 }
 
-function descriptionOf({ role, fourEyes }: OperatorCallRow): string {
-  const lowest = `Lowest role: \`${role}\`.`
+function descriptionOf({ role, machines = [], fourEyes }: OperatorCallRow): string {
+  const machine = machines.map((name) => `; also \`${name}\``).join('')
+  const lowest = `Lowest role: \`${role}\`${machine}.`
   if (fourEyes === undefined) return lowest
   return `${lowest} Answered with 202 and a change request while \`operator.four_eyes\` lists \`${fourEyes}\`.`
+}
+
+/** The body with the member that the guard takes out of it; of a union, each alternative has it. */
+function commented(requestBody: Json, kind: string): Json {
+  const comment = {
+    type: 'string',
+    minLength: 1,
+    maxLength: COMMENT_CHARACTERS_MAX,
+    description: `Required while \`operator.four_eyes\` lists \`${kind}\`, and accepted only then`,
+  }
+  const withComment = (schema: Json): Json => {
+    const { anyOf, properties } = schema as { readonly anyOf?: readonly Json[]; readonly properties?: Json }
+    if (anyOf !== undefined) return { ...schema, anyOf: anyOf.map(withComment) }
+    return { ...schema, properties: { ...properties, comment } }
+  }
+  const { content } = requestBody as { readonly content: { readonly 'application/json': { readonly schema: Json } } }
+  const { schema } = content['application/json']
+  return { ...requestBody, content: { 'application/json': { schema: withComment(schema) } } }
 }
 
 /** The role is listed as OpenAPI 3.1 allows for schemes other than OAuth 2. */

@@ -39,11 +39,19 @@ export const PROBLEMS = {
       'the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one',
     meta: ['role', 'needed'],
   },
+  outside_binding: {
+    status: 403,
+    meaning: 'the machine’s token is bound to other sources or assets, or another executor made the attempt',
+  },
   login_unavailable: {
     status: 403,
     meaning: 'operators sign in with a password only over TLS or from the machine of the service',
   },
-  own_request: { status: 403, meaning: 'a second operator must confirm what one has requested' },
+  own_request: {
+    status: 403,
+    meaning:
+      'another person must confirm a request: not its operator, no operator whose credentials one of the two has issued to the other, and not the single token',
+  },
   csrf_failed: {
     status: 403,
     meaning:
@@ -96,6 +104,10 @@ export const PROBLEMS = {
     meaning:
       'an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`',
     meta: ['attempts'],
+  },
+  record_changed: {
+    status: 409,
+    meaning: 'the record has another version than the one that the call names: read it again',
   },
   deposit_conflict: {
     status: 409,

@@ -64,6 +64,15 @@ function writeAnswer(value: unknown): string | LongJson {
   return length < PARTS_CHARACTERS_MIN ? parts.join('') : new LongJson(parts)
 }
 
+/** The document with one more member at its end. */
+export function withMember(document: object, name: string, value: unknown): object {
+  if (!(document instanceof RawJson)) return { ...document, [name]: value }
+  const parts = [...document.parts]
+  const last = parts.pop() as string
+  assert(last.endsWith('}'), 'a document is an object, and its text ends with it')
+  return new RawJson(...parts, `${last.slice(0, -1)},${JSON.stringify(name)}:${JSON.stringify(value)}}`)
+}
+
 /** As `JSON.stringify`, with raw values inserted unchanged. */
 export function writeJson(value: unknown): string {
   return writeParts(value).join('')

@@ -18,7 +18,9 @@ export async function operatorWithApiToken(db: Db, clock: Clock, token: string):
     .selectFrom('operator_tokens')
     .innerJoin('operators', 'operators.id', 'operator_tokens.operator_id')
     .select(['operator_tokens.id', 'operator_tokens.role', 'operator_tokens.last_used_at'])
+    .select(['operator_tokens.name as token_name', 'operator_tokens.sources', 'operator_tokens.assets'])
     .select(['operators.name', 'operators.role as operator_role', 'operators.enabled'])
+    .select(['operators.issuers', 'operator_tokens.issuers as token_issuers'])
     .where('operator_tokens.hash', '=', hashRandomSecret(token))
     .executeTakeFirst()
   if (row === undefined || !row.enabled) return undefined
@@ -28,5 +30,7 @@ export async function operatorWithApiToken(db: Db, clock: Clock, token: string):
     await change.where('id', '=', row.id).execute()
   }
   const role = includesRole(row.operator_role, row.role) ? row.role : row.operator_role
-  return { name: row.name, role, via: 'api_token' }
+  const { name, sources, assets } = row
+  const issuers = [...row.token_issuers, ...row.issuers]
+  return { name, role, via: 'api_token', issuers, token: { name: row.token_name, sources, assets } }
 }

@@ -1,7 +1,7 @@
 /**
  * Authenticates the operator of a request, by its header fields: the single token, compared in constant time; an API token; or
- * the session of a page of this listener, which needs its cookie and the token that the page keeps. Wrong tokens over a rate per source address are answered with 429; a right one
- * is always accepted, so guessing cannot lock operators out.
+ * the session of a page of this listener, which needs its cookie and the token that the page keeps. Wrong tokens over a rate
+ * per source address are answered with 429; a right one is always accepted, so guessing cannot lock operators out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -62,7 +62,7 @@ export class OperatorAuthentication {
     if (sent instanceof Problem) throw sent
     // Digests, because the comparison requires equal lengths.
     if (timingSafeEqual(digest(sent), this.#expected)) {
-      return { name: BUILT_IN_OPERATOR, role: 'admin', via: 'operator_token' }
+      return { name: BUILT_IN_OPERATOR, role: 'admin', via: 'operator_token', issuers: [] }
     }
     const operator = sent.startsWith(API_TOKEN_PREFIX) ? await operatorWithApiToken(db, clock, sent) : undefined
     if (operator !== undefined) return operator
@@ -96,8 +96,8 @@ export class OperatorAuthentication {
     if (session === 'foreign_page' || csrfToken === undefined) {
       throw new Problem('csrf_failed', 'X-CSRF-Token: must be the csrf_token of the session')
     }
-    const { name, role } = session
-    return { name, role, via: 'session', session: { secret, csrfToken, ...session } }
+    const { name, role, issuers } = session
+    return { name, role, via: 'session', issuers, session: { secret, csrfToken, ...session } }
   }
 
   async #findSession(secrets: SessionSecrets, countsAsUse: boolean): ReturnType<typeof findSession> {

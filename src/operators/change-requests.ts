@@ -1,11 +1,11 @@
 /**
- * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A request is
- * pending for 24 hours; a record has one pending request per call. A confirmed change is carried out after the confirmation
- * is stored, so a crash in between leaves a request that can be confirmed again within these hours: every call is idempotent by
- * state. Each
- * step writes its audit row in the same transaction.
+ * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A request keeps
+ * its record as the first operator saw it, is pending for 24 hours, and is the only pending one of its call and record. A
+ * confirmed change is carried out after the confirmation is stored, so a crash in between leaves a request that can be confirmed
+ * again within these hours: every call is idempotent by state. Each step writes its audit row in the same transaction.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { BUILT_IN_OPERATOR, type CallingOperator } from '../auth/operator-calls.ts'
 import { millisecondText } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import {
@@ -13,23 +13,25 @@ import {
   includesRole,
   OPERATOR_CALLS,
   type OperatorCallId,
-  type OperatorRole,
+  recordCallOf,
 } from '../contract/operator-calls.ts'
 import type { PageParameters } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { type Page, readPage } from '../store/page.ts'
+import type { OwnCall } from './own-calls.ts'
+import type { SeenRecord } from './seen-records.ts'
 import type { ChangeRequestStatus, OperatorTables } from './tables.ts'
 
 /** The call that an operator makes. */
-export interface RequestedCall {
+export interface RequestedCall extends OwnCall {
   readonly kind: FourEyesKind
-  readonly call: OperatorCallId
-  readonly params: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>
-  /** The id of the record that is changed, or the name of the only one. */
+  /** The id of the record that is changed, or what names it. */
   readonly subject: string
+  /** Why, for the second operator. */
+  readonly comment: string
 }
 
 /** A request in the operator API. */
@@ -45,11 +47,26 @@ export interface ChangeRequestDocument extends RequestedCall {
   readonly created_at: string
 }
 
-/** Who decides on a request. */
-export interface Decider {
-  readonly name: string
-  readonly role: OperatorRole
+/** A request that waits for its confirmation, in the record that it is about. */
+type PendingRequest = Pick<ChangeRequestDocument, 'id' | 'summary' | 'requested_by' | 'comment' | 'created_at'>
+
+/** Who requests a change, or decides on a request. */
+export interface Decider extends Pick<CallingOperator, 'name' | 'role' | 'issuers'> {
   readonly actor: string
+}
+
+/** A request with the record as the first operator saw it. */
+export interface SeenRequest {
+  readonly document: ChangeRequestDocument
+  readonly record: SeenRecord | undefined
+  /** Whether it can be confirmed. */
+  readonly isOpen: boolean
+}
+
+/** The call to carry out, and all operators who may have requested it. */
+export interface Confirmed {
+  readonly requested: OwnCall
+  readonly requesters: readonly string[]
 }
 
 const PENDING_MILLISECONDS = 24 * 3_600_000
@@ -61,6 +78,7 @@ const COLUMNS = [
   'params',
   'body',
   'subject',
+  'comment',
   'requested_by',
   'status',
   'decided_by',
@@ -71,11 +89,15 @@ const COLUMNS = [
   'created_at',
 ] as const
 
-/** Records a request; the same one again is the one that is pending. */
+/**
+ * Records a request; the same one again is the one that is pending.
+ * @param record as the operator sees it now
+ */
 export async function requestChange(
   transaction: Transaction<OperatorTables>,
-  { name, actor }: Pick<Decider, 'name' | 'actor'>,
+  { name, actor, issuers }: Decider,
   requested: RequestedCall,
+  record: SeenRecord | undefined,
   nowMilliseconds: number,
 ): Promise<ChangeRequestDocument> {
   await expire(transaction, nowMilliseconds)
@@ -84,6 +106,8 @@ export async function requestChange(
     .values({
       id: newId(),
       ...requested,
+      record: record ?? null,
+      issuers: [...issuers],
       requested_by: name,
       status: 'PENDING',
       decided_by: null,
@@ -95,9 +119,9 @@ export async function requestChange(
     .onConflict((conflict) => conflict.doNothing())
     .returning(COLUMNS)
     .executeTakeFirst()
-  const { kind, call, subject, body } = requested
+  const { kind, call, subject, body, comment } = requested
   if (made !== undefined) {
-    const detail = { request_id: made.id, kind, call, body }
+    const detail = { request_id: made.id, kind, call, body, comment }
     await writeAudit(transaction, { actor, action: 'change_request.create', subject, detail })
     return documentOf(made, nowMilliseconds)
   }
@@ -111,25 +135,55 @@ export async function requestChange(
 }
 
 /**
- * Confirms a request, or a confirmed one that may not have been carried out; returns the call to carry out. 403 `own_request`
- * for the operator who made it, 409 when it was decided, or its 24 hours are over.
+ * Confirms a request, or a confirmed one that may not have been carried out. 403 `own_request` for an operator who may be the one who made it, 409 when it was decided, or its 24
+ * hours are over.
  */
 export async function confirmRequest(
   transaction: Transaction<OperatorTables>,
   decider: Decider,
   id: string,
   nowMilliseconds: number,
-): Promise<RequestedCall> {
+): Promise<Confirmed> {
   const row = await lockFor(transaction, decider, id, nowMilliseconds)
-  if (row.requested_by === decider.name) {
-    throw new Problem('own_request', 'a second operator must confirm what one has requested')
-  }
-  const isUnfinished =
-    row.status === 'CONFIRMED' && row.carried_out_at === null && Date.parse(row.expires_at) > nowMilliseconds
-  if (row.status !== 'PENDING' && !isUnfinished) throw decided(row.status)
+  refuseOwn(row, decider)
+  if (!isOpen(row)) throw decided(row.status)
   await decide(transaction, decider, row, 'CONFIRMED', nowMilliseconds)
-  const { kind, call, params, body, subject } = row
-  return { kind, call, params, body, subject }
+  const { call, params, body, requested_by, issuers } = row
+  return { requested: { call, params, body }, requesters: [requested_by, ...issuers] }
+}
+
+/** The request that an operator is about to confirm; throws as `confirmRequest` does, and changes nothing. */
+export async function readForConfirmation(
+  db: Db,
+  decider: Decider,
+  id: string,
+  nowMilliseconds: number,
+): Promise<OwnCall> {
+  const row = await rowOf(db.tables<OperatorTables>(), id, nowMilliseconds)
+  refuseRole(row, decider)
+  refuseOwn(row, decider)
+  if (!isOpen(row)) throw decided(row.status)
+  return row
+}
+
+/** Two credentials count as one person's when one of them was issued with the other. */
+function refuseOwn(
+  { requested_by, issuers: requesters }: { readonly requested_by: string; readonly issuers: readonly string[] },
+  { name, issuers }: Decider,
+): void {
+  const refuse = (detail: string) => new Problem('own_request', detail)
+  if (name === BUILT_IN_OPERATOR) throw refuse('the single token confirms nothing: a person must')
+  if (requested_by === name) throw refuse('a second operator must confirm what one has requested')
+  if (issuers.includes(requested_by)) {
+    throw refuse(
+      `${requested_by} has requested this, and has issued credentials of ${name}: another operator must confirm`,
+    )
+  }
+  if (requesters.includes(name)) {
+    throw refuse(
+      `${name} has issued credentials of ${requested_by}, who has requested this: another operator must confirm`,
+    )
+  }
 }
 
 /** Declines a request, or withdraws an own one. Repeating it changes nothing. */
@@ -142,7 +196,7 @@ export async function declineRequest(
   const row = await lockFor(transaction, decider, id, nowMilliseconds)
   if (row.status !== 'PENDING' && row.status !== 'DECLINED') throw decided(row.status)
   if (row.status === 'PENDING') await decide(transaction, decider, row, 'DECLINED', nowMilliseconds)
-  return await readRequest(transaction, id, nowMilliseconds)
+  return documentOf(await rowOf(transaction, id, nowMilliseconds), nowMilliseconds)
 }
 
 /**
@@ -168,8 +222,35 @@ export async function noteResult(
   await change.execute()
 }
 
-export async function getRequest(db: Db, id: string, nowMilliseconds: number): Promise<ChangeRequestDocument> {
-  return await readRequest(db.tables<OperatorTables>(), id, nowMilliseconds)
+export async function getRequest(db: Db, id: string, nowMilliseconds: number): Promise<SeenRequest> {
+  const row = await rowOf(db.tables<OperatorTables>(), id, nowMilliseconds)
+  return { document: documentOf(row, nowMilliseconds), record: row.record ?? undefined, isOpen: isOpen(row) }
+}
+
+/**
+ * The requests about a record that wait for their confirmation, the oldest first.
+ * @param shown the call that shows the record
+ */
+export async function pendingRequests(
+  db: Db,
+  shown: OperatorCallId,
+  subject: string,
+  nowMilliseconds: number,
+): Promise<readonly PendingRequest[]> {
+  const rows = await db
+    .tables<OperatorTables>()
+    .selectFrom('change_requests')
+    .select(COLUMNS)
+    .where('subject', '=', subject)
+    .where('status', '=', 'PENDING')
+    .where('expires_at', '>', millisecondText(nowMilliseconds))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+  const about = rows.filter(({ call }) => recordCallOf(call) === shown)
+  return about.map(({ id, call, requested_by, comment, created_at }) => {
+    return { id, summary: OPERATOR_CALLS[call].summary, requested_by, comment, created_at }
+  })
 }
 
 export async function listRequests(
@@ -201,39 +282,47 @@ export async function listRequests(
 
 type Queries = Pick<Transaction<OperatorTables>, 'selectFrom'>
 
-async function readRequest(queries: Queries, id: string, nowMilliseconds: number): Promise<ChangeRequestDocument> {
-  const row = await queries.selectFrom('change_requests').select(COLUMNS).where('id', '=', id).executeTakeFirst()
-  return documentOf(row ?? noRequest(), nowMilliseconds)
+const byId = (queries: Queries, id: string) =>
+  queries.selectFrom('change_requests').select(COLUMNS).select(['record', 'issuers']).where('id', '=', id)
+
+async function rowOf(queries: Queries, id: string, nowMilliseconds: number) {
+  const row = (await byId(queries, id).executeTakeFirst()) ?? noRequest()
+  return { ...row, status: statusOf(row, nowMilliseconds), isExpired: isExpired(row, nowMilliseconds) }
 }
 
 /** The request, locked; 403 unless the decider may make the call. */
 async function lockFor(
   transaction: Transaction<OperatorTables>,
-  { role }: Decider,
+  decider: Decider,
   id: string,
   nowMilliseconds: number,
 ) {
-  const query = transaction.selectFrom('change_requests').select(COLUMNS).where('id', '=', id)
-  const row = (await query.forUpdate().executeTakeFirst()) ?? noRequest()
-  const needed = OPERATOR_CALLS[row.call].role
-  if (!includesRole(role, needed)) {
-    throw new Problem('insufficient_role', `the role ${role} does not include this call, which needs ${needed}`, {
-      meta: { role, needed },
-    })
-  }
-  return { ...row, status: statusOf(row, nowMilliseconds) }
+  const row = (await byId(transaction, id).forUpdate().executeTakeFirst()) ?? noRequest()
+  refuseRole(row, decider)
+  return { ...row, status: statusOf(row, nowMilliseconds), isExpired: isExpired(row, nowMilliseconds) }
+}
+
+function refuseRole({ call }: OwnCall, { role }: Decider): void {
+  const needed = OPERATOR_CALLS[call].role
+  if (includesRole(role, needed)) return
+  throw new Problem('insufficient_role', `the role ${role} does not include this call, which needs ${needed}`, {
+    meta: { role, needed },
+  })
+}
+
+/** Whether it waits for its confirmation, or was confirmed and may not have been carried out. */
+function isOpen({
+  status,
+  carried_out_at,
+  isExpired: isOver,
+}: Pick<Row, 'status'> & { readonly carried_out_at: string | null; readonly isExpired: boolean }): boolean {
+  return status === 'PENDING' || (status === 'CONFIRMED' && carried_out_at === null && !isOver)
 }
 
 async function decide(
   transaction: Transaction<OperatorTables>,
   { name, actor }: Decider,
-  {
-    id,
-    kind,
-    call,
-    subject,
-    requested_by,
-  }: Omit<RequestedCall, 'params' | 'body'> & { id: string; requested_by: string },
+  { id, kind, call, subject, requested_by }: Pick<Row, 'id' | 'kind' | 'call' | 'subject' | 'requested_by'>,
   status: 'CONFIRMED' | 'DECLINED',
   nowMilliseconds: number,
 ): Promise<void> {
@@ -263,7 +352,7 @@ interface Row extends RequestedCall {
 }
 
 function documentOf(row: Row, nowMilliseconds: number): ChangeRequestDocument {
-  const { id, kind, call, params, body, subject, requested_by, decided_by, decided_at, detail } = row
+  const { id, kind, call, params, body, subject, comment, requested_by, decided_by, decided_at, detail } = row
   return {
     id,
     kind,
@@ -272,6 +361,7 @@ function documentOf(row: Row, nowMilliseconds: number): ChangeRequestDocument {
     params,
     body,
     subject,
+    comment,
     status: statusOf(row, nowMilliseconds),
     requested_by,
     ...(decided_by === null ? {} : { decided_by }),
@@ -283,7 +373,11 @@ function documentOf(row: Row, nowMilliseconds: number): ChangeRequestDocument {
 }
 
 function statusOf({ status, expires_at }: Pick<Row, 'status' | 'expires_at'>, now: number): ChangeRequestStatus {
-  return status === 'PENDING' && Date.parse(expires_at) <= now ? 'EXPIRED' : status
+  return status === 'PENDING' && isExpired({ expires_at }, now) ? 'EXPIRED' : status
+}
+
+function isExpired({ expires_at }: Pick<Row, 'expires_at'>, now: number): boolean {
+  return Date.parse(expires_at) <= now
 }
 
 function decided(current: ChangeRequestStatus): Problem {

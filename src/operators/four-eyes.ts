@@ -1,35 +1,46 @@
 /**
  * Four eyes: with the setting `operator.four_eyes`, a call of a listed kind is not carried out but recorded as a request (202),
- * and carried out when a second operator confirms it. Confirming sends the recorded call through the listener again, in the
- * name of the confirming operator, so that it passes every check of the call itself.
+ * with a comment and the record as the operator saw it, and carried out when a second operator confirms it. Whoever confirms
+ * names the version of the record that was seen. The confirmed call passes every check of the call itself.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { type CallingOperator, idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
+import { isObject, membersOf } from '../base/json-value.ts'
 import {
+  COMMENT_CHARACTERS_MAX,
   FOUR_EYES_KINDS,
   type FourEyesKind,
+  isMachineRole,
+  mayCall,
   OPERATOR_CALLS,
   type OperatorCallId,
   type OperatorCallRow,
+  RECORD_CALLS,
 } from '../contract/operator-calls.ts'
 import { PageQuery, pageOf, readPageQuery } from '../http/page-query.ts'
-import { answered } from '../http/raw-json.ts'
+import { invalidRequest, Problem } from '../http/problem.ts'
+import { answered, withMember } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import {
   type ChangeRequestDocument,
+  type Confirmed,
   confirmRequest,
   type Decider,
   declineRequest,
   getRequest,
   listRequests,
   noteResult,
-  type RequestedCall,
+  pendingRequests,
+  readForConfirmation,
   requestChange,
 } from './change-requests.ts'
+import type { OwnCall, OwnCalls } from './own-calls.ts'
+import { changesBetween, type SeenRecord, versionOf } from './seen-records.ts'
 import { CHANGE_REQUEST_STATUSES, type OperatorTables } from './tables.ts'
 
 export interface FourEyesOptions {
@@ -39,67 +50,73 @@ export interface FourEyesOptions {
   fourEyes(): readonly string[]
 }
 
-/** Names the confirmation that a call of this process belongs to. */
-const CONFIRMATION_HEADER = 'tidegate-confirmation'
-const CONFIRMATION_BYTES = 32
 /** 128 bits of a digest. */
 const DIGEST_CHARACTERS = 22
 
-/** Calls that are being carried out because they were confirmed. */
-export class Confirmations {
-  readonly #operators = new Map<string, CallingOperator>()
-
-  /** The operator who confirmed the call; undefined for a call of a client. Found once. */
-  take({ headers }: Pick<FastifyRequest, 'headers'>): CallingOperator | undefined {
-    const key = headers[CONFIRMATION_HEADER]
-    if (typeof key !== 'string') return undefined
-    const operator = this.#operators.get(key)
-    this.#operators.delete(key)
-    return operator
-  }
-
-  /** Sends the call to the routes of `app`, in the name of the operator. */
-  async carryOut(app: FastifyInstance, operator: CallingOperator, { call, params, body }: RequestedCall) {
-    const [method = '', pattern = ''] = call.split(' ')
-    const path = pattern.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
-    // A client cannot guess it, and it is valid for one call.
-    const key = randomBytes(CONFIRMATION_BYTES).toString('base64url')
-    this.#operators.set(key, operator)
-    try {
-      return await app.inject({
-        method: method as 'POST' | 'PATCH',
-        url: `${app.prefix}${path}`,
-        headers: { host: 'localhost', [CONFIRMATION_HEADER]: key, 'content-type': 'application/json' },
-        payload: JSON.stringify(body),
-      })
-    } finally {
-      this.#operators.delete(key)
-    }
-  }
+/** A call that is recorded as a request instead of being carried out. */
+export interface CallToConfirm {
+  readonly kind: FourEyesKind
+  /** Why, for the second operator. */
+  readonly comment: string
 }
 
-/** The kind of a call under four eyes; undefined when it is carried out at once. */
-export function fourEyesKindOf(call: OperatorCallId, { fourEyes }: FourEyesOptions): FourEyesKind | undefined {
+/**
+ * Takes the comment out of the body of a call under four eyes, so that the call's own schema does not see it; undefined for
+ * a call that is carried out at once.
+ */
+export function readCallToConfirm(
+  request: FastifyRequest,
+  call: OperatorCallId,
+  { fourEyes }: FourEyesOptions,
+): CallToConfirm | undefined {
   const { fourEyes: kind }: OperatorCallRow = OPERATOR_CALLS[call]
-  return kind !== undefined && fourEyes().includes(kind) ? kind : undefined
+  if (kind === undefined || !fourEyes().includes(kind) || isMachineRole(operatorOf(request).role)) return undefined
+  const { comment, ...body } = membersOf(request.body)
+  if (isObject(request.body)) request.body = body
+  // Who finds a stolen login or token ends it alone.
+  if (call === 'PATCH /operators/:name' && isDeepStrictEqual(body, { enabled: false })) return undefined
+  return { kind, comment: readComment(comment) }
 }
 
-/** Records the call as a request, which is its answer. */
+function readComment(comment: unknown): string {
+  const refuse = (detail: string) => invalidRequest([{ pointer: '/comment', detail }])
+  if (comment === undefined) throw refuse('is required: the reason for the operator who confirms')
+  if (typeof comment !== 'string') throw refuse('must be of type string')
+  if (comment.trim() === '') throw refuse('must not be blank')
+  if (comment.length > COMMENT_CHARACTERS_MAX) throw refuse(`must have at most ${COMMENT_CHARACTERS_MAX} characters`)
+  return comment
+}
+
+/** Records the call as a request, with its record as the operator sees it; the request is the answer. */
 export async function answerWithRequest(
   request: FastifyRequest,
   reply: FastifyReply,
-  call: OperatorCallId,
-  kind: FourEyesKind,
+  { call, kind, comment }: CallToConfirm & { readonly call: OperatorCallId },
+  seen: (requested: OwnCall) => Promise<SeenRecord | undefined>,
   { db, clock }: FourEyesOptions,
 ): Promise<FastifyReply> {
   // Copies with the prototype of ordinary objects, which alone are stored as JSON.
   const params = structuredClone(request.params) as Readonly<Record<string, string>>
   const body = structuredClone(request.body ?? {}) as Readonly<Record<string, unknown>>
-  const requested = { kind, call, params, body, subject: subjectOf(call, params, body) }
+  const requested = { kind, call, params, body, subject: subjectOf(call, params, body), comment }
+  const record = await seen(requested)
   const recorded = await db.transaction<OperatorTables, ChangeRequestDocument>((transaction) =>
-    requestChange(transaction, deciderOf(request), requested, clock.wallInstant().milliseconds),
+    requestChange(transaction, deciderOf(request), requested, record, clock.wallInstant().milliseconds),
   )
   return reply.status(202).header('content-type', 'application/json; charset=utf-8').send({ request: recorded })
+}
+
+/** The record that a call shows, with the requests about it that wait; as it is when there are none. */
+export async function withPendingRequests(
+  { params, operator }: { readonly params: unknown; readonly operator: CallingOperator },
+  call: OperatorCallId,
+  record: unknown,
+  { db, clock }: FourEyesOptions,
+): Promise<unknown> {
+  if (!RECORD_CALLS.has(call) || !isObject(record) || isMachineRole(operator.role)) return record
+  const subject = subjectOf(call, params as Readonly<Record<string, string>>, {})
+  const pending = await pendingRequests(db, call, subject, clock.wallInstant().milliseconds)
+  return pending.length === 0 ? record : withMember(record, 'pending_requests', pending)
 }
 
 /**
@@ -129,24 +146,63 @@ const RequestsQuery = Type.Object({
 })
 
 const time = Type.String({ format: 'date-time' })
-const ChangeRequest = Type.Object(
+const requestMembers = {
+  id: Type.String({ format: 'uuid' }),
+  kind: textChoice(FOUR_EYES_KINDS),
+  call: Type.String({ description: 'Method and path below `/admin/v1`' }),
+  summary: Type.String(),
+  params: Type.Record(Type.String(), Type.String(), { description: 'The parameters in the path' }),
+  body: Type.Record(Type.String(), Type.Unknown()),
+  subject: Type.String({ description: 'The id of the record that is changed, or what names it' }),
+  comment: Type.String({ description: 'Why, for the operator who confirms; empty: requested by an earlier version' }),
+  status: textChoice(CHANGE_REQUEST_STATUSES),
+  requested_by: Type.String(),
+  decided_by: Type.Optional(Type.String()),
+  decided_at: Type.Optional(time),
+  detail: Type.Optional(Type.String({ description: 'Of FAILED: why the confirmed call was refused' })),
+  expires_at: time,
+  created_at: time,
+}
+const ChangeRequest = Type.Object(requestMembers, { title: 'ChangeRequest' })
+const ChangeRequestWithRecord = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
-    kind: textChoice(FOUR_EYES_KINDS),
-    call: Type.String({ description: 'Method and path below `/admin/v1`' }),
-    summary: Type.String(),
-    params: Type.Record(Type.String(), Type.String(), { description: 'The parameters in the path' }),
-    body: Type.Record(Type.String(), Type.Unknown()),
-    subject: Type.String({ description: 'The id of the record that is changed, or what names it' }),
-    status: textChoice(CHANGE_REQUEST_STATUSES),
-    requested_by: Type.String(),
-    decided_by: Type.Optional(Type.String()),
-    decided_at: Type.Optional(time),
-    detail: Type.Optional(Type.String({ description: 'Of FAILED: why the confirmed call was refused' })),
-    expires_at: time,
-    created_at: time,
+    ...requestMembers,
+    record: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'The record as the first operator saw it, as its GET call returns it; only for roles that may confirm, and absent where the call creates a record',
+      }),
+    ),
+    changes: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            field: Type.String({ description: 'Its path, such as `destination.crypto.address`' }),
+            before: Type.Optional(Type.Unknown({ description: 'In `record`; absent: it was not there' })),
+            now: Type.Optional(Type.Unknown({ description: 'Absent: it is no longer there' })),
+          },
+          { title: 'FieldChange' },
+        ),
+        { description: 'The fields of the record that have changed since; only while it can be confirmed' },
+      ),
+    ),
+    version: Type.Optional(
+      Type.String({
+        description: 'The version of the record as it is now, for `confirm`; only while it can be confirmed',
+      }),
+    ),
   },
-  { title: 'ChangeRequest' },
+  { title: 'ChangeRequestWithRecord' },
+)
+const Confirmation = Type.Object(
+  {
+    version: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Of the record that was seen: `version` of the request',
+    }),
+  },
+  { additionalProperties: false },
 )
 
 interface ById {
@@ -154,34 +210,29 @@ interface ById {
 }
 
 /** Declares the calls for requests, relative to the prefix of `app`. */
-export function registerChangeRequestRoutes(
-  app: FastifyInstance,
-  { db, clock }: FourEyesOptions,
-  confirmations: Confirmations,
-): void {
+export function registerChangeRequestRoutes(app: FastifyInstance, options: FourEyesOptions, ownCalls: OwnCalls): void {
+  const { db, clock } = options
   const now = () => clock.wallInstant().milliseconds
   app.get<{ Querystring: Static<typeof RequestsQuery> }>(
     '/change-requests',
     answered(pageOf(ChangeRequest), { querystring: RequestsQuery }),
     ({ query }) => listRequests(db, readPageQuery(query), query, now()),
   )
-  app.get<ById>('/change-requests/:id', answered(ChangeRequest), ({ params }) => getRequest(db, idOf(params.id), now()))
-  app.post<ById>('/change-requests/:id/confirm', { schema: { body: Nothing } }, async (request, reply) => {
-    const id = idOf(request.params.id)
-    const requested = await db.transaction<OperatorTables, RequestedCall>((transaction) =>
-      confirmRequest(transaction, deciderOf(request), id, now()),
-    )
-    const answer = await confirmations.carryOut(app, operatorOf(request), requested)
-    // After an error of ours the change may not have been made: the request can be confirmed again.
-    if (answer.statusCode < 500) {
-      const problem = answer.statusCode < 400 ? undefined : (answer.json() as { detail: string }).detail
-      await db.transaction<OperatorTables, void>((transaction) => noteResult(transaction, id, problem, now()))
-    }
-    return reply
-      .status(answer.statusCode)
-      .header('content-type', answer.headers['content-type'])
-      .send(answer.rawPayload)
+  app.get<ById>('/change-requests/:id', answered(ChangeRequestWithRecord), async (request) => {
+    const { document, record, isOpen } = await getRequest(db, idOf(request.params.id), now())
+    // Members of the record may be shown to the roles that decide on it only.
+    if (!mayCall(operatorOf(request).role, document.call)) return document
+    const seen = record === undefined ? {} : { record }
+    if (!isOpen) return { ...document, ...seen }
+    const current = await ownCalls.readRecord(app, operatorOf(request), document)
+    const changes = record === undefined || current === undefined ? [] : changesBetween(record, current)
+    return { ...document, ...seen, changes, version: versionOf(current) }
   })
+  app.post<ById & { Body: Static<typeof Confirmation> }>(
+    '/change-requests/:id/confirm',
+    { schema: { body: Confirmation } },
+    (request, reply) => confirm(app, request, reply, ownCalls, options),
+  )
   app.post<ById>('/change-requests/:id/decline', answered(ChangeRequest, { body: Nothing }), (request) =>
     db.transaction<OperatorTables, ChangeRequestDocument>((transaction) =>
       declineRequest(transaction, deciderOf(request), idOf(request.params.id), now()),
@@ -189,7 +240,40 @@ export function registerChangeRequestRoutes(
   )
 }
 
+/**
+ * Confirms a request and carries it out. The version is compared just before, not in the transaction of the call, which has
+ * its own checks of the record.
+ */
+async function confirm(
+  app: FastifyInstance,
+  request: FastifyRequest<ById & { Body: Static<typeof Confirmation> }>,
+  reply: FastifyReply,
+  ownCalls: OwnCalls,
+  { db, clock }: FourEyesOptions,
+): Promise<FastifyReply> {
+  const now = () => clock.wallInstant().milliseconds
+  const id = idOf(request.params.id)
+  const operator = operatorOf(request)
+  const decider = deciderOf(request)
+  const toConfirm = await readForConfirmation(db, decider, id, now())
+  if (versionOf(await ownCalls.readRecord(app, operator, toConfirm)) !== request.body.version) {
+    throw new Problem('record_changed', 'version: the record has another one by now; read the request again')
+  }
+  const { requested, requesters } = await db.transaction<OperatorTables, Confirmed>((transaction) =>
+    confirmRequest(transaction, decider, id, now()),
+  )
+  // Credentials that the call issues are those of both.
+  const both = { ...operator, issuers: [...operator.issuers, ...requesters] }
+  const answer = await ownCalls.send(app, both, requested)
+  // After an error of ours the change may not have been made: the request can be confirmed again.
+  if (answer.statusCode < 500) {
+    const problem = answer.statusCode < 400 ? undefined : (answer.json() as { detail: string }).detail
+    await db.transaction<OperatorTables, void>((transaction) => noteResult(transaction, id, problem, now()))
+  }
+  return reply.status(answer.statusCode).header('content-type', answer.headers['content-type']).send(answer.rawPayload)
+}
+
 function deciderOf(request: FastifyRequest): Decider {
-  const { name, role } = operatorOf(request)
-  return { name, role, actor: operatorActor(request) }
+  const { name, role, issuers } = operatorOf(request)
+  return { name, role, issuers, actor: operatorActor(request) }
 }

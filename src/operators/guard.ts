@@ -3,12 +3,19 @@
  * under four eyes instead of carrying it out, by the table `OPERATOR_CALLS`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { noteOperator, operatorActor } from '../auth/operator-calls.ts'
+import { noteOperator, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import { assert } from '../base/assert.ts'
-import { includesRole, OPERATOR_CALLS, type OperatorCallId, type OperatorRole } from '../contract/operator-calls.ts'
+import { mayCall, OPERATOR_CALLS, type OperatorCallId, type OperatorRole } from '../contract/operator-calls.ts'
 import { Problem } from '../http/problem.ts'
 import type { OperatorAuthentication } from './authentication.ts'
-import { answerWithRequest, Confirmations, type FourEyesOptions, fourEyesKindOf } from './four-eyes.ts'
+import {
+  answerWithRequest,
+  type CallToConfirm,
+  type FourEyesOptions,
+  readCallToConfirm,
+  withPendingRequests,
+} from './four-eyes.ts'
+import { type OwnCall, OwnCalls } from './own-calls.ts'
 
 export interface OperatorGuardOptions extends FourEyesOptions {
   readonly authentication: OperatorAuthentication
@@ -17,10 +24,11 @@ export interface OperatorGuardOptions extends FourEyesOptions {
 /** Methods that change nothing, with which browsers send no `Origin` to their own. */
 const SAFE_METHODS = ['GET', 'HEAD']
 
-/** Guards every route of `app`, each of which must be a row of the table; returns the calls that were confirmed. */
-export function guardOperatorCalls(app: FastifyInstance, options: OperatorGuardOptions): Confirmations {
-  const confirmations = new Confirmations()
-  const confirmed = new WeakSet<FastifyRequest>()
+/** Guards every route of `app`, each of which must be a row of the table; returns the calls that the service makes itself. */
+export function guardOperatorCalls(app: FastifyInstance, options: OperatorGuardOptions): OwnCalls {
+  const ownCalls = new OwnCalls()
+  const own = new WeakSet<FastifyRequest>()
+  const toConfirm = new WeakMap<FastifyRequest, CallToConfirm>()
   app.addHook('onRoute', ({ method, url }) => {
     for (const name of [method].flat()) {
       const call = callIdOf(name, url, app.prefix)
@@ -28,25 +36,40 @@ export function guardOperatorCalls(app: FastifyInstance, options: OperatorGuardO
     }
   })
   app.addHook('onRequest', async (request) => {
-    const confirming = confirmations.take(request)
-    if (confirming !== undefined) confirmed.add(request)
+    const known = ownCalls.take(request)
+    if (known !== undefined) own.add(request)
     const isWrite = !SAFE_METHODS.includes(request.method)
-    const operator =
-      confirming ?? (await options.authentication.authenticate(request.raw, request.clientAddress, isWrite))
+    const operator = known ?? (await options.authentication.authenticate(request.raw, request.clientAddress, isWrite))
     noteOperator(request, operator)
     request.answeredClient = operatorActor(request)
-    refuseRole(operator.role, OPERATOR_CALLS[callOf(request, app.prefix)].role)
+    refuseRole(operator.role, callOf(request, app.prefix))
+  })
+  app.addHook('preValidation', async (request) => {
+    const found = own.has(request) ? undefined : readCallToConfirm(request, callOf(request, app.prefix), options)
+    if (found !== undefined) toConfirm.set(request, found)
   })
   app.addHook('preHandler', async (request, reply) => {
-    const call = callOf(request, app.prefix)
-    const kind = confirmed.has(request) ? undefined : fourEyesKindOf(call, options)
-    if (kind !== undefined) return await answerWithRequest(request, reply, call, kind, options)
+    const found = toConfirm.get(request)
+    if (found === undefined) return
+    const seen = (requested: OwnCall) => ownCalls.readRecord(app, operatorOf(request), requested)
+    return await answerWithRequest(request, reply, { ...found, call: callOf(request, app.prefix) }, seen, options)
   })
-  return confirmations
+  app.addHook('preSerialization', async (request, reply, payload) => {
+    if (own.has(request) || reply.statusCode !== 200) return payload
+    const { params } = request
+    return await withPendingRequests(
+      { params, operator: operatorOf(request) },
+      callOf(request, app.prefix),
+      payload,
+      options,
+    )
+  })
+  return ownCalls
 }
 
-function refuseRole(role: OperatorRole, needed: OperatorRole): void {
-  if (includesRole(role, needed)) return
+function refuseRole(role: OperatorRole, call: OperatorCallId): void {
+  if (mayCall(role, call)) return
+  const needed = OPERATOR_CALLS[call].role
   throw new Problem('insufficient_role', `the role ${role} does not include this call, which needs ${needed}`, {
     meta: { role, needed },
   })

@@ -11,6 +11,8 @@ const tokenMembers = {
   id: Type.String({ format: 'uuid' }),
   name: Type.String(),
   role: Role,
+  sources: Type.Optional(Type.Array(Type.String(), { description: 'The only ones that it may report; absent: all' })),
+  assets: Type.Optional(Type.Array(Type.String(), { description: 'The only ones that it may deal with; absent: all' })),
   created_at: Time,
   last_used_at: Type.Optional(Time),
 }
@@ -43,7 +45,7 @@ const linkMembers = {
 
 export const OperatorWithLink = Type.Object({ ...operatorMembers, ...linkMembers }, { title: 'OperatorWithLink' })
 
-/** Without a link when the operator was created with a subject. */
+/** Without a link when the operator was created with a subject, or is a machine. */
 export const NewOperatorAnswer = Type.Object(
   {
     ...operatorMembers,

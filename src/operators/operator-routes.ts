@@ -1,9 +1,9 @@
 /** The calls for operators and their API tokens. The operator guard runs before them. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
+import { idOf, issuersBy, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
-import { OPERATOR_ROLES } from '../contract/operator-calls.ts'
+import { isMachineRole, OPERATOR_ROLES } from '../contract/operator-calls.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { answered } from '../http/raw-json.ts'
@@ -21,6 +21,7 @@ import {
 } from './operator-answers.ts'
 import { createLink, type NewLink } from './setup-links.ts'
 import {
+  type Changer,
   changeOperator,
   createApiToken,
   deleteApiToken,
@@ -57,7 +58,18 @@ const OperatorChange = Type.Object(
   },
   { ...strict, minProperties: 1 },
 )
-const NewToken = Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }), role: Type.Optional(Role) }, strict)
+const BOUNDS_MAX = 50
+const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\0]*$' })
+const Bounds = Type.Array(Name, { minItems: 1, maxItems: BOUNDS_MAX, uniqueItems: true })
+const NewToken = Type.Object(
+  {
+    name: Name,
+    role: Type.Optional(Role),
+    sources: Type.Optional(Bounds),
+    assets: Type.Optional(Bounds),
+  },
+  strict,
+)
 
 export interface OperatorRoutesOptions {
   readonly db: Db
@@ -67,7 +79,7 @@ export interface OperatorRoutesOptions {
   /** The address of a setup link. */
   linkAddress(token: string): string
   /** Creates a new setup link of the first admin, in the file that the answer names. */
-  renewFirstLink(actor: string): Promise<NewLink & { readonly file: string }>
+  renewFirstLink(changer: Changer): Promise<NewLink & { readonly file: string }>
 }
 
 interface ByName {
@@ -94,8 +106,8 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
       db.transaction<OperatorTables, object>(async (transaction) => {
         const { subject, ...wanted } = request.body
         const openid = subject === undefined ? {} : { openid: identityOf(subject, options) }
-        const { operator, isNew } = await ensureOperator(transaction, operatorActor(request), { ...wanted, ...openid })
-        if (isNew && subject !== undefined) return operator
+        const { operator, isNew } = await ensureOperator(transaction, changerOf(request), { ...wanted, ...openid })
+        if (isNew && (subject !== undefined || isMachineRole(operator.role))) return operator
         if (isNew) {
           const { id } = await lockPerson(transaction, operator.name)
           return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
@@ -117,18 +129,18 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
       const { subject, ...wanted } = request.body
       const openid = subject === undefined ? {} : { openid: subject === null ? null : identityOf(subject, options) }
       return await db.transaction<OperatorTables, object>((transaction) =>
-        changeOperator(transaction, operatorActor(request), name, { ...wanted, ...openid }),
+        changeOperator(transaction, changerOf(request), name, { ...wanted, ...openid }),
       )
     },
   )
   app.post('/operators/setup-link', answered(FirstLink, { body: Nothing }), async (request) => {
-    const { file, ...link } = await options.renewFirstLink(operatorActor(request))
+    const { file, ...link } = await options.renewFirstLink(changerOf(request))
     return { file, ...linkMembers(link) }
   })
   app.post<ByName>('/operators/:name/reset', answered(OperatorWithLink, { body: Nothing }), (request) =>
     db.transaction<OperatorTables, object>(async (transaction) => {
       const { id } = await lockPerson(transaction, request.params.name)
-      const operator = await resetOperator(transaction, operatorActor(request), request.params.name)
+      const operator = await resetOperator(transaction, changerOf(request), request.params.name)
       return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
     }),
   )
@@ -141,7 +153,7 @@ function registerTokenRoutes(app: FastifyInstance, { db }: OperatorRoutesOptions
     answered(NewApiToken, { body: NewToken }),
     (request) =>
       db.transaction<OperatorTables, object>((transaction) =>
-        createApiToken(transaction, operatorActor(request), request.params.name, request.body),
+        createApiToken(transaction, changerOf(request), request.params.name, request.body),
       ),
   )
   app.delete<{ Params: { name: string; id: string } }>('/operators/:name/tokens/:id', answered(Operator), (request) =>
@@ -149,6 +161,10 @@ function registerTokenRoutes(app: FastifyInstance, { db }: OperatorRoutesOptions
       deleteApiToken(transaction, operatorActor(request), request.params.name, idOf(request.params.id)),
     ),
   )
+}
+
+function changerOf(request: FastifyRequest): Changer {
+  return { actor: operatorActor(request), issuers: issuersBy(operatorOf(request)) }
 }
 
 function identityOf(subject: string, { openid }: OperatorRoutesOptions): OpenidIdentity {

@@ -6,10 +6,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { type CallingOperator, operatorOf } from '../auth/operator-calls.ts'
 import {
-  includesRole,
+  mayCall,
   OPERATOR_CALLS,
   OPERATOR_PREFIX,
   OPERATOR_ROLES,
+  type OperatorCallId,
   type OperatorRole,
 } from '../contract/operator-calls.ts'
 import { Problem } from '../http/problem.ts'
@@ -258,7 +259,7 @@ function ownLogin(request: FastifyRequest, entered: Static<typeof OwnLogin>) {
 
 /** Method and path of every call that a role may make. */
 function callsOf(role: OperatorRole): readonly string[] {
-  return Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => (includesRole(role, row.role) ? [call] : []))
+  return Object.keys(OPERATOR_CALLS).filter((call) => mayCall(role, call as OperatorCallId))
 }
 
 /** A session exists only over one of the two. */

@@ -25,6 +25,8 @@ const SESSIONS_MAX = 10
 export interface OperatorSession {
   readonly name: string
   readonly role: OperatorRole
+  /** Of the operator's setup link or subject. */
+  readonly issuers: readonly string[]
   readonly expiresAt: string
   /** When it ends unless a request is made meanwhile, by the wall clock. */
   readonly endsMilliseconds: number
@@ -135,7 +137,7 @@ export async function findSession(
   const row = await tables
     .selectFrom('operator_sessions')
     .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
-    .select(['operators.name', 'operators.role', 'operators.enabled', 'operators.password'])
+    .select(['operators.name', 'operators.role', 'operators.issuers', 'operators.enabled', 'operators.password'])
     .select(['operator_sessions.used_at', 'operator_sessions.expires_at', 'operator_sessions.failed_logins'])
     .select('operator_sessions.page_hash')
     .where('operator_sessions.hash', '=', hash)
@@ -151,9 +153,9 @@ export async function findSession(
     await change.where('hash', '=', hash).execute()
   }
   const endsMilliseconds = endOf(isNoted ? nowMilliseconds : usedAt)
-  const { name, role, expires_at: expiresAt, failed_logins } = row
+  const { name, role, issuers, expires_at: expiresAt, failed_logins } = row
   const failedLogins = failed_logins ?? undefined
-  return { name, role, expiresAt, endsMilliseconds, hasPassword: row.password !== null, failedLogins }
+  return { name, role, issuers, expiresAt, endsMilliseconds, hasPassword: row.password !== null, failedLogins }
 }
 
 /**

@@ -34,16 +34,20 @@ export interface LinkPurpose {
   readonly expiresAt: string
 }
 
-/** @param operatorId null: the link of the first admin */
+/**
+ * @param operatorId null: the link of the first admin
+ * @param issuers of the link of the first admin: all operators who may have requested it
+ */
 export async function createLink(
   transaction: Transaction<OperatorTables>,
   operatorId: string | null,
   nowMilliseconds: number,
+  issuers: readonly string[] = [],
 ): Promise<NewLink> {
   const token = newRandomSecret('tgl_')
   const expiresAt = millisecondText(nowMilliseconds + LINK_MILLISECONDS)
   await deleteLink(transaction, operatorId)
-  const nothing = { name: null, password: null, totp_secret: null }
+  const nothing = { name: null, password: null, totp_secret: null, issuers: [...issuers] }
   const row = { hash: hashRandomSecret(token), operator_id: operatorId, expires_at: expiresAt, ...nothing }
   await transaction.insertInto('operator_setup_links').values(row).execute()
   return { token, expiresAt }
@@ -75,15 +79,22 @@ async function enter(
   await links.where('hash', '=', hashRandomSecret(token)).execute()
 }
 
-/** Whether there is an admin who can sign in. */
+/** Whether there is an admin who can sign in, or has signed in once: whoever ends that login gets no first link. */
 export async function hasAdmin(queries: Kysely<OperatorTables>): Promise<boolean> {
   const row = await queries
     .selectFrom('operators')
     .select('id')
     .where('role', '=', 'admin')
     .where('is_person', '=', true)
-    .where('enabled', '=', true)
-    .where((where) => where.or([where('password', 'is not', null), where('issuer_subject', 'is not', null)]))
+    .where((where) =>
+      where.or([
+        where('last_login_at', 'is not', null),
+        where.and([
+          where('enabled', '=', true),
+          where.or([where('password', 'is not', null), where('issuer_subject', 'is not', null)]),
+        ]),
+      ]),
+    )
     .executeTakeFirst()
   return row !== undefined
 }
@@ -160,7 +171,7 @@ export async function confirmLink(
   if (link.operator_id === null) {
     await transaction
       .insertInto('operators')
-      .values({ id, name, role, issuer: null, issuer_subject: null, ...ready })
+      .values({ id, name, role, issuer: null, issuer_subject: null, issuers: link.issuers, ...ready })
       .execute()
   } else {
     await transaction.updateTable('operators').set(ready).where('id', '=', id).execute()

@@ -4,7 +4,7 @@
  * its hash. The built-in operator `token` cannot be changed.
  */
 import { newId } from '../base/ids.ts'
-import { includesRole, type OperatorRole } from '../contract/operator-calls.ts'
+import { includesRole, isMachineRole, type MachineRole, type OperatorRole } from '../contract/operator-calls.ts'
 import type { PageParameters } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
@@ -31,6 +31,14 @@ interface OperatorDocument {
   readonly tokens: readonly ApiTokenDocument[]
 }
 
+/** The operator who makes a change. */
+export interface Changer {
+  /** In the audit trail. */
+  readonly actor: string
+  /** All operators who may be that one (see `issuersBy`). */
+  readonly issuers: readonly string[]
+}
+
 /** A person at an outside issuer. */
 export interface OpenidIdentity {
   /** As `issuerAddress` writes it. */
@@ -43,6 +51,9 @@ interface ApiTokenDocument {
   readonly id: string
   readonly name: string
   readonly role: OperatorRole
+  /** What the token of a machine is bound to; absent: to none. */
+  readonly sources?: readonly string[]
+  readonly assets?: readonly string[]
   readonly created_at: string
   readonly last_used_at?: string
 }
@@ -80,17 +91,18 @@ export async function getOperator(queries: Kysely<OperatorTables>, name: string)
 
 /**
  * The operator with this name; created when there is none.
- * @param openid absent: the operator signs in with a password, for which a setup link is needed
+ * @param openid absent: a person signs in with a password, for which a setup link is needed
  */
 export async function ensureOperator(
   transaction: Transaction<OperatorTables>,
-  actor: string,
+  { actor, issuers }: Changer,
   { name, role, openid }: { readonly name: string; readonly role: OperatorRole; readonly openid?: OpenidIdentity },
 ): Promise<{ readonly operator: OperatorDocument; readonly isNew: boolean }> {
+  if (isMachineRole(role) && openid !== undefined) throw noLoginOf(role)
   const login = openid === undefined ? NO_LOGIN : { ...NO_LOGIN, ...columnsOf(openid) }
   const insert = transaction
     .insertInto('operators')
-    .values({ id: newId(), name, role, last_login_at: null, ...login })
+    .values({ id: newId(), name, role, last_login_at: null, issuers: [...issuers], ...login })
     .onConflict((conflict) => conflict.constraint('operators_name').doNothing())
   const made = await withFreeIdentity(insert.returning('id').executeTakeFirst())
   if (made !== undefined) {
@@ -107,18 +119,24 @@ export async function ensureOperator(
  */
 export async function changeOperator(
   transaction: Transaction<OperatorTables>,
-  actor: string,
+  { actor, issuers }: Changer,
   name: string,
   wanted: { readonly role?: OperatorRole; readonly enabled?: boolean; readonly openid?: OpenidIdentity | null },
 ): Promise<OperatorDocument> {
   if (wanted.openid) await lockHolders(transaction, name, wanted.openid)
   const row = await lockPerson(transaction, name)
   const { role = row.role, enabled = row.enabled, openid } = wanted
+  if (role !== row.role && (isMachineRole(role) || isMachineRole(row.role))) {
+    const detail = `role: that of a machine never changes; create another operator instead of ${name}`
+    throw new Problem('invalid_state', detail, { meta: { current: row.role } })
+  }
+  if (isMachineRole(role) && openid) throw noLoginOf(role)
   const hasOtherLogin =
     openid !== undefined &&
     (openid?.subject !== (row.issuer_subject ?? undefined) || openid?.issuer !== (row.issuer ?? undefined))
   if (role !== row.role || enabled !== row.enabled || hasOtherLogin) {
-    const login = !hasOtherLogin ? {} : openid === null ? columnsOf(null) : { ...NO_LOGIN, ...columnsOf(openid) }
+    const bound = { ...NO_LOGIN, ...columnsOf(openid ?? null), issuers: [...issuers] }
+    const login = !hasOtherLogin ? {} : openid === null ? columnsOf(null) : bound
     const change = transaction
       .updateTable('operators')
       .set({ role, enabled, ...login })
@@ -134,14 +152,23 @@ export async function changeOperator(
 /** Removes every way to sign in, and ends the sessions; the operator needs a setup link from now on. */
 export async function resetOperator(
   transaction: Transaction<OperatorTables>,
-  actor: string,
+  { actor, issuers }: Changer,
   name: string,
 ): Promise<OperatorDocument> {
-  const { id } = await lockPerson(transaction, name)
-  await transaction.updateTable('operators').set(NO_LOGIN).where('id', '=', id).execute()
+  const { id, role } = await lockPerson(transaction, name)
+  if (isMachineRole(role)) throw noLoginOf(role)
+  const change = transaction.updateTable('operators').set({ ...NO_LOGIN, issuers: [...issuers] })
+  await change.where('id', '=', id).execute()
   await endSessions(transaction, id)
   await writeAudit(transaction, { actor, action: 'operator.reset', subject: name, detail: {} })
   return await getOperator(transaction, name)
+}
+
+function noLoginOf(role: MachineRole): Problem {
+  const meta = { current: role }
+  return new Problem('invalid_state', `an operator with the role ${role} has API tokens only, and never signs in`, {
+    meta,
+  })
 }
 
 function columnsOf(openid: OpenidIdentity | null) {
@@ -170,12 +197,17 @@ export async function deleteLink(transaction: Transaction<OperatorTables>, opera
 /**
  * Creates an API token.
  * @param role absent: that of the operator, now; a later change of the operator's role lowers it
+ * @param sources of a `deposit_reporter`: the only sources that it may name; `assets` likewise, of each machine
  */
 export async function createApiToken(
   transaction: Transaction<OperatorTables>,
-  actor: string,
+  { actor, issuers }: Changer,
   operatorName: string,
-  { name, role: wanted }: { readonly name: string; readonly role?: OperatorRole },
+  {
+    name,
+    role: wanted,
+    ...bounds
+  }: { name: string; role?: OperatorRole; sources?: readonly string[]; assets?: readonly string[] },
 ): Promise<NewApiToken> {
   const operator = await lockPerson(transaction, operatorName)
   const role = wanted ?? operator.role
@@ -184,6 +216,7 @@ export async function createApiToken(
       meta: { current: operator.role },
     })
   }
+  refuseBounds(role, bounds)
   const present = await tokensOf(transaction, [operator.id])
   const existing = present.find((token) => token.name === name)
   if (existing !== undefined) {
@@ -197,14 +230,48 @@ export async function createApiToken(
     })
   }
   const token = newRandomSecret(API_TOKEN_PREFIX)
+  const { sources, assets } = bounds
+  const columns = {
+    sources: sources === undefined ? null : [...sources],
+    assets: assets === undefined ? null : [...assets],
+  }
   const row = await transaction
     .insertInto('operator_tokens')
-    .values({ id: newId(), operator_id: operator.id, name, role, hash: hashRandomSecret(token), last_used_at: null })
+    .values({
+      id: newId(),
+      operator_id: operator.id,
+      name,
+      role,
+      hash: hashRandomSecret(token),
+      issuers: [...issuers],
+      ...columns,
+      last_used_at: null,
+    })
+    .onConflict((conflict) => conflict.doNothing())
     .returning(TOKEN_COLUMNS)
-    .executeTakeFirstOrThrow()
-  const detail = { token_id: row.id, name, role }
+    .executeTakeFirst()
+  if (row === undefined) {
+    throw new Problem(
+      'already_exists',
+      'name: another executor has a token with this name, which its claims are known by',
+    )
+  }
+  const detail = { token_id: row.id, name, role, ...bounds }
   await writeAudit(transaction, { actor, action: 'operator_token.create', subject: operatorName, detail })
   return { ...tokenDocument(row), token }
+}
+
+/** 400 for a bound that the role does not have. */
+function refuseBounds(
+  role: OperatorRole,
+  { sources, assets }: { readonly sources?: readonly string[]; readonly assets?: readonly string[] },
+): void {
+  const refuse = (pointer: string, detail: string) =>
+    new Problem('invalid_request', `${pointer}: ${detail}`, { errors: [{ pointer, detail }] })
+  if (sources !== undefined && role !== 'deposit_reporter')
+    throw refuse('/sources', 'only a deposit_reporter is bound to sources')
+  if (assets !== undefined && !isMachineRole(role))
+    throw refuse('/assets', 'only a token of a machine is bound to assets')
 }
 
 /** Revokes a token; a token that does not exist any more is no error. */
@@ -259,13 +326,17 @@ async function lockOperator(transaction: Transaction<OperatorTables>, name: stri
   return (await query.forUpdate().executeTakeFirst()) ?? noOperator()
 }
 
-const TOKEN_COLUMNS = ['id', 'operator_id', 'name', 'role', 'created_at', 'last_used_at'] as const
+const TOKEN_COLUMNS = [
+  ...(['id', 'operator_id', 'name', 'role', 'sources', 'assets', 'created_at', 'last_used_at'] as const),
+] as const
 
 interface TokenRow {
   readonly id: string
   readonly operator_id: string
   readonly name: string
   readonly role: OperatorRole
+  readonly sources: readonly string[] | null
+  readonly assets: readonly string[] | null
   readonly created_at: string
   readonly last_used_at: string | null
 }
@@ -294,8 +365,16 @@ async function documentsOf(queries: Kysely<OperatorTables>, rows: readonly Liste
   }))
 }
 
-function tokenDocument({ id, name, role, created_at, last_used_at }: TokenRow): ApiTokenDocument {
-  return { id, name, role, created_at, ...(last_used_at === null ? {} : { last_used_at }) }
+function tokenDocument({ id, name, role, sources, assets, created_at, last_used_at }: TokenRow): ApiTokenDocument {
+  return {
+    id,
+    name,
+    role,
+    ...(sources === null ? {} : { sources }),
+    ...(assets === null ? {} : { assets }),
+    created_at,
+    ...(last_used_at === null ? {} : { last_used_at }),
+  }
 }
 
 function noOperator(): never {

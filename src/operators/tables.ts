@@ -8,6 +8,7 @@
  */
 import type { FourEyesKind, OperatorCallId, OperatorRole } from '../contract/operator-calls.ts'
 import type { Generated } from '../store/sql.ts'
+import type { SeenRecord } from './seen-records.ts'
 
 interface OperatorsTable {
   id: string
@@ -25,6 +26,8 @@ interface OperatorsTable {
   /** The outside issuer at which the operator signs in; null together with `issuer_subject`. */
   issuer: string | null
   issuer_subject: string | null
+  /** Names of operators who issued the setup link or the subject, and of those who issued theirs. */
+  issuers: Generated<string[]>
   last_login_at: string | null
   created_at: Generated<string>
 }
@@ -35,6 +38,11 @@ interface OperatorTokensTable {
   name: string
   role: OperatorRole
   hash: Uint8Array
+  /** As of an operator, for the token itself. */
+  issuers: Generated<string[]>
+  /** What a token of a machine is bound to; null: to none. */
+  sources: string[] | null
+  assets: string[] | null
   last_used_at: string | null
   created_at: Generated<string>
 }
@@ -63,6 +71,8 @@ interface OperatorSetupLinksTable {
   name: string | null
   password: string | null
   totp_secret: string | null
+  /** Of the link of the first admin. */
+  issuers: Generated<string[]>
   expires_at: string
 }
 
@@ -78,6 +88,12 @@ interface ChangeRequestsTable {
   body: Readonly<Record<string, unknown>>
   /** The id of the record that is changed, or the name of the only one. */
   subject: string
+  /** Why it was requested; empty: by an earlier version. */
+  comment: Generated<string>
+  /** As the first operator saw it; null: it did not exist, or an earlier version requested the change. */
+  record: SeenRecord | null
+  /** The issuers of the credentials with which it was requested. */
+  issuers: Generated<string[]>
   /** Names of operators. */
   requested_by: string
   decided_by: string | null

@@ -57,7 +57,7 @@ class TestNode {
       translate: translateStoreError,
     })
     this.#app.addHook('onRequest', async (request) =>
-      noteOperator(request, { name: 'ada', role: 'admin', via: 'session' }),
+      noteOperator(request, { name: 'ada', role: 'admin', via: 'session', issuers: [] }),
     )
     const transaction: Db['transaction'] = async (work, options) => {
       await this.fault?.()

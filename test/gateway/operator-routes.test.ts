@@ -47,7 +47,7 @@ function newApp(): FastifyInstance {
     translate: translateStoreError,
   })
   server.addHook('onRequest', async (request) =>
-    noteOperator(request, { name: 'token', role: 'admin', via: 'operator_token' }),
+    noteOperator(request, { name: 'token', role: 'admin', via: 'operator_token', issuers: [] }),
   )
   const transaction: Db['transaction'] = async (work, options) => {
     await fault?.()

@@ -40,7 +40,7 @@ const NOW = Date.parse('2026-11-23T12:00:00Z')
 const STEP = Math.floor(NOW / 30_000)
 const ISSUER = 'https://issuer.test/'
 const PASSWORD = 'stored'
-const ADMIN = 'operator:ada'
+const CHANGER = { actor: 'operator:ada', issuers: [] }
 const isLong = process.env.TIDEGATE_LONG === '1'
 const SEED = 20_261_123
 const ROUNDS = 60
@@ -58,7 +58,7 @@ const confirm = ({ link, code }: Pick<MetOperator, 'link' | 'code'>) => {
   return work
 }
 const bind = ({ name }: MetOperator, other: MetOperator): Work => {
-  return (transaction) => changeOperator(transaction, ADMIN, name, { openid: { issuer: ISSUER, subject: other.id } })
+  return (transaction) => changeOperator(transaction, CHANGER, name, { openid: { issuer: ISSUER, subject: other.id } })
 }
 const checked = ({ id }: MetOperator) => ({ id, password: PASSWORD, step: STEP })
 
@@ -72,12 +72,12 @@ const WORKS: Readonly<
     enterPassword(transaction, a.link, { name: undefined, password: PASSWORD }, undefined, NOW),
   'is reset': (a) => async (transaction) => {
     await lockPerson(transaction, a.name)
-    await resetOperator(transaction, ADMIN, a.name)
+    await resetOperator(transaction, CHANGER, a.name)
     await createLink(transaction, a.id, NOW)
   },
   'gets the identity of another operator': (a, b) => bind(a, b),
   'gives the identity to another operator': (a, b) => bind(b, a),
-  'is disabled': (a) => (transaction) => changeOperator(transaction, ADMIN, a.name, { enabled: false }),
+  'is disabled': (a) => (transaction) => changeOperator(transaction, CHANGER, a.name, { enabled: false }),
   'signs in': (a) => async (transaction) => {
     const operator = await useCode(transaction, checked(a), {})
     if (operator === undefined) return
@@ -99,8 +99,15 @@ const WORKS: Readonly<
     await createLink(transaction, null, NOW)
   },
   'requests a change': (a) => (transaction) => {
-    const call = { kind: 'controls', call: 'PATCH /controls', params: {}, body: {}, subject: a.id } as const
-    return requestChange(transaction, { name: a.name, actor: ADMIN }, call, NOW)
+    const call = {
+      kind: 'controls',
+      call: 'PATCH /controls',
+      params: {},
+      body: {},
+      subject: a.id,
+      comment: 'why',
+    } as const
+    return requestChange(transaction, { name: a.name, role: 'admin', ...CHANGER }, call, undefined, NOW)
   },
 }
 

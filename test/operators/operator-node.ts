@@ -145,7 +145,7 @@ export async function openOperatorNode({
           clock,
           ...(openid === undefined ? {} : { openid }),
           linkAddress,
-          renewFirstLink: (actor) => setup.renew(actor),
+          renewFirstLink: (changer) => setup.renew(changer),
         }),
       (app) => registerOthers(app, onCall),
     ],

@@ -22,6 +22,7 @@ const MONEY = [
   'POST /deliveries/:id/claim',
   'POST /deliveries/:id/settle',
   'POST /deliveries/:id/fail',
+  ...['POST /ledger/entries', 'POST /ledger/entries/:id/reverse'],
   'PATCH /controls',
 ]
 /** About the own login; and decisions on requests, which need the role of the requested call besides. */
@@ -31,8 +32,18 @@ const OF_EVERY_ROLE = [
 ]
 const ADMIN_READS = ['GET /operators', 'GET /operators/:name']
 
+const OF_MACHINES: { readonly [Role in OperatorRole]?: readonly string[] } = {
+  deposit_reporter: ['GET /deposits', 'POST /deposits', 'GET /deposits/:id', 'GET /deposits/:id/trace', 'GET /session'],
+  executor: [
+    ...['GET /deliveries', 'GET /deliveries/:id', 'POST /deliveries/claim', 'POST /deliveries/:id/claim'],
+    ...['POST /deliveries/:id/settle', 'POST /deliveries/:id/fail', 'GET /session'],
+  ],
+}
+
 /** Whether a role may make a call, as the guide for operators says. */
 function mayCall(role: OperatorRole, call: string): boolean {
+  const ofMachine = OF_MACHINES[role]
+  if (ofMachine !== undefined) return ofMachine.includes(call)
   if (role === 'admin' || OF_EVERY_ROLE.includes(call)) return true
   if (call.startsWith('GET ')) return !ADMIN_READS.includes(call)
   return (role === 'reviewer' && REVIEWS.includes(call)) || (role === 'treasurer' && MONEY.includes(call))
@@ -133,6 +144,48 @@ describe('an API token', () => {
     const taken = await create('3')
     expect([taken.body.code, taken.body.meta.existing.name]).toEqual(['already_exists', '3'])
     expect((await create('one more')).body.code).toBe('invalid_state')
+  })
+})
+
+describe('a machine', () => {
+  it('has no setup link, no reset and no subject, and its role never changes', async () => {
+    const { status, body } = await node.ask('POST', '/operators', { name: 'payer', role: 'executor' })
+    expect([status, body.setup_link]).toEqual([200, undefined])
+    expect((await node.ask('POST', '/operators/payer/reset', {})).body.meta).toEqual({ current: 'executor' })
+    for (const role of ['admin', 'deposit_reporter']) {
+      expect((await node.ask('PATCH', '/operators/payer', { role })).body.meta).toEqual({ current: 'executor' })
+    }
+    const person = await newOperator('viewer')
+    expect((await node.ask('PATCH', `/operators/${person}`, { role: 'executor' })).status).toBe(409)
+  })
+
+  it('is a role of no person’s token', async () => {
+    const admin = await newOperator('admin')
+    const asked = await node.ask('POST', `/operators/${admin}/tokens`, { name: 'x', role: 'deposit_reporter' })
+    expect([asked.status, asked.body.meta]).toEqual([409, { current: 'admin' }])
+  })
+
+  it('that executes payments has a token name that no other executor has', async () => {
+    const [one, two] = [await newOperator('executor'), await newOperator('executor')]
+    expect((await node.ask('POST', `/operators/${one}/tokens`, { name: 'bank-a' })).status).toBe(200)
+    const taken = await node.ask('POST', `/operators/${two}/tokens`, { name: 'bank-a' })
+    expect([taken.status, taken.body.code]).toEqual([409, 'already_exists'])
+  })
+
+  it('may be bound to sources and assets, and a person may not', async () => {
+    const [reporter, executor] = [await newOperator('deposit_reporter'), await newOperator('executor')]
+    const bounds = { sources: ['custody'], assets: ['BTC', 'ETH'] }
+    const made = await node.ask('POST', `/operators/${reporter}/tokens`, { name: 'bound', ...bounds })
+    expect(made.body).toMatchObject(bounds)
+    expect((await node.ask('GET', `/operators/${reporter}`)).body.tokens).toMatchObject([bounds])
+    const person = await newOperator('treasurer')
+    for (const [name, wanted] of [
+      [executor, { sources: ['custody'] }],
+      [person, { assets: ['BTC'] }],
+      [reporter, { sources: [] }],
+    ] as const) {
+      expect((await node.ask('POST', `/operators/${name}/tokens`, { name: 'wrong', ...wanted })).status).toBe(400)
+    }
   })
 })
 

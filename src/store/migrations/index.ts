@@ -45,6 +45,7 @@ import { depositCorrections } from './202611240010-deposit-corrections.ts'
 import { bankReferences } from './202611240130-bank-references.ts'
 import { ledgerEntries } from './202611240140-ledger-entries.ts'
 import { storeIdentity } from './202611240145-store-identity.ts'
+import { issuers } from './202611240150-issuers.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -93,4 +94,5 @@ export const MIGRATIONS: readonly Migration[] = [
   bankReferences,
   ledgerEntries,
   storeIdentity,
+  issuers,
 ]

@@ -75,13 +75,27 @@ type AnswerTo<Verb extends Method, Path extends string> =
     ? Answer<AnswerOf<Verb, Path>>
     : Extract<Answer<AnswerOf<Verb, Path>>, { readonly request?: undefined }>
 
+/** Of the call that begins; why, for the second person who confirms it. */
+let comment: unknown
+
+/** Adds the comment to the call that `begin` makes at once. */
+export function withComment<Result>(text: unknown, begin: () => Result): Result {
+  comment = text
+  try {
+    return begin()
+  } finally {
+    comment = undefined
+  }
+}
+
 /** @param path below `/admin/v1` */
 export async function call<Verb extends Method, Path extends PathOf<Verb>>(
   method: Verb,
   path: Path,
   ...[body]: BodyOf<Verb, Path> extends undefined ? [] : [body: BodyOf<Verb, Path>]
 ): Promise<AnswerTo<Verb, Path>> {
-  return (await send(method, path, body)) as AnswerTo<Verb, Path>
+  const sent = comment === undefined ? body : { ...body, comment }
+  return (await send(method, path, sent)) as AnswerTo<Verb, Path>
 }
 
 async function send(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer<unknown>> {

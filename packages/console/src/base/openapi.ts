@@ -29,7 +29,7 @@ export interface paths {
         };
         /**
          * Show who is signed in, and what the role allows
-         * @description Lowest role: `viewer`.
+         * @description Lowest role: `viewer`; also `deposit_reporter`; also `executor`.
          */
         get: operations["getSession"];
         put?: never;
@@ -1257,13 +1257,13 @@ export interface paths {
         };
         /**
          * List deposits
-         * @description Lowest role: `viewer`.
+         * @description Lowest role: `viewer`; also `deposit_reporter`.
          */
         get: operations["getDeposits"];
         put?: never;
         /**
          * Report deposits
-         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
+         * @description Lowest role: `treasurer`; also `deposit_reporter`. Answered with 202 and a change request while `operator.four_eyes` lists `deposits`.
          */
         post: operations["postDeposits"];
         delete?: never;
@@ -1281,7 +1281,7 @@ export interface paths {
         };
         /**
          * Get a deposit
-         * @description Lowest role: `viewer`.
+         * @description Lowest role: `viewer`; also `deposit_reporter`.
          */
         get: operations["getDepositsById"];
         put?: never;
@@ -1301,7 +1301,7 @@ export interface paths {
         };
         /**
          * Show the full history of a deposit
-         * @description Lowest role: `viewer`.
+         * @description Lowest role: `viewer`; also `deposit_reporter`.
          */
         get: operations["getDepositsByIdTrace"];
         put?: never;
@@ -1625,7 +1625,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description Lowest role: `viewer`.
+         * @description Lowest role: `viewer`; also `executor`.
          */
         get: operations["getDeliveries"];
         put?: never;
@@ -1645,7 +1645,7 @@ export interface paths {
         };
         /**
          * Get a delivery
-         * @description Lowest role: `viewer`.
+         * @description Lowest role: `viewer`; also `executor`.
          */
         get: operations["getDeliveriesById"];
         put?: never;
@@ -1667,7 +1667,7 @@ export interface paths {
         put?: never;
         /**
          * Claim deliveries to execute
-         * @description Lowest role: `treasurer`.
+         * @description Lowest role: `treasurer`; also `executor`.
          */
         post: operations["postDeliveriesClaim"];
         delete?: never;
@@ -1687,7 +1687,7 @@ export interface paths {
         put?: never;
         /**
          * Claim one delivery in the own name
-         * @description Lowest role: `treasurer`.
+         * @description Lowest role: `treasurer`; also `executor`.
          */
         post: operations["postDeliveriesByIdClaim"];
         delete?: never;
@@ -1707,7 +1707,7 @@ export interface paths {
         put?: never;
         /**
          * Report a delivery as paid
-         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `settlements`.
+         * @description Lowest role: `treasurer`; also `executor`. Answered with 202 and a change request while `operator.four_eyes` lists `settlements`.
          */
         post: operations["postDeliveriesByIdSettle"];
         delete?: never;
@@ -1727,7 +1727,7 @@ export interface paths {
         put?: never;
         /**
          * Report a delivery as failed
-         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `settlements`.
+         * @description Lowest role: `treasurer`; also `executor`. Answered with 202 and a change request while `operator.four_eyes` lists `settlements`.
          */
         post: operations["postDeliveriesByIdFail"];
         delete?: never;
@@ -1757,7 +1757,11 @@ export interface components {
             id: string;
             name: string;
             /** @enum {string} */
-            role: "viewer" | "reviewer" | "treasurer" | "admin";
+            role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
+            /** @description The only ones that it may report; absent: all */
+            sources?: string[];
+            /** @description The only ones that it may deal with; absent: all */
+            assets?: string[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -1842,6 +1846,8 @@ export interface components {
             };
             /** @description The id of the record that is changed, or what names it */
             subject: string;
+            /** @description Why, for the operator who confirms; empty: requested by an earlier version */
+            comment: string;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "DECLINED" | "FAILED" | "EXPIRED";
             requested_by: string;
@@ -1854,6 +1860,46 @@ export interface components {
             expires_at: string;
             /** Format: date-time */
             created_at: string;
+        };
+        ChangeRequestWithRecord: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            kind: "approvals" | "settlements" | "controls" | "deposits" | "operators";
+            /** @description Method and path below `/admin/v1` */
+            call: string;
+            summary: string;
+            /** @description The parameters in the path */
+            params: {
+                [key: string]: string;
+            };
+            body: {
+                [key: string]: unknown;
+            };
+            /** @description The id of the record that is changed, or what names it */
+            subject: string;
+            /** @description Why, for the operator who confirms; empty: requested by an earlier version */
+            comment: string;
+            /** @enum {string} */
+            status: "PENDING" | "CONFIRMED" | "DECLINED" | "FAILED" | "EXPIRED";
+            requested_by: string;
+            decided_by?: string;
+            /** Format: date-time */
+            decided_at?: string;
+            /** @description Of FAILED: why the confirmed call was refused */
+            detail?: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description The record as the first operator saw it, as its GET call returns it; only for roles that may confirm, and absent where the call creates a record */
+            record?: {
+                [key: string]: unknown;
+            };
+            /** @description The fields of the record that have changed since; only while it can be confirmed */
+            changes?: components["schemas"]["FieldChange"][];
+            /** @description The version of the record as it is now, for `confirm`; only while it can be confirmed */
+            version?: string;
         };
         Client: {
             /** Format: uuid */
@@ -1954,6 +2000,16 @@ export interface components {
              * @description Absent: never changed
              */
             updated_at?: string;
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         Customer: {
             /** Format: uuid */
@@ -2127,6 +2183,16 @@ export interface components {
             /** @description True until a payment of this customer to the same destination was settled */
             first_to_destination?: boolean;
             attempts: components["schemas"]["DeliveryAttempt"][];
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         Deposit: {
             /** Format: uuid */
@@ -2193,6 +2259,16 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         DepositAddress: {
             /** Format: uuid */
@@ -2252,6 +2328,14 @@ export interface components {
                 /** @description Decimal text without trailing zeros */
                 amount: string;
             };
+        };
+        FieldChange: {
+            /** @description Its path, such as `destination.crypto.address` */
+            field: string;
+            /** @description In `record`; absent: it was not there */
+            before?: unknown;
+            /** @description Absent: it is no longer there */
+            now?: unknown;
         };
         Finding: {
             /** @enum {string} */
@@ -2317,6 +2401,16 @@ export interface components {
             reversed_by?: string;
             /** Format: date-time */
             created_at: string;
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         Level: {
             price: string;
@@ -2374,7 +2468,11 @@ export interface components {
             id: string;
             name: string;
             /** @enum {string} */
-            role: "viewer" | "reviewer" | "treasurer" | "admin";
+            role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
+            /** @description The only ones that it may report; absent: all */
+            sources?: string[];
+            /** @description The only ones that it may deal with; absent: all */
+            assets?: string[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -2413,7 +2511,7 @@ export interface components {
         NewOperator: {
             name: string;
             /** @enum {string} */
-            role: "viewer" | "reviewer" | "treasurer" | "admin";
+            role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
             enabled: boolean;
             /** @enum {string} */
             kind: "person" | "built_in";
@@ -2481,7 +2579,7 @@ export interface components {
         Operator: {
             name: string;
             /** @enum {string} */
-            role: "viewer" | "reviewer" | "treasurer" | "admin";
+            role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
             enabled: boolean;
             /** @enum {string} */
             kind: "person" | "built_in";
@@ -2499,6 +2597,16 @@ export interface components {
             created_at: string;
             /** @description Without their values */
             tokens: components["schemas"]["ApiToken"][];
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         OperatorBalance: {
             asset: string;
@@ -2628,6 +2736,16 @@ export interface components {
             waiting_detail?: string;
             /** Format: date-time */
             waiting_since?: string;
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         OperatorRule: {
             /** Format: uuid */
@@ -2682,11 +2800,21 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             customer_id: string;
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         OperatorWithLink: {
             name: string;
             /** @enum {string} */
-            role: "viewer" | "reviewer" | "treasurer" | "admin";
+            role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
             enabled: boolean;
             /** @enum {string} */
             kind: "person" | "built_in";
@@ -2889,7 +3017,7 @@ export interface components {
             /** @description The field and the rule that it violates, for people */
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "invalid_cursor" | "own_address" | "bad_handshake" | "unauthorized" | "invalid_token" | "insufficient_scope" | "login_failed" | "setup_link_invalid" | "session_ended" | "insufficient_role" | "login_unavailable" | "own_request" | "csrf_failed" | "disabled" | "not_allowed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds" | "receivable" | "paused" | "not_found" | "method_not_allowed" | "request_timeout" | "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict" | "ambiguous_payment" | "body_too_large" | "unsupported_media_type" | "misdirected_request" | "upgrade_required" | "too_many_connections" | "too_many_unread_answers" | "rate_limited" | "daily_quota_exceeded" | "headers_too_large" | "internal" | "unavailable" | "address_unavailable" | "pool_empty" | "pool_reserved";
+            code: "invalid_request" | "invalid_cursor" | "own_address" | "bad_handshake" | "unauthorized" | "invalid_token" | "insufficient_scope" | "login_failed" | "setup_link_invalid" | "session_ended" | "insufficient_role" | "outside_binding" | "login_unavailable" | "own_request" | "csrf_failed" | "disabled" | "not_allowed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds" | "receivable" | "paused" | "not_found" | "method_not_allowed" | "request_timeout" | "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "record_changed" | "deposit_conflict" | "ambiguous_payment" | "body_too_large" | "unsupported_media_type" | "misdirected_request" | "upgrade_required" | "too_many_connections" | "too_many_unread_answers" | "rate_limited" | "daily_quota_exceeded" | "headers_too_large" | "internal" | "unavailable" | "address_unavailable" | "pool_empty" | "pool_reserved";
             /** Format: uuid */
             request_id: string;
             /** @description The violated rules, up to 20 */
@@ -3015,6 +3143,16 @@ export interface components {
             /** @enum {string} */
             type: "BROKERAGE" | "TRADITIONAL_IRA" | "ROTH_IRA" | "SEP_IRA" | "FINANCIAL_ADVISOR";
             customer_id: string;
+            /** @description The change requests about the record that wait for a second operator; only where one record is read */
+            pending_requests?: {
+                /** Format: uuid */
+                id: string;
+                summary: string;
+                requested_by: string;
+                comment: string;
+                /** Format: date-time */
+                created_at: string;
+            }[];
         };
         Secret: {
             /** Format: uuid */
@@ -3031,7 +3169,7 @@ export interface components {
             operator: {
                 name: string;
                 /** @enum {string} */
-                role: "viewer" | "reviewer" | "treasurer" | "admin";
+                role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
             };
             /** @enum {string} */
             via: "session" | "api_token" | "operator_token";
@@ -3382,8 +3520,8 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `own_request`: a second operator must confirm what one has requested; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status; `insufficient_funds`: the profile has less of the asset available than is needed; `meta.available` and `meta.needed` say how much */
-        "403.insufficient_role.own_request.csrf_failed.foreign_origin.quota_exceeded.account_blocked.insufficient_funds": {
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `outside_binding`: the machine’s token is bound to other sources or assets, or another executor made the attempt; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page */
+        "403.insufficient_role.outside_binding.csrf_failed.foreign_origin": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3393,7 +3531,22 @@ export interface components {
                     /** @constant */
                     status?: 403;
                     /** @enum {string} */
-                    code?: "insufficient_role" | "own_request" | "csrf_failed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds";
+                    code?: "insufficient_role" | "outside_binding" | "csrf_failed" | "foreign_origin";
+                };
+            };
+        };
+        /** @description `insufficient_role`: the role of the operator does not include this call; `meta.role` is the role, `meta.needed` the lowest one; `outside_binding`: the machine’s token is bound to other sources or assets, or another executor made the attempt; `own_request`: another person must confirm a request: not its operator, no operator whose credentials one of the two has issued to the other, and not the single token; `csrf_failed`: a call with an operator’s session lacks its `X-CSRF-Token`, or, if it is not a GET, the listener’s `Origin`; `foreign_origin`: a web page of another origin may not call the operator listener, nor get a token of the demo page; `quota_exceeded`: the customer, or the record in the path, has as many records of this kind as it may have; `meta.limit` and `meta.used` say how many; `account_blocked`: the account of the profile is DISABLED, DENIED or ERROR: the profile gets no new addresses or rules; `meta.summary_status` names the status; `insufficient_funds`: the profile has less of the asset available than is needed; `meta.available` and `meta.needed` say how much */
+        "403.insufficient_role.outside_binding.own_request.csrf_failed.foreign_origin.quota_exceeded.account_blocked.insufficient_funds": {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 403;
+                    /** @enum {string} */
+                    code?: "insufficient_role" | "outside_binding" | "own_request" | "csrf_failed" | "foreign_origin" | "quota_exceeded" | "account_blocked" | "insufficient_funds";
                 };
             };
         };
@@ -3502,8 +3655,8 @@ export interface components {
                 };
             };
         };
-        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `invalid_state`: the record is in a state that does not allow this; `earlier_attempt_unknown`: an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit; `ambiguous_payment`: it may be the payment of the deposit `meta.deposit_id`, and nothing was credited: one of them has no `bank_reference` */
-        "409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict.ambiguous_payment": {
+        /** @description `already_exists`: the name is taken; `meta.existing` holds that record; `invalid_state`: the record is in a state that does not allow this; `earlier_attempt_unknown`: an attempt of the delivery may have been paid; `meta.attempts` names such attempts with their executors. Only these or a person can state `earlier_attempts`: `not_paid`; `record_changed`: the record has another version than the one that the call names: read it again; `deposit_conflict`: the payment is known with other terms, and nothing was credited; `meta.fields` names what differs, `meta.deposit_id` the deposit; `ambiguous_payment`: it may be the payment of the deposit `meta.deposit_id`, and nothing was credited: one of them has no `bank_reference` */
+        "409.already_exists.invalid_state.earlier_attempt_unknown.record_changed.deposit_conflict.ambiguous_payment": {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3513,7 +3666,7 @@ export interface components {
                     /** @constant */
                     status?: 409;
                     /** @enum {string} */
-                    code?: "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "deposit_conflict" | "ambiguous_payment";
+                    code?: "already_exists" | "invalid_state" | "earlier_attempt_unknown" | "record_changed" | "deposit_conflict" | "ambiguous_payment";
                 };
             };
         };
@@ -3898,7 +4051,7 @@ export interface operations {
                         /** @description Absent for the first admin, who chooses one */
                         name?: string;
                         /** @enum {string} */
-                        role: "viewer" | "reviewer" | "treasurer" | "admin";
+                        role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
                         /**
                          * Format: date-time
                          * @description Without a password: when the link ends
@@ -4194,7 +4347,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChangeRequest"];
+                    "application/json": components["schemas"]["ChangeRequestWithRecord"];
                 };
             };
             400: components["responses"]["400.invalid_request"];
@@ -4221,7 +4374,10 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Of the record that was seen: `version` of the request */
+                    version: string;
+                };
             };
         };
         responses: {
@@ -4237,10 +4393,10 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request.own_address"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.own_request.csrf_failed.foreign_origin.quota_exceeded.account_blocked.insufficient_funds"];
+            403: components["responses"]["403.insufficient_role.outside_binding.own_request.csrf_failed.foreign_origin.quota_exceeded.account_blocked.insufficient_funds"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown.deposit_conflict.ambiguous_payment"];
+            409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown.record_changed.deposit_conflict.ambiguous_payment"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];
@@ -5239,9 +5395,11 @@ export interface operations {
                     /** @description Small letters, digits, and . _ @ - after the first character */
                     name: string;
                     /** @enum {string} */
-                    role: "viewer" | "reviewer" | "treasurer" | "admin";
+                    role: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
                     /** @description The claim `sub` of the person at the issuer of `operator.oidc.issuer` */
                     subject?: string;
+                    /** @description Required while `operator.four_eyes` lists `operators`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -5330,9 +5488,11 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    role?: "viewer" | "reviewer" | "treasurer" | "admin";
+                    role?: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
                     enabled?: boolean;
                     subject?: string | null;
+                    /** @description Required while `operator.four_eyes` lists `operators`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -5431,7 +5591,10 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Required while `operator.four_eyes` lists `operators`, and accepted only then */
+                    comment?: string;
+                };
             };
         };
         responses: {
@@ -5487,7 +5650,11 @@ export interface operations {
                 "application/json": {
                     name: string;
                     /** @enum {string} */
-                    role?: "viewer" | "reviewer" | "treasurer" | "admin";
+                    role?: "viewer" | "reviewer" | "treasurer" | "admin" | "deposit_reporter" | "executor";
+                    sources?: string[];
+                    assets?: string[];
+                    /** @description Required while `operator.four_eyes` lists `operators`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -5910,6 +6077,8 @@ export interface operations {
                     /** @enum {string} */
                     summary_status?: "PENDING" | "ERROR" | "APPROVED" | "DENIED" | "DISABLED";
                     admin_disabled?: boolean;
+                    /** @description Required while `operator.four_eyes` lists `approvals`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -6465,6 +6634,8 @@ export interface operations {
                     reason: string;
                     /** @description When it happened; absent: now */
                     effective_at?: string;
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -6554,6 +6725,8 @@ export interface operations {
             content: {
                 "application/json": {
                     reason: string;
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -6682,7 +6855,10 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Required while `operator.four_eyes` lists `approvals`, and accepted only then */
+                    comment?: string;
+                };
             };
         };
         responses: {
@@ -6970,8 +7146,12 @@ export interface operations {
                     status?: "PENDING" | "COMPLETED" | "FAILED";
                     confirmations?: number;
                     occurred_at: string;
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
                 } | {
                     deposits: unknown[];
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -7015,7 +7195,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.outside_binding.csrf_failed.foreign_origin"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.already_exists.deposit_conflict.ambiguous_payment"];
             413: components["responses"]["413.body_too_large"];
@@ -7110,6 +7290,8 @@ export interface operations {
                 "application/json": {
                     profile_id: string;
                     run_rules?: boolean;
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -7171,6 +7353,8 @@ export interface operations {
                     /** @description Whether rules apply to the new credit; default false */
                     run_rules?: boolean;
                     reason: string;
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -7267,7 +7451,10 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
+                };
             };
         };
         responses: {
@@ -7365,6 +7552,8 @@ export interface operations {
             content: {
                 "application/json": {
                     reason: string;
+                    /** @description Required while `operator.four_eyes` lists `settlements`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -7431,6 +7620,8 @@ export interface operations {
                         /** @enum {string} */
                         network?: "WIRE" | "CUBIX";
                     };
+                    /** @description Required while `operator.four_eyes` lists `settlements`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -7572,7 +7763,10 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
+                };
             };
         };
         responses: {
@@ -7625,7 +7819,10 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Required while `operator.four_eyes` lists `deposits`, and accepted only then */
+                    comment?: string;
+                };
             };
         };
         responses: {
@@ -7825,6 +8022,8 @@ export interface operations {
                         pairs?: string[];
                         deliveries?: boolean;
                     };
+                    /** @description Required while `operator.four_eyes` lists `controls`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -8016,7 +8215,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.outside_binding.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.invalid_state"];
@@ -8046,6 +8245,8 @@ export interface operations {
                     attempt: number;
                     fee?: string;
                     late?: boolean;
+                    /** @description Required while `operator.four_eyes` lists `settlements`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -8074,7 +8275,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.outside_binding.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.already_exists.invalid_state"];
@@ -8107,6 +8308,8 @@ export interface operations {
                      * @enum {string}
                      */
                     earlier_attempts?: "not_paid";
+                    /** @description Required while `operator.four_eyes` lists `settlements`, and accepted only then */
+                    comment?: string;
                 };
             };
         };
@@ -8135,7 +8338,7 @@ export interface operations {
             };
             400: components["responses"]["400.invalid_request"];
             401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            403: components["responses"]["403.insufficient_role.outside_binding.csrf_failed.foreign_origin"];
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown"];

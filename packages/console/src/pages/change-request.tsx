@@ -45,6 +45,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
           <Facts
             rows={[
               ['Status', <Status key="s" of={status} />],
+              ['Comment', document.comment],
               ['Record', page === undefined ? subject : <Id key="r" of={subject} to={`${page}/${subject}`} />],
               ['Requested', timeFact(document.created_at)],
               ['Expires', timeFact(document.expires_at)],
@@ -58,6 +59,16 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
           <p class="mono quiet request-call">{path}</p>
           <Json value={body ?? {}} />
         </Card>
+        {document.record !== undefined && (
+          <Card title="The record, as it was seen">
+            <Json value={document.record} />
+          </Card>
+        )}
+        {document.changes !== undefined && document.changes.length > 0 && (
+          <Card title="What has changed since">
+            <Json value={document.changes} />
+          </Card>
+        )}
         <p>
           <a href={href(`/audit?subject=${subject}`)}>Audit of the record</a>
         </p>
@@ -67,7 +78,7 @@ export function ChangeRequestPage({ id }: { readonly id: string }) {
 }
 
 function askDecision(
-  { id, summary }: Schema<'ChangeRequest'>,
+  { id, summary, version = '' }: Schema<'ChangeRequestWithRecord'>,
   verb: 'confirm' | 'decline',
   isOwn: boolean,
   reload: () => void,
@@ -86,7 +97,7 @@ function askDecision(
     isDangerous: verb === 'decline',
     run: (): Promise<Answer<unknown>> =>
       verb === 'confirm'
-        ? call('POST', `/change-requests/${id}/confirm`, {})
+        ? call('POST', `/change-requests/${id}/confirm`, { version })
         : call('POST', `/change-requests/${id}/decline`, {}),
     done: () => {
       reload()

@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Answer, Problem } from '../base/api.ts'
+import { type Answer, Problem, withComment } from '../base/api.ts'
 import { href } from '../base/router.ts'
 import { type FourEyesKind, needsFourEyes } from '../base/session.ts'
 import { ProblemNote } from './parts.tsx'
@@ -40,6 +40,8 @@ export interface Action<Document> {
   readonly done: (document: Document) => string | undefined
 }
 
+const COMMENT: Field = { name: 'comment', label: 'Comment for the second person', kind: 'long' }
+
 /** Counts the requests for a second person that this page has made. */
 export const requestsMade = signal(0)
 
@@ -52,6 +54,11 @@ export function ask<Document>(action: Action<Document>): void {
 export function ActionDialog() {
   const action = current.value
   return action === undefined ? null : <Dialog key={action.title} action={action} />
+}
+
+function fieldsOf({ fields = [] }: Action<unknown>, refusal: string | undefined, hasSecond: boolean): readonly Field[] {
+  const own = typeof fields === 'function' ? fields(refusal) : fields
+  return hasSecond ? [...own, COMMENT] : own
 }
 
 function initialValues(fields: readonly Field[]): Values {
@@ -69,10 +76,10 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
   const element = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem>()
   const [refusal, setRefusal] = useState<string>()
-  const fields = typeof action.fields === 'function' ? action.fields(refusal) : (action.fields ?? [])
+  const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
+  const fields = fieldsOf(action, refusal, hasSecond)
   const [values, setValues] = useState<Values>(() => initialValues(fields))
   const [isRunning, setRunning] = useState(false)
-  const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   useEffect(() => element.current?.showModal(), [])
   // The browser gives the focus back to what had it before.
   const close = () => element.current?.close()
@@ -84,7 +91,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
     setRunning(true)
     setProblem(undefined)
     try {
-      const { document, request } = await run(values)
+      const { document, request } = await withComment(hasSecond ? values.comment : undefined, () => run(values))
       close()
       if (request !== undefined) {
         requestsMade.value++
