@@ -22,7 +22,8 @@ const MESSAGE_BYTES_MAX = 1_048_576
 
 /**
  * @typedef {object} ConnectionOptions
- * @property {string} url Of the ingest listener: ws:// or wss://.
+ * @property {string} url Of the ingest listener: ws:// or wss://. Of several processes, separated by commas: the one that leads
+ *   accepts, the others answer 503, so each attempt takes the next address.
  * @property {string} authUrl Origin of the token endpoint.
  * @property {string} clientId
  * @property {string} clientSecret
@@ -37,6 +38,7 @@ const MESSAGE_BYTES_MAX = 1_048_576
 
 export class Connection {
   #options
+  #urls
   #listener
   #clock
   #log
@@ -48,6 +50,7 @@ export class Connection {
   #isFull = false
   #isStopped = false
   #failures = 0
+  #attempts = 0
   #progressMilliseconds = 0
   /** @type {Timer | undefined} */
   #timer
@@ -62,6 +65,7 @@ export class Connection {
    */
   constructor(options, listener, clock, log) {
     this.#options = options
+    this.#urls = options.url.split(',').map((url) => url.trim())
     this.#listener = listener
     this.#clock = clock
     this.#log = log
@@ -108,7 +112,8 @@ export class Connection {
   async #connect() {
     const token = await this.#tokens.get()
     if (this.#isStopped) return
-    const socket = new WebSocket(this.#options.url, PROTOCOL, {
+    const url = /** @type {string} */ (this.#urls[this.#attempts++ % this.#urls.length])
+    const socket = new WebSocket(url, PROTOCOL, {
       headers: { authorization: `Bearer ${token}` },
       handshakeTimeout: HANDSHAKE_MILLISECONDS,
       maxPayload: MESSAGE_BYTES_MAX,
@@ -189,7 +194,9 @@ export class Connection {
     if (wasAccepted) this.#listener.onClosed()
     if (this.#isFull) this.#setDrained()
     if (this.#isStopped) return this.#onStopped?.()
-    const wait = backoffMilliseconds(this.#failures++, this.#options.backoffMillisecondsMax ?? 30_000)
+    // Waits grow once each address has failed.
+    const rounds = Math.floor(this.#failures++ / this.#urls.length)
+    const wait = backoffMilliseconds(rounds, this.#options.backoffMillisecondsMax ?? 30_000)
     this.#log('warn', 'not connected to Tidegate', { reason, retry_milliseconds: Math.round(wait) })
     this.#timer = this.#clock.schedule(wait, () => this.start())
   }

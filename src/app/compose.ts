@@ -19,6 +19,7 @@ import { createMemoryBus } from '../channel/bus-memory.ts'
 import type { ConfigResult } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
 import { type Origins, SET_BY_PROGRAM } from '../config/settings-in-force.ts'
+import { takesPublications } from '../config/sources.ts'
 import { servedScopes } from '../contract/scopes.ts'
 import { createPoolMetrics } from '../deposit-instructions/pool-metrics.ts'
 import type { SimulatedTrade } from '../feed/simulator/simulator.ts'
@@ -328,7 +329,7 @@ async function startOperatorListener(parts: Parts, modules: OperatedModules): Pr
       overview,
       processes: modules.local?.processes,
       issuesTokens: issuesTokens(config),
-      scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
+      scopes: servedScopes(config['rest.sandbox'], takesPublications(config.markets, config)),
       publicUrl: () => parts.state.publicUrl,
       refreshDirectory: () => loader.refresh(),
       sourcesOf,
@@ -359,7 +360,7 @@ async function startPublicListener(parts: Parts, modules: PublicModules): Promis
       bytesPerSecondMin: config['rest.read_bytes_per_second_min'],
     },
     tokenSeconds: config['auth.token_seconds'],
-    scopes: servedScopes(config['rest.sandbox'], parts.ingest !== undefined),
+    scopes: servedScopes(config['rest.sandbox'], takesPublications(config.markets, config)),
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     issuesTokens: issuesTokens(config) && config.roles.includes('api'),
     signsReceipts: config['receipts.enabled'],

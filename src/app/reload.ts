@@ -88,7 +88,7 @@ function decimalsFault(known: ReadonlyMap<string, number>, { assets }: Config): 
 
 /** Markets are live; feeds and the ingest listener are not, so a reloaded market cannot use a new one. */
 function unknownFeedOf({ feeds, ...running }: Config, { markets }: Config): string | undefined {
-  const [missing] = ingestProblems(markets, running['ingest.port'] !== '')
+  const [missing] = ingestProblems(markets, running)
   if (missing !== undefined) return `markets${missing.path} is ingest; ingest.port needs a restart`
   for (const { definition, sources } of markets) {
     for (const source of sources) {

@@ -83,6 +83,9 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
   if (receipts.count === 0) receipts.report('receipts-missing', 'there is none')
   if (areRecordings) await proveRecordings(files, receipts)
   else await proveFrames(files, receipts)
+  if (receipts.count > 0 && receipts.countOf('unmatched') === receipts.count) {
+    receipts.report('receipts-unmatched', 'no receipt is of a book that the files contain')
+  }
   const verdict: Verdict = {
     ok: receipts.findings.length === 0,
     files,

@@ -1,6 +1,7 @@
 /** What can be wrong with receipts and with what they are compared with, by the names that `prove` reports. Pure. */
 export const RECEIPT_FAULTS = {
   'receipts-missing': 'there is at least one receipt, else nothing was compared',
+  'receipts-unmatched': 'at least one receipt is of a book that the files contain, else nothing was compared',
   'receipt-malformed': 'a receipt is a compact JWS with every member of the payload',
   'receipt-type': 'a receipt has alg ES256 and the typ of receipts',
   'key-unknown': 'the key of a receipt is in the given set of keys',

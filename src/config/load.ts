@@ -166,7 +166,7 @@ function brokenRelations(config: Config, origins: Readonly<Record<SettingKey, st
   })
   const inMarkets = [
     ...simulatorProblems(config.markets, config['simulator.allowed']),
-    ...ingestProblems(config.markets, config['ingest.port'] !== ''),
+    ...ingestProblems(config.markets, config),
   ]
   const amounts = AMOUNT_KEYS.flatMap((key) =>
     assetAmountProblems(config[key], config.assets).map((problem) => located(key, origins[key], problem)),

@@ -70,9 +70,33 @@ export function feedProblems(markets: unknown, feeds: Feeds): readonly Problem[]
   return problems
 }
 
-/** The markets with the source `ingest` while no ingest listener is configured, with their place in the setting. */
-export function ingestProblems(configured: readonly ConfiguredMarket[], isOn: boolean): readonly Problem[] {
-  if (isOn) return []
+/** The settings that decide where engines publish. */
+interface IngestSettings {
+  readonly roles: readonly string[]
+  /** Empty: this process has no ingest listener. */
+  readonly 'ingest.port': number | ''
+}
+
+/**
+ * Whether engines can publish to the service that this process belongs to: to this process, or to those with the role feed, of
+ * which its own settings show only the markets.
+ */
+export function takesPublications(
+  configured: readonly ConfiguredMarket[],
+  { roles, 'ingest.port': port }: IngestSettings,
+): boolean {
+  return port !== '' || (!roles.includes('feed') && configured.some(({ sources }) => sources.some(isIngested)))
+}
+
+/**
+ * The markets with the source `ingest` of a process with the role feed without an ingest listener, with their place in the
+ * setting. Processes of other roles receive these markets over the bus.
+ */
+export function ingestProblems(
+  configured: readonly ConfiguredMarket[],
+  { roles, 'ingest.port': port }: IngestSettings,
+): readonly Problem[] {
+  if (port !== '' || !roles.includes('feed')) return []
   return configured.flatMap(({ sources }, index) => {
     const place = sources.findIndex(isIngested)
     if (place < 0) return []

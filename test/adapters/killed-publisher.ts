@@ -5,7 +5,7 @@
  */
 import { Publisher } from '../../adapters/publisher/publisher.mjs'
 import { type KilledPublisherOptions, PublishedRecorder } from '../support/published-record.ts'
-import { PublishingEngine, type WireMessage } from '../support/publishing-engine.ts'
+import { membersOf, PublishingEngine } from '../support/publishing-engine.ts'
 import { Random } from '../support/random.ts'
 import { TestPublisher } from '../support/test-publisher.ts'
 
@@ -23,13 +23,6 @@ function newEngine(symbol: string, publishesOrders: boolean): PublishingEngine {
   recorder.add(engine)
   return engine
 }
-
-type Members<Method extends 'update' | 'snapshotOf'> = Method extends 'update'
-  ? Parameters<Publisher['update']>[1]
-  : ReturnType<ConstructorParameters<typeof Publisher>[0]['snapshotOf']>
-
-const membersOf = <Method extends 'update' | 'snapshotOf'>({ payload }: WireMessage) =>
-  payload as unknown as Members<Method>
 
 const pushed = newEngine(options.pushed, false)
 const pulled = newEngine(options.pulled, true)

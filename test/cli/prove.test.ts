@@ -174,6 +174,17 @@ describe('prove, with the messages of a session', () => {
     expect(report.matched + report.unmatched).toBe(report.receipts)
   })
 
+  it('fails when no receipt is of a book that the files contain', async () => {
+    const [, throttled] = received([{}, { params: { interval_ms: 250 } }]) as [string[], string[]]
+    for (const receipt of receiptsOf(throttled)) {
+      const report = await prove(throttled, ['--receipts', save([receipt])])
+      if (report.unmatched < report.receipts) continue
+      expect(report).toMatchObject({ exitCode: 1, failures: [{ name: 'receipts-unmatched' }] })
+      return
+    }
+    expect.unreachable('every version was sent')
+  })
+
   it('follows a book over connections that resume', async () => {
     const half = Math.floor(lines.length / 2)
     const paths = [save(lines.slice(0, half)), save(lines.slice(half))]

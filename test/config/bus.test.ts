@@ -1,8 +1,20 @@
 /** The settings of roles and of the bus between processes: what is accepted, and that no problem quotes a secret. */
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
+import { takesPublications } from '../../src/config/sources.ts'
 
 const STORE = { 'store.url': 'postgres://tidegate@db/tidegate' }
+const PUBLISHED = JSON.stringify([
+  {
+    symbol: 'BTCUSD',
+    base_asset: 'BTC',
+    quote_asset: 'USD',
+    price_decimals: 2,
+    amount_decimals: 8,
+    depth: 50,
+    sources: ['ingest'],
+  },
+])
 const PUBLISHERS = { 'ingest.port': '8100', 'http.port': '8080', 'operator.port': '9090' }
 
 function load(flags: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>> = {}) {
@@ -51,6 +63,11 @@ describe('the settings of the bus', () => {
       { roles: '[gateway]', 'bus.url': 'nats://host', ...STORE, ...PUBLISHERS },
       ['roles'],
     ],
+    [
+      'need publishers for a market that they publish',
+      { roles: '[feed]', 'bus.url': 'nats://host', ...STORE, markets: PUBLISHED },
+      ['markets'],
+    ],
     ['know no other role', { roles: '[feed, sequencer]', ...STORE }, ['roles']],
     ['need NATS for its credentials', { 'bus.credentials_file': 'nats.creds' }, ['bus.credentials_file']],
     [
@@ -78,5 +95,9 @@ describe('the settings of the bus', () => {
   it('take a part of the roles with PostgreSQL and NATS', () => {
     expect(load({ roles: '[gateway, api]', 'bus.url': 'tls://host', ...STORE }).ok).toBe(true)
     expect(load({ roles: '[feed, worker]', ...STORE }).ok).toBe(true)
+    const published = { 'bus.url': 'nats://host', ...STORE, markets: PUBLISHED }
+    const others = load({ roles: '[gateway, api, worker]', ...published })
+    expect(others.ok && takesPublications(others.config.markets, others.config)).toBe(true)
+    expect(load({ roles: '[feed]', ...published, 'ingest.port': '8100' }).ok).toBe(true)
   })
 })

@@ -64,7 +64,8 @@ async function startStore(): Promise<{ readonly postgres: PostgresServer; readon
 }
 
 async function startCluster(executor: Server): Promise<PostgresServer> {
-  published = await PublishedMarket.start(PUBLISHED, folder.path, SEED)
+  const engine = await PublishedMarket.pulled(PUBLISHED, folder.path, SEED)
+  published = engine.published
   ending.push(() => published.stop())
   const { postgres, store } = await startStore()
   cluster = await Cluster.start({
@@ -74,7 +75,7 @@ async function startCluster(executor: Server): Promise<PostgresServer> {
       market('ETH', 2, 50),
       market('SOL', 2, 50, `${PublishedMarket.venue}:${PUBLISHED}`),
     ],
-    feeds: published.feeds,
+    feeds: engine.feeds,
     store,
     node: NODE,
     flags: { ...ALL_KEYS, 'simulator.rate': 5, 'auth.token_seconds': 86_400, ...executorFlags(executor) },

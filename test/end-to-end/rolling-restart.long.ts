@@ -2,11 +2,14 @@
  * The nodes of the release before, on one PostgreSQL, are replaced one by one by those of this one, whose migrations are
  * applied while they run; so are the eight processes of a cluster, which are also restarted one by one. Meanwhile customers
  * stream, write, read and request tokens through a balancer: no request fails, and connections end with 1012 alone. In a
- * cluster, books and executions of an engine's market are compared with what it published.
+ * cluster, books and executions of an engine's two markets, one that a feed pulls and one that the engine pushes, are compared
+ * with what it published, and no execution is missing.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { PUBLISH_SCOPE } from '../../src/contract/scopes.ts'
+import { CLOSE_CODES } from '../../src/contract/stream-codes.ts'
 import { Balancer } from '../support/balancer.ts'
 import { ChainVerifier } from '../support/chain-verifier.ts'
 import { CLUSTER_PROCESSES, Cluster } from '../support/cluster.ts'
@@ -14,6 +17,7 @@ import { ClusterWatch } from '../support/cluster-watch.ts'
 import { type RunningCommand, startProgram } from '../support/command-line.ts'
 import { buildEarlierRelease, EARLIER_RELEASE } from '../support/earlier-release.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
+import { claimPort } from '../support/ports.ts'
 import { hasPostgres, migratedDatabase, sharedDatabase } from '../support/postgres.ts'
 import { PublishedMarket } from '../support/published-market.ts'
 import { RollingLoad } from '../support/rolling-load.ts'
@@ -144,22 +148,46 @@ async function expectNothingElse(load: RollingLoad): Promise<void> {
   expect(await load.missingAccounts()).toEqual([])
 }
 
-const CLUSTER_MARKETS = [market('BTC', 2, 50), market('SOL', 2, 50, `${PublishedMarket.venue}:SOLUSD`)]
+const PULLED = 'SOLUSD'
+const PUSHED = 'ETHUSD'
+const CLUSTER_MARKETS = [
+  market('BTC', 2, 50),
+  market('SOL', 2, 50, `${PublishedMarket.venue}:${PULLED}`),
+  market('ETH', 2, 50, 'ingest'),
+]
+const { executionGap } = CLOSE_CODES
 
-/** A cluster with clients of every kind: streams, requests, tokens, and verifiers of an engine's market, which resume. */
+async function createEngineClient(operator: OperatorApi) {
+  const { id } = await operator.call<{ id: string }>('POST', '/customers', { name: 'The exchange' })
+  const client = { name: 'engine', scopes: [PUBLISH_SCOPE], publish_markets: [PUSHED] }
+  const created = await operator.call<Record<string, string>>('POST', `/customers/${id}/clients`, client)
+  return { clientId: created.client_id as string, clientSecret: created.client_secret as string }
+}
+
+/** A cluster with clients of every kind: streams, requests, tokens, and verifiers of an engine's markets, which resume. */
 async function startLoadedCluster(options: { readonly program?: string; readonly store: string }) {
   const balancer = await Balancer.listen()
   closing.push(() => balancer.close())
-  const published = await PublishedMarket.start('SOLUSD', folder.path, Date.now() % 2 ** 31)
-  closing.push(() => published.stop())
+  const pulled = await PublishedMarket.pulled(PULLED, folder.path, Date.now() % 2 ** 31)
+  closing.push(() => pulled.published.stop())
   const gateway = { 'gateway.processes': 1 }
+  const ingestPorts = [await claimPort(), await claimPort()]
   const cluster = await Cluster.start({
     ...options,
     processes: CLUSTER_PROCESSES,
     markets: CLUSTER_MARKETS,
-    feeds: published.feeds,
-    flags: { 'http.public_url': balancer.url, 'http.drain_delay_seconds': 1, 'stream.drain_seconds': 3 },
-    flagsOf: { 'gateway-1': gateway, 'gateway-2': gateway },
+    feeds: pulled.feeds,
+    flags: {
+      'http.public_url': balancer.url,
+      'http.drain_delay_seconds': 1,
+      'stream.drain_seconds': 3,
+    },
+    flagsOf: {
+      'feed-1': { 'ingest.port': ingestPorts[0] as number },
+      'feed-2': { 'ingest.port': ingestPorts[1] as number },
+      'gateway-1': gateway,
+      'gateway-2': gateway,
+    },
   })
   closing.push(() => cluster.remove())
   const serve = (name: string) => {
@@ -179,9 +207,15 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
   })
   closing.push(() => load.stop())
   const client = await cluster.createClient()
+  const pushed = PublishedMarket.pushed(PUSHED, folder.path, Date.now() % 2 ** 31, {
+    url: ingestPorts.map((port) => `ws://127.0.0.1:${port}/`).join(),
+    authUrl: balancer.url,
+    ...(await createEngineClient(operator)),
+  })
+  closing.push(() => pushed.stop())
   const verifiers = Array.from({ length: 4 }, (_, index) => {
-    const verifier = new ChainVerifier(`verifier ${index}`, { SOLUSD: PublishedMarket.venue })
-    verifier.start({ http: balancer.url, ws: balancer.url.replace('http', 'ws') }, client, ['SOLUSD'])
+    const verifier = new ChainVerifier(`verifier ${index}`, { [PULLED]: PublishedMarket.venue, [PUSHED]: 'ingest' })
+    verifier.start({ http: balancer.url, ws: balancer.url.replace('http', 'ws') }, client, [PULLED, PUSHED])
     return verifier
   })
   closing.push(() => Promise.all(verifiers.map((verifier) => verifier.stop())))
@@ -189,14 +223,17 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
   /** More of everything, with nothing wrong. */
   const more = async () => {
     await load.more(REQUESTS_PER_STEP)
-    await published.reached(verifiers)
-    expect([...(await watch.problems()), ...published.problems(verifiers)]).toEqual([])
+    for (const published of [pulled.published, pushed]) {
+      await published.reached(verifiers)
+      expect([...(await watch.problems()), ...published.problems(verifiers)]).toEqual([])
+    }
   }
   await more()
   return {
     cluster,
     load,
     more,
+    verifiers,
     /** Ends a process as a deployment does, starts it again, and has it serve. */
     async replace(name: string): Promise<void> {
       await cluster.terminate(name)
@@ -210,10 +247,11 @@ describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
   titleWith('a rolling restart of a cluster under load (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
   () => {
     it('of every process, one after the other, fails no request and ends connections with 1012 alone', async () => {
-      const { cluster, load, more, replace } = await startLoadedCluster({ store: await migratedDatabase() })
+      const { cluster, load, more, replace, verifiers } = await startLoadedCluster({ store: await migratedDatabase() })
       for (const name of cluster.names) {
         await replace(name)
         await more()
+        expect(verifiers.map(({ closes }) => closes.get(executionGap.code))).toEqual(verifiers.map(() => undefined))
       }
       await expectNothingElse(load)
     })

@@ -1,6 +1,5 @@
 /** The progress display of installations: with npm's own log lines, and a clock that the test controls. */
 import { describe, expect, it } from 'vitest'
-// @ts-expect-error plain JavaScript: it runs before there is a compiler
 import { createInstallReport, showProgress } from '../../scripts/progress.mjs'
 
 /** An output that keeps what was written, and a timer that fires when the test says so. */

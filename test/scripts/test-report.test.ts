@@ -1,6 +1,5 @@
 /** The summary at the end of `npm test`: counts, missing programs, and the time of each folder with its budget. */
 import { expect, it } from 'vitest'
-// @ts-expect-error plain JavaScript: it runs before there is a compiler
 import { summarise, timeReport } from '../../scripts/test-report.mjs'
 
 const ONE = {

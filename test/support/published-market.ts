@@ -1,16 +1,23 @@
 /**
- * A market that an engine of the test publishes, which keeps all of its messages, and which a feed pulls. The engine writes down
- * what it publishes, and everything that verifiers have seen is compared with that.
+ * A market that an engine of the test publishes, which keeps all of its messages: a feed pulls it, or the engine pushes it to
+ * the feed that leads. The engine writes down what it publishes, and everything that verifiers have seen is compared with that.
  */
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
+import { Publisher } from '../../adapters/publisher/publisher.mjs'
 import type { ChainVerifier } from './chain-verifier.ts'
 import { CLUSTER_POLL } from './cluster-watch.ts'
 import { PublishedRecord, PublishedRecorder } from './published-record.ts'
-import { PublishingEngine } from './publishing-engine.ts'
+import { membersOf, PublishingEngine, type WireMessage } from './publishing-engine.ts'
 import { Random } from './random.ts'
 import { TestPublisher } from './test-publisher.ts'
+
+type PushedTo = Pick<ConstructorParameters<typeof Publisher>[0], 'url' | 'authUrl' | 'clientId' | 'clientSecret'>
+
+function newEngine(symbol: string, seed: number, publishesOrders: boolean): PublishingEngine {
+  return new PublishingEngine({ symbol, random: new Random(seed), publishesOrders, keptMax: Number.POSITIVE_INFINITY })
+}
 
 const TOKEN = 'token-of-the-engine'
 const STEP_MILLISECONDS = 200
@@ -21,42 +28,75 @@ export class PublishedMarket {
   static readonly venue = 'engine'
   readonly symbol: string
   readonly #record: PublishedRecord
-  readonly #publisher: TestPublisher
+  readonly #end: () => Promise<void>
   readonly #stepping: NodeJS.Timeout
 
-  private constructor(engine: PublishingEngine, publisher: TestPublisher, path: string) {
+  private constructor(
+    engine: PublishingEngine,
+    folder: string,
+    publish: (message: WireMessage) => void,
+    end: () => Promise<void>,
+  ) {
     this.symbol = engine.symbol
-    this.#publisher = publisher
+    this.#end = end
+    const path = join(mkdtempSync(join(folder, 'published-')), 'record')
     const recorder = new PublishedRecorder(path)
     recorder.add(engine)
     this.#record = new PublishedRecord(path)
     this.#stepping = setInterval(() => {
       const message = engine.step()
       recorder.add(engine, message)
-      publisher.publish(message)
+      publish(message)
     }, STEP_MILLISECONDS)
   }
 
-  /** @param folder for the record */
-  static async start(symbol: string, folder: string, seed: number): Promise<PublishedMarket> {
-    const keptMax = Number.POSITIVE_INFINITY
-    const engine = new PublishingEngine({ symbol, random: new Random(seed), publishesOrders: true, keptMax })
+  /**
+   * One that a feed pulls, and the setting `feeds` for it.
+   *
+   * @param folder for the record
+   */
+  static async pulled(symbol: string, folder: string, seed: number) {
+    const engine = newEngine(symbol, seed, true)
     const options = { token: TOKEN, heartbeatMilliseconds: HEARTBEAT_MILLISECONDS }
-    return new PublishedMarket(
+    const publisher = await TestPublisher.start([engine], options)
+    const published = new PublishedMarket(
       engine,
-      await TestPublisher.start([engine], options),
-      join(mkdtempSync(join(folder, 'published-')), 'record'),
+      folder,
+      (message) => publisher.publish(message),
+      () => publisher.kill(),
     )
+    return { published, feeds: { [PublishedMarket.venue]: { kind: 'tidegate', url: publisher.url, token: TOKEN } } }
   }
 
-  /** The setting `feeds`. */
-  get feeds() {
-    return { [PublishedMarket.venue]: { kind: 'tidegate', url: this.#publisher.url, token: TOKEN } }
+  /**
+   * One that the engine pushes, with the library of the adapters.
+   *
+   * @param folder for the record
+   * @param ingest the addresses of the listeners, and the client of the engine
+   */
+  static pushed(symbol: string, folder: string, seed: number, ingest: PushedTo): PublishedMarket {
+    const engine = newEngine(symbol, seed, false)
+    const publisher = new Publisher({
+      ...ingest,
+      markets: [symbol],
+      snapshotOf: () => membersOf<'snapshotOf'>(engine.snapshot()),
+      backoffMillisecondsMax: 1_000,
+      log: () => undefined,
+    })
+    publisher.begin(symbol, engine.epoch)
+    publisher.snapshot(symbol)
+    publisher.start()
+    return new PublishedMarket(
+      engine,
+      folder,
+      (message) => publisher.update(symbol, membersOf<'update'>(message)),
+      () => publisher.stop(),
+    )
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#stepping)
-    await this.#publisher.kill()
+    await this.#end()
     this.#record.close()
   }
 

@@ -3,6 +3,7 @@
  * without a line of the program: orders in a map, levels summed again after every step, all messages of the current epoch
  * kept, and the state after each. Amounts are bigint at 8 decimals, prices whole cents; some sums pass 2^53.
  */
+import type { Publisher } from '../../adapters/publisher/publisher.mjs'
 import type { Random } from './random.ts'
 
 export interface WireMessage {
@@ -10,6 +11,14 @@ export interface WireMessage {
   readonly payload: Readonly<Record<string, unknown>> & { readonly market: string; readonly type: string }
   readonly stream: { readonly epoch: string; readonly seq: number; readonly prev?: number; readonly continues?: string }
 }
+
+type Members<Method extends 'update' | 'snapshotOf'> = Method extends 'update'
+  ? Parameters<Publisher['update']>[1]
+  : ReturnType<ConstructorParameters<typeof Publisher>[0]['snapshotOf']>
+
+/** The members that the library of the adapters takes: it numbers the messages itself. */
+export const membersOf = <Method extends 'update' | 'snapshotOf'>({ payload }: WireMessage) =>
+  payload as unknown as Members<Method>
 
 type SideName = 'bids' | 'asks'
 

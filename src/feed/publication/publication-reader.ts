@@ -6,8 +6,8 @@
  * book is that after `#bookSeq`. The book is trusted while both are equal. So no execution is published twice, and none
  * is skipped silently, whether or not there is a book: between the loss of a book and its SNAPSHOT, executions continue
  * as far as their numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has caught up.
- * Where the publisher can be asked for past messages (`resumes`), that is done once for each gap, also for one before a
- * SNAPSHOT, and executions are reported as missed only when that fails.
+ * Where the publisher can be asked for past messages (`resumes`), that is done for each gap, also for one before a SNAPSHOT, and
+ * again only once a message has followed; executions are reported as missed only when that fails.
  *
  * An epoch that was left may be used again by two relays that share one address. It is then treated like a new one, but
  * must continue at or after the number at which it was left. It opens nothing, waits for nothing and never throws. Pure.
@@ -312,15 +312,16 @@ export class PublicationReader {
       // It covers numbers of which some were applied: which of its executions are new is unknown.
       this.#miss(this.#seq + 1, seq)
       provable = []
-    } else if (type === 'UPDATE' && message.missed !== undefined) {
-      this.#events.push({ type: 'missed', reason: message.missed || 'the publisher missed executions' })
+    } else {
+      if (this.#options.resumes === true) this.#resumption = 'possible'
+      if (type === 'UPDATE' && message.missed !== undefined)
+        this.#events.push({ type: 'missed', reason: message.missed || 'the publisher missed executions' })
     }
     this.#seq = seq
     if (message.instrument !== undefined) this.#instrument = instrumentOf(message.instrument)
     if (provable.length > 0) this.#hasExecutions = true
     if (type !== 'UPDATE') return
     if (wasLive && this.isLive) {
-      if (this.#options.resumes === true) this.#resumption = 'possible'
       this.#events.push({ type: 'update', changes, executions: provable, origin: this.#origin })
     } else if (provable.length > 0) {
       this.#events.push({ type: 'update', changes: [], executions: provable })

@@ -9,8 +9,8 @@ const MARKET = { symbol: 'BTCUSD', baseAsset: 'BTC', quoteAsset: 'USD', priceDec
 const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN' }
 const EXECUTED_AT = Date.UTC(2026, 10, 20, 12)
 
-function reader() {
-  const own = new PublicationReader({ market: MARKET })
+function reader(resumes = false) {
+  const own = new PublicationReader({ market: MARKET, resumes })
   const send = (type: string, stream: object, payload: object = {}) => {
     const members = { market: 'BTCUSD', type, time: '2026-11-20T12:00:00Z', ...payload }
     const message = readPublication({ channel: 'publication', payload: members, stream: { epoch: 'a', ...stream } })
@@ -248,6 +248,36 @@ it('a simulated market is one, whether its SNAPSHOT or a later message says so',
   expect(own.instrument).toEqual({ state: 'OPEN', reason: '' })
   send('INSTRUMENT', { seq: 2 }, { ...INSTRUMENT, simulated: true })
   expect([own.isLive, own.instrument?.simulated]).toEqual([true, true])
+})
+
+describe('after another process, which followed orders', () => {
+  const order = { type: 'order_delete', order_id: '1' }
+  const taken = () => {
+    const market = reader(true)
+    market.own.takeOver({ epoch: 'a', seq: 5, levels: BOOK, instrument: { state: 'OPEN', reason: '' } })
+    market.own.resume()
+    return market
+  }
+
+  it('the messages between the last one and the SNAPSHOT that the orders need are asked for, not missed', () => {
+    const { own, update, snapshot } = taken()
+    expect(update(6, { orders: [order] })).toMatchObject({ request: 'the orders of the book are not known' })
+    const request = 'message 7 is missing in epoch a'
+    expect(snapshot(7)).toMatchObject({ outcome: 'waiting', request, events: [{ type: 'lost' }] })
+    own.resume()
+    expect(update(7, { executions: [trade('x')] }).events).toMatchObject([
+      { type: 'update', executions: [{ id: 'x' }] },
+      { type: 'snapshot' },
+    ])
+  })
+
+  it('a publisher that answers with nothing new is not asked again', () => {
+    const { own, update, snapshot } = taken()
+    update(6, { orders: [order] })
+    snapshot(7)
+    own.resume()
+    expect(snapshot(8)).toMatchObject({ outcome: 'applied', events: [{ type: 'missed' }, { type: 'snapshot' }] })
+  })
 })
 
 describe('between connections', () => {
