@@ -22,11 +22,13 @@ import { Bank } from './money-model/bank.ts'
 import { compare, findStoreViolations } from './money-model/checks.ts'
 import { changeDeposit } from './money-model/deposit-actions.ts'
 import { drain, type WithStore } from './money-model/drain.ts'
+import { bookEntry, reverseEntry } from './money-model/entry-actions.ts'
+import { ASSETS } from './money-model/expected.ts'
 import { Nodes } from './money-model/nodes.ts'
-import { moveOut, operateOrchestration, pauseSomething } from './money-model/other-actions.ts'
-import { execute, findOut } from './money-model/payout-actions.ts'
+import { cancel, moveOut, operateOrchestration, pauseSomething } from './money-model/other-actions.ts'
+import { execute, findOut, payByHand } from './money-model/payout-actions.ts'
 import { reportAgain, reportNew } from './money-model/reports.ts'
-import { FEE_BPS } from './money-model/units.ts'
+import { FEE_BPS, REVIEWED } from './money-model/units.ts'
 import { OPERATOR_TOKEN, World } from './money-model/world.ts'
 
 const { seed = 1 } = propertySettings(1)
@@ -49,8 +51,12 @@ const ACTIONS: readonly (readonly [weight: number, action: Action])[] = [
   [6, moveOut],
   [8, execute],
   [4, findOut],
+  [2, payByHand],
+  [4, cancel],
   [3, operateOrchestration],
   [1, pauseSomething],
+  [2, bookEntry],
+  [1, reverseEntry],
 ]
 const WHEEL = ACTIONS.flatMap(([weight, action]) => Array<Action>(weight).fill(action))
 
@@ -60,8 +66,14 @@ const FLAGS: Flags = {
   'custody.evm.xpub': accountPublicKey(5),
   'conversion.par_assets': '[USD, USDC, USDG]',
   'orchestrations.fee_bps': Number(FEE_BPS),
+  'review_above.deposits': limitsOf(REVIEWED.deposit),
+  'review_above.payments': limitsOf(REVIEWED.payment),
   'rest.rate_per_second': 10_000,
   'auth.token_seconds': 86_400,
+}
+
+function limitsOf(units: bigint): string {
+  return JSON.stringify(Object.fromEntries(ASSETS.map((asset) => [asset, Number(units)])))
 }
 
 async function runModel(engine: 'embedded' | 'postgres'): Promise<void> {
@@ -79,7 +91,7 @@ async function runModel(engine: 'embedded' | 'postgres'): Promise<void> {
   const flagsOf = (name: string): Flags => ({
     ...FLAGS,
     ...(engine === 'postgres' ? { 'store.url': url } : {}),
-    ...(hasFourEyes ? { 'operator.four_eyes': '[approvals, controls]' } : {}),
+    ...(hasFourEyes ? { 'operator.four_eyes': '[approvals, settlements, controls, deposits, operators]' } : {}),
     // At the end, one process requests payments, and another one lets them be claimed.
     ...((bank.isWell ? slots++ % 2 === 0 : random.chance(0.5))
       ? { 'deliveries.webhook_url': bank.urlFor(name), 'deliveries.webhook_secrets': WEBHOOK_SECRET }

@@ -136,10 +136,16 @@ async function wrongBalances(world: World, expected: Expected, from: string): Pr
         const { available, in_transit, held, receivable } = (shown.get(asset) ?? ZERO) as Json
         const found = balanceLine(key, [available, in_transit, held, receivable])
         const line = wanted.get(key) ?? balanceLine(key, ['0', '0', '0', '0'])
-        if (found !== line) violations.push(`a balance is what the model says: ${line}; found: ${found}`)
         const position = expected.profiles.get(key)
+        const free = toUnits(available, asset) - toUnits(receivable, asset)
+        const repaid =
+          free < 0n ? ['0', in_transit, held, toText(-free, asset)] : [toText(free, asset), in_transit, held, '0']
+        const isRenewed = position?.hasRenewedDebt === true && balanceLine(key, repaid) === line
+        if (found !== line && !isRenewed) {
+          violations.push(`a balance is what the model says: ${line}; found: ${found}`)
+        }
         const net = toText(position?.net ?? 0n, asset)
-        const transferred = toText((sums.get(key) ?? 0n) - (position?.hiddenFees ?? 0n), asset)
+        const transferred = toText((sums.get(key) ?? 0n) + (position?.unshown ?? 0n), asset)
         if (transferred !== net)
           violations.push(`transfers add up to the balance: ${key} ${net}; found: ${transferred}`)
         const closing = closings.get(asset) ?? net

@@ -29,6 +29,7 @@ export async function drain(world: World, withStore: WithStore): Promise<void> {
   await world.act('/controls', NOTHING_PAUSED, 'PATCH', true)
   if (random.chance(0.3)) await withStore((db) => passTime(db, DAY_SECONDS))
   for (let round = 0; ; round++) {
+    await releaseReviewed(world)
     await payWaiting(world)
     let left: readonly string[] = []
     for (let look = 0; look < LOOKS; look++) {
@@ -44,8 +45,15 @@ export async function drain(world: World, withStore: WithStore): Promise<void> {
 /** Requests that are still undecided. */
 async function decideRequests(world: World): Promise<void> {
   for (const { id, requested_by } of await world.list('/change-requests?status=PENDING')) {
-    const { status, body } = await world.program(requested_by, 'POST', `/change-requests/${id}/decline`, {})
+    const { status, body } = await world.decline(requested_by, id)
     if (status !== 200) world.violations.push(`a request was not withdrawn: ${status} ${JSON.stringify(body)}`)
+  }
+}
+
+/** Payments that wait for a person; a debt goes on holding them. */
+async function releaseReviewed(world: World): Promise<void> {
+  for (const { id, step } of await world.list('/orchestrations?waiting_for=HOLD')) {
+    if (step === 'deliver') await world.act(`/orchestrations/${id}/release`, {}, 'POST', true)
   }
 }
 

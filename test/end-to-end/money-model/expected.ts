@@ -5,13 +5,15 @@
  */
 import type { Json } from './nodes.ts'
 import { convertedAtPar, DECIMALS, toText, toUnits } from './units.ts'
-import type { Payment, World } from './world.ts'
+import type { Entry, Payment, World } from './world.ts'
 
 interface Position {
   /** Available, in transit and held, less what it owes. */
   net: bigint
-  /** Fees of payments that leave unconverted, which no transfer shows. */
-  hiddenFees: bigint
+  /** What no transfer shows: fees of payments that leave unconverted, and written-off debts. */
+  unshown: bigint
+  /** A reversed write-off is a debt beside what is available. */
+  hasRenewedDebt: boolean
   inTransit: bigint
   held: bigint
 }
@@ -32,6 +34,7 @@ export class Expected {
     this.#deliveriesOf = groupedBy(deliveries, ({ orchestration_id, deposit_id }) => orchestration_id ?? deposit_id)
     for (const payment of world.payments) this.#addPayment(payment)
     for (const orchestration of orchestrations) this.#addOrchestration(orchestration)
+    for (const entry of world.entries) this.#addEntry(entry)
   }
 
   /** The lines of all balances as the service shows them: a profile that owes has nothing available. */
@@ -67,6 +70,24 @@ export class Expected {
     if (base !== null && !isReversed && !isReturned) position.held += units
   }
 
+  /** An entry and its reversal cancel out. */
+  #addEntry({ kind, profileId, legs, isReversed }: Entry): void {
+    for (const { asset, units, isIn } of legs) {
+      if (profileId !== undefined) {
+        const position = this.#of(profileId, asset)
+        if (isReversed) position.hasRenewedDebt = true
+        if (isReversed || kind === 'debt_repayment') continue
+        position.net += units
+        position.unshown += units
+        this.#add('desk', asset, -units)
+      } else if (!isReversed) {
+        const signed = isIn ? units : -units
+        this.#add(kind === 'fee_sweep' ? 'fees' : 'desk', asset, signed)
+        this.#add('external', asset, -signed)
+      }
+    }
+  }
+
   #addOrchestration(orchestration: Json): void {
     const { id, profile_id, source_asset, destination_asset, status, destination_amount, receipt } = orchestration
     const amount = toUnits(orchestration.source_amount, source_asset)
@@ -100,7 +121,7 @@ export class Expected {
       this.#endsAs(orchestration, deliveries.length === 0 && status === 'COMPLETED')
       return
     }
-    if (source_asset === destination_asset) source.hiddenFees += fee
+    if (source_asset === destination_asset) source.unshown -= fee
     const [delivery, ...others] = deliveries
     if (delivery === undefined || others.length > 0) {
       this.#report(`${deliveries.length} deliveries: ${id}`)
@@ -139,7 +160,7 @@ export class Expected {
 
   #of(profileId: string, asset: string): Position {
     const key = `${profileId} ${asset}`
-    const position = this.profiles.get(key) ?? { net: 0n, hiddenFees: 0n, inTransit: 0n, held: 0n }
+    const position = this.profiles.get(key) ?? { net: 0n, unshown: 0n, hasRenewedDebt: false, inTransit: 0n, held: 0n }
     this.profiles.set(key, position)
     return position
   }

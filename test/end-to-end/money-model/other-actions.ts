@@ -67,6 +67,19 @@ async function ask(world: World, customer: Customer, body: Json, units: bigint):
   }
 }
 
+/** A customer cancels what is under way; what was handed out meanwhile goes on. */
+export async function cancel(world: World): Promise<void> {
+  const { random } = world
+  const customer = random.pick(world.customers)
+  const { body: list } = await world.asCustomer(customer, 'GET', `${ORCHESTRATIONS}?status=PROCESSING&limit=20`)
+  if (list.items.length === 0) return
+  const { id } = random.pick(list.items as readonly Json[])
+  const { status, body } = await world.asCustomer(customer, 'POST', `${ORCHESTRATIONS}/${id}/cancel`, {})
+  world.count(`cancel: ${status}`)
+  if (status === 200) world.ended.set(id, 'CANCELLED')
+  else if (status !== 409) world.violations.push(`a cancellation was answered ${status}: ${JSON.stringify(body)}`)
+}
+
 /** One of the last that wait or have failed. */
 export async function operateOrchestration(world: World): Promise<void> {
   const verb = world.random.pick(['retry', 'release', 'reject'] as const)

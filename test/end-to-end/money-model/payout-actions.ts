@@ -134,6 +134,18 @@ function refuseUnexpected(world: World, verb: string, { status, body }: { status
   world.violations.push(`${verb} was answered ${status}: ${JSON.stringify(body)}`)
 }
 
+/** A person pays this one by hand. */
+export async function payByHand(world: World): Promise<void> {
+  const { random } = world
+  const { items } = await world.read('/deliveries?status=WAITING&limit=20')
+  if (items.length === 0) return
+  const { id } = random.pick(items as readonly Json[])
+  const { kind, body } = await world.act(`/deliveries/${id}/claim`, { lease_seconds: 2 })
+  world.count(`claim of one: ${kind}`)
+  if (kind === 'done' && random.chance(0.8))
+    await reportTruth(world, { ...body, status: 'SENT' }, random.chance(0.7), false)
+}
+
 /** An operator finds out what became of a payment, and reports what is so. */
 export async function findOut(world: World): Promise<void> {
   const { random } = world

@@ -4,7 +4,7 @@
  */
 import { amount, hex } from '../../orchestrations/world/model.ts'
 import type { Json } from './nodes.ts'
-import { DECIMALS, toText, toUnits } from './units.ts'
+import { DECIMALS, isReviewed, toText, toUnits } from './units.ts'
 import { type Payment, type Place, REPORTERS, type Terms, type World } from './world.ts'
 
 type Status = 'PENDING' | 'COMPLETED' | 'FAILED'
@@ -62,6 +62,7 @@ function newPayment({ random, places, payments }: World): Payment {
   const units = toUnits(amount(random, UNITS_MAX, DECIMALS[asset] as number), asset)
   const truth: Terms = { asset, units, place, profileId: place.profileId }
   const state = {
+    isCorrected: false,
     isSeen: false,
     isCompleted: false,
     base: null,
@@ -86,7 +87,7 @@ function bodyOf({ payment, reporter, terms, status }: Report): object {
   const { crypto, fiat } = terms.place
   const place =
     crypto === undefined
-      ? { fiat: { ...fiat, bank_reference: `REF${payment.key.slice(0, 20)}` } }
+      ? { fiat: { ...fiat, bank_reference: spelled(payment, reporter) } }
       : { crypto: { ...crypto, tx_hash: `0x${payment.key}`, tx_index: 0 } }
   return {
     source: reporter,
@@ -97,6 +98,14 @@ function bodyOf({ payment, reporter, terms, status }: Report): object {
     status,
     occurred_at: '2026-11-22T12:00:00.000Z',
   }
+}
+
+/** One reference, as each bank writes it. */
+function spelled({ key, number }: Payment, reporter: string): string {
+  const reference = `REF${key.slice(0, 20)}`
+  const spelling = (number + reporter.length) % 3
+  if (spelling === 0) return reference
+  return spelling === 1 ? reference.toLowerCase() : reference.replace(/(.{4})/g, '$1 ')
 }
 
 /** Sends it alone or with others until it is answered, and notes what the answer says. */
@@ -136,7 +145,7 @@ async function answersTo(world: World, reports: readonly Report[]): Promise<read
     reporter,
     'POST',
     '/deposits',
-    isBatch ? { deposits: bodies } : bodies[0],
+    isBatch ? { deposits: bodies } : (bodies[0] as object),
   )
   if (!isBatch) return [{ status, document: body }]
   if (status !== 200) throw new Error(`a batch was answered ${status}: ${JSON.stringify(body)}`)
@@ -165,15 +174,24 @@ function note(
     if (document.status !== 'COMPLETED') reject('was acknowledged and is not COMPLETED')
     if (!payment.isCompleted) {
       payment.isCompleted = true
-      if (!isSame(payment.terms, terms)) payment.terms = terms
+      if (!payment.isCorrected && !isSame(payment.terms, terms)) payment.terms = terms
+      holdReviewed(payment)
       payment.revisions.push(terms)
-    } else if (!payment.revisions.some((each) => isSame(each, terms))) reject('was accepted with other terms')
+    } else if (![...payment.revisions, payment.proposed ?? payment.terms].some((each) => isSame(each, terms)))
+      reject('was accepted with other terms')
     return
   }
   if (answered !== 409 || document.code !== 'deposit_conflict') return void reject(`was answered ${answered}`)
   if (status !== 'FAILED' && payment.revisions.slice(0, revisions).some((each) => isSame(each, terms))) {
     reject('was rejected with terms that it has had')
   }
+}
+
+/** What is credited to a profile waits for a person when it is large. */
+export function holdReviewed(payment: Payment): void {
+  const { isCompleted, terms, base } = payment
+  if (!isCompleted || terms.profileId === undefined || base !== null) return
+  if (isReviewed(terms.units, terms.asset)) payment.base = 'HELD'
 }
 
 export function isSame(one: Terms, other: Terms): boolean {

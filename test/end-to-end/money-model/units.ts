@@ -2,6 +2,12 @@
 
 export const DECIMALS: Readonly<Record<string, number>> = { USD: 2, USDC: 6, USDG: 6 }
 export const FEE_BPS = 10n
+/** Above these whole amounts a person decides. */
+export const REVIEWED = { deposit: 970n, payment: 900n }
+
+export function isReviewed(units: bigint, asset: string): boolean {
+  return units > REVIEWED.deposit * 10n ** BigInt(DECIMALS[asset] as number)
+}
 
 export function toUnits(text: string, asset: string): bigint {
   const decimals = DECIMALS[asset] as number

@@ -2,18 +2,23 @@
  * The people and programs of the model, what they remember, and how they call: reporters, executors, customers, and two
  * operators of whom one confirms what the other requests. Whoever gets no answer repeats the call until there is one.
  */
+import { OPERATOR_CALLS, OPERATOR_ROLES } from '../../../src/contract/operator-calls.ts'
 import { servedScopes } from '../../../src/contract/scopes.ts'
 import type { Random } from '../../support/random.ts'
 import { RULES } from '../../support/rules.ts'
 import { fetchToken } from '../../support/sample-client.ts'
 import type { Bank } from './bank.ts'
-import type { Json, Nodes } from './nodes.ts'
+import { type Json, type Nodes, pause } from './nodes.ts'
 
 export const OPERATOR_TOKEN = 'token-of-the-random-model-of-money'
 export const REPORTERS = ['custody', 'node', 'bank'] as const
 export const EXECUTORS = ['treasury', 'branch', 'partner'] as const
 const PEOPLE = ['ada', 'tom'] as const
-export const ROLES = { person: 'admin', reporter: 'treasurer', executor: 'treasurer' }
+
+const HAS_MACHINES = OPERATOR_ROLES.some((role: string) => role === 'executor')
+export const ROLES = HAS_MACHINES
+  ? { person: 'admin', reporter: 'deposit_reporter', executor: 'executor' }
+  : { person: 'admin', reporter: 'treasurer', executor: 'treasurer' }
 const CUSTOMERS = 2
 const PROFILES = 3
 /** Addresses and accounts outside the service. */
@@ -59,9 +64,13 @@ export interface Payment {
   terms: Terms
   /** Every set of terms that it has had. */
   readonly revisions: Terms[]
+  /** Of a correction that is under way. */
+  proposed?: Terms
   /** By the operator, apart from returns. */
   base: 'HELD' | 'REJECTED' | null
   isReversed: boolean
+  /** From then on no report replaces its terms. */
+  isCorrected: boolean
   returns: number
   /** Whether all of its reporters were answered. */
   isReported: boolean
@@ -77,6 +86,18 @@ export interface Request {
   readonly units: bigint
 }
 
+/** A ledger entry that was acknowledged. */
+export interface Entry {
+  readonly id: string
+  readonly kind: string
+  readonly reference: string
+  /** Of a repayment or a write-off. */
+  readonly profileId: string | undefined
+  readonly legs: readonly { readonly asset: string; readonly units: bigint; readonly isIn: boolean }[]
+  isReversed: boolean
+  isBusy: boolean
+}
+
 export interface Outcome {
   readonly kind: 'done' | 'refused' | 'waits' | 'unknown'
   readonly status: number
@@ -86,6 +107,7 @@ export interface Outcome {
 export class World {
   readonly payments: Payment[] = []
   readonly requests = new Map<string, Request>()
+  readonly entries: Entry[] = []
   /** Orchestrations with an acknowledged end, by id: the code. */
   readonly ended = new Map<string, string>()
   readonly violations: string[] = []
@@ -120,9 +142,23 @@ export class World {
     return this.#tokens.get(name) as string
   }
 
-  /** A program's call: a reporter's or an executor's. */
-  program(name: string, method: string, path: string, body?: object) {
-    return this.insist(this.tokenOf(name), method, path, body)
+  /** A program's call: a reporter's or an executor's. Where it needs a second person, that one confirms it at once. */
+  async program(name: string, method: string, path: string, body: object) {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.insist(this.tokenOf(name), method, path, withComment(method, path, body))
+      const waiting = answer.status === 202 ? answer.body.request : answer.body?.meta?.existing
+      const isWaiting = waiting?.requested_by !== undefined && waiting.status === 'PENDING'
+      if (!isWaiting || attempt > CONFIRMATIONS_MAX) return answer
+      const confirmed = await this.#confirm(
+        PEOPLE.find((person) => person !== waiting.requested_by) as string,
+        waiting.id,
+      )
+      // Not the state of the record, which the refusal of the call itself names.
+      const isDecided = confirmed.status === 409 && /^the request is /.test(confirmed.body.detail)
+      if (answer.status === 202 && !isDecided) {
+        return { ...confirmed, isRepeated: confirmed.isRepeated || answer.isRepeated }
+      }
+    }
   }
 
   /** What an operator reads; throws on any other answer. */
@@ -154,20 +190,34 @@ export class World {
    */
   async act(path: string, body: object, method = 'POST', isSure = false): Promise<Outcome> {
     const [first, second] = this.random.chance(0.5) ? PEOPLE : ([PEOPLE[1], PEOPLE[0]] as const)
-    const answer = await this.insist(this.tokenOf(first), method, path, body)
+    const answer = await this.insist(this.tokenOf(first), method, path, withComment(method, path, body))
     if (answer.status !== 202) return outcomeOf(answer)
     const { request } = answer.body
     if (this.random.chance(0.1)) {
-      const own = await this.program(first, 'POST', `/change-requests/${request.id}/confirm`, {})
+      const own = await this.#confirm(first, request.id)
       if (own.status !== 403)
         this.violations.push(`a person confirmed alone: ${own.status} ${JSON.stringify(own.body)}`)
     }
     const decision = isSure ? 'confirm' : this.random.pick(DECISIONS)
     this.count(`request: ${decision}`)
     if (decision === 'wait') return { kind: 'waits', status: 202, body: request }
-    const decided = await this.program(second, 'POST', `/change-requests/${request.id}/${decision}`, {})
-    if (decision === 'decline') return { kind: 'refused', status: decided.status, body: decided.body }
-    return outcomeOf(decided)
+    if (decision === 'confirm') return outcomeOf(await this.#confirm(second, request.id))
+    const { status, body: document } = await this.decline(second, request.id)
+    return { kind: 'refused', status, body: document }
+  }
+
+  decline(person: string, id: string) {
+    return this.insist(this.tokenOf(person), 'POST', `/change-requests/${id}/decline`, {})
+  }
+
+  async #confirm(person: string, id: string) {
+    for (let attempt = 1; ; attempt++) {
+      const { version = '' } = HAS_MACHINES ? await this.read(`/change-requests/${id}`) : {}
+      const body = HAS_MACHINES ? { version } : {}
+      const answer = await this.insist(this.tokenOf(person), 'POST', `/change-requests/${id}/confirm`, body)
+      // The record has changed since it was read.
+      if (answer.body.code !== 'record_changed' || attempt > CONFIRMATIONS_MAX) return answer
+    }
   }
 
   /** Customers with profiles and rules, and people and programs with tokens, through a process without four eyes. */
@@ -191,7 +241,7 @@ export class World {
       const scopes = servedScopes(false)
       const client = await made(`/customers/${id}/clients`, { name: 'model', scopes })
       const { client_id: clientId, client_secret: clientSecret } = client
-      const token = await fetchToken({ authUrl: http, clientId, clientSecret, scope: scopes.join(' ') })
+      const token = await tokenFor({ authUrl: http, clientId, clientSecret, scope: scopes.join(' ') })
       const profiles: string[] = []
       for (let profile = 0; profile < PROFILES; profile++) {
         const account = { account: { identity_id: `identity ${profile}` }, create_profile: true }
@@ -229,6 +279,28 @@ export class World {
   }
 }
 
+/** Another process may hear of a new client a moment later. */
+async function tokenFor(options: Parameters<typeof fetchToken>[0]): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await fetchToken(options)
+    } catch (error) {
+      if (attempt === TOKEN_ATTEMPTS_MAX) throw error
+      await pause(100)
+    }
+  }
+}
+
+const TOKEN_ATTEMPTS_MAX = 50
+
+/** A comment for the second person, where the call needs one. */
+function withComment(method: string, path: string, body: object): object {
+  const call = `${method} ${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, ':id')}`
+  const row: object = Object.entries(OPERATOR_CALLS).find(([name]) => name === call)?.[1] ?? {}
+  return HAS_MACHINES && 'fourEyes' in row ? { ...body, comment: 'please look' } : body
+}
+
+const CONFIRMATIONS_MAX = 20
 /** Most requests are confirmed. */
 const DECISIONS = [...Array(10).fill('confirm'), 'decline', 'wait'] as readonly ('confirm' | 'decline' | 'wait')[]
 
