@@ -46,6 +46,8 @@ let stage: ConsoleStage
 let browser: Browser
 let admin: Person
 let sights: readonly Sight[]
+/** The path of a rule whose memo has characters that are not seen. */
+let disguised: string
 
 beforeAll(async () => {
   stage = await openConsoleStage()
@@ -66,18 +68,19 @@ function page(path: string, texts: readonly string[], buttons: readonly string[]
 async function openSights(): Promise<readonly Sight[]> {
   const { call, customer } = stage
   const { profileId } = customer
-  const bankRule = async (reference: string) => {
+  const bankRule = async (reference: string, memo = MEMO) => {
     const answer = await customer.call('POST', '/v2/orchestration/rules', {
       ref_id: reference,
       profile_id: profileId,
       source_asset: 'PYUSD',
       destination_asset: 'USD',
       source: { crypto: { network: 'ETHEREUM' } },
-      destination: BANK.destination,
+      destination: { fiat: { fiat_account_id: BANK_ACCOUNT, memo } },
     })
     return (answer.rule ?? answer).id as string
   }
   const { source } = await call('POST', `/rules/${await bankRule('bank-monthly')}/approve`)
+  disguised = `/review/rules/${await bankRule('disguised', 'a\u202Eb\u200Bc\nd')}`
   const rules = [
     ...page(`/review/rules/${customer.pendingRuleId}`, CRYPTO.texts, ['Approve', 'Reject', 'Delete']),
     ...page(`/review/rules/${await bankRule('bank-weekly')}`, BANK.texts, ['Approve', 'Reject', 'Delete']),
@@ -217,7 +220,7 @@ async function look(at: Page, sight: Sight, picture: string): Promise<void> {
   if (PICTURES === undefined) return
   mkdirSync(PICTURES, { recursive: true })
   const [, , kind = ''] = path.split('/')
-  const form = texts.includes(ELSEWHERE) || path.includes('deposits') ? 'address' : 'bank'
+  const form = texts.some((text) => text.startsWith('0x')) ? 'address' : 'bank'
   await at.screenshot({ path: join(PICTURES, `${kind}-${button ?? 'page'}-${form}-${picture}.png`) })
 }
 
@@ -252,14 +255,6 @@ it('what is copied from an address has no gaps, by the button and by a selection
 
 it('a memo cannot imitate other text by characters that reorder it or are not seen', async () => {
   const { page } = admin
-  const answer = await stage.customer.call('POST', '/v2/orchestration/rules', {
-    ref_id: 'reordered',
-    profile_id: stage.customer.profileId,
-    source_asset: 'PYUSD',
-    destination_asset: 'USD',
-    source: { crypto: { network: 'ETHEREUM' } },
-    destination: { fiat: { fiat_account_id: BANK_ACCOUNT, memo: 'a\u202Eb\u200Bc\nd' } },
-  })
-  await page.goto(`${stage.url}/review/rules/${(answer.rule ?? answer).id}`)
+  await page.goto(stage.url + disguised)
   await page.locator('.exact').getByText('a[U+202E]b[U+200B]c[U+000A]d').waitFor()
 })
