@@ -72,11 +72,11 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     const { page } = people.treasurer
     const { id } = await stage.deposit('77.5', { asset: 'USDP' })
     await page.goto(`${stage.url}/money/deposits/${id}`)
-    await act(page, 'Hold')
+    await act(page, 'Hold', { Reason: 'asked by compliance' })
     await page.locator('.facts').getByText('Held').waitFor()
     await act(page, 'Release')
     await page.locator('.facts').getByText('Completed').waitFor()
-    await act(page, 'Hold')
+    await act(page, 'Hold', { Reason: 'asked by compliance' })
     await page.locator('.facts').getByText('Held').waitFor()
     await act(page, 'Reject', { Reason: 'the sender is sanctioned' })
     await page.locator('.facts').getByText('Rejected').waitFor()
@@ -120,6 +120,36 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     expect((await stage.call('GET', `/deposits/${id}`)).profile_id).toBe(stage.customer.profileId)
   })
 
+  it('a treasurer corrects a deposit, and books and reverses a ledger entry', async () => {
+    const { page } = people.treasurer
+    const { id } = await stage.deposit('5.05', { asset: 'USDP' })
+    await page.goto(`${stage.url}/money/deposits/${id}`)
+    await act(page, 'Correct', { 'Right amount': '5.5', Reason: 'the report had a wrong digit' })
+    await page.getByRole('table', { name: 'Corrections' }).getByText('the report had a wrong digit').waitFor()
+    await page.getByRole('heading', { name: '5.5 USDP' }).waitFor()
+    await page.goto(`${stage.url}/money/entries`)
+    await page.getByRole('button', { name: 'New entry' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Asset bought').waitFor()
+    await dialog.getByLabel('Kind').selectOption('desk_funding')
+    await dialog.getByLabel('Amount received').fill('1000')
+    await dialog.getByLabel('Asset received').fill('USDP')
+    await dialog.getByLabel('Reference').fill('wire 7')
+    await dialog.getByLabel('Reason').fill('own money')
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Book' }).click()
+    await page.getByRole('cell', { name: 'wire 7' }).waitFor()
+    await page
+      .getByRole('row', { name: /wire 7/ })
+      .getByRole('button', { name: 'Reverse' })
+      .click()
+    await dialog.getByLabel('Reason').fill('booked twice')
+    await dialog.getByRole('button', { name: 'Reverse' }).click()
+    await page.getByRole('cell', { name: 'Reversal' }).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect((await stage.call('GET', '/ledger/entries')).items).toHaveLength(2)
+  })
+
   it('a treasurer pauses an asset and all deliveries, and resumes them', async () => {
     const { page } = people.treasurer
     await page.goto(`${stage.url}/money/controls`)
@@ -149,13 +179,17 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
       const { items } = await stage.call('GET', '/deliveries?status=WAITING')
       expect(items.map(({ amount }: { amount: string }) => amount)).toEqual(expect.arrayContaining(['300', '400']))
     }, 30_000)
-    await page.goto(`${stage.url}/money/deliveries`)
-    await act(page, 'Claim', { 'How many at most': '10' })
-    await reported(page, /deliveries claimed/)
+    await page.goto(`${stage.url}/money/deliveries?status=WAITING`)
     await page.getByRole('link', { name: /^300/ }).click()
+    await act(page, 'Claim')
+    await reported(page, 'It is yours for one hour')
+    await page.locator('.facts').getByText('tom', { exact: true }).waitFor()
     await act(page, 'Settle', { 'Reference of the payment': '0x300', Fee: '0.1' })
     await reported(page, 'The delivery is settled')
     await page.locator('.facts').getByText('Settled').waitFor()
+    await page.goto(`${stage.url}/money/deliveries`)
+    await act(page, 'Claim', { 'How many at most': '10' })
+    await reported(page, /1 delivery claimed/)
     await page.goto(`${stage.url}/money/deliveries?status=CLAIMED`)
     await page.getByRole('link', { name: /^400/ }).click()
     await act(page, 'Fail', { Reason: 'the bank refuses it' })
@@ -166,6 +200,28 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     await page.getByRole('dialog').getByLabel('Reference of the payment').fill('0x400')
     await page.getByRole('dialog').getByRole('button', { name: 'Settle' }).click()
     await page.locator('.facts').getByText('Settled').waitFor()
+  })
+
+  it('a treasurer states that an attempt without a result was not paid before the payment is failed', async () => {
+    const { page } = people.treasurer
+    await stage.deposit('450')
+    const claimed = await vi.waitFor(async () => {
+      const claim = { executor: 'bank', limit: 1, lease_seconds: 1 }
+      const [found] = (await stage.call('POST', '/deliveries/claim', claim)).items
+      return found ?? Promise.reject(new Error('there is no delivery yet'))
+    }, 30_000)
+    await expect.poll(() => Date.now() > Date.parse(claimed.lease_until)).toBe(true)
+    await page.goto(`${stage.url}/money/deliveries/${claimed.id}`)
+    await page.getByRole('button', { name: 'Fail', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('bank (attempt 1)').waitFor()
+    await dialog.getByLabel('Reason').fill('the bank has never seen it')
+    await dialog.getByRole('button', { name: 'Fail', exact: true }).click()
+    await dialog.getByText('earlier_attempt_unknown').waitFor()
+    await dialog.getByLabel('No attempt was paid, and none will be').check()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Fail', exact: true }).click()
+    await page.locator('.facts').getByText('Failed', { exact: true }).waitFor()
   })
 
   it('a viewer saves every list, the desk, balances and a statement as CSV', async () => {

@@ -11,7 +11,7 @@ import { CHROMIUM, pythonWith, titleWith } from '../support/foreign-programs.ts'
 import { PYTHON_ENVIRONMENT } from '../support/python-client.ts'
 import { STREAM_SCOPE } from '../support/running-service.ts'
 import { accessibilityFaults } from './accessibility.ts'
-import { type ConsoleStage, codeOf, openConsoleStage, PASSWORD, watchedPage } from './console-stage.ts'
+import { type ConsoleStage, codeOf, ELSEWHERE, openConsoleStage, PASSWORD, watchedPage } from './console-stage.ts'
 
 const PYTHON = pythonWith('websockets')
 
@@ -93,6 +93,8 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
 
   it('shows the live book of a market', async () => {
     const { page, faults, context } = await stage.person(browser, 'vera', 'viewer')
+    // A service that has just started has no prices yet.
+    await expect.poll(async () => (await stage.call('GET', '/markets/BTCUSD/prices')).items.length).toBeGreaterThan(0)
     const history = page.waitForResponse((response) => response.url().endsWith('/markets/BTCUSD/prices'))
     await page.goto(`${stage.url}/markets/BTCUSD`)
     const { items } = (await (await history).json()) as { readonly items: readonly { readonly bid: string }[] }
@@ -125,6 +127,8 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('the console', CHROMIUM, 'chromium
     await page.getByRole('link', { name: /1,250.5/ }).click()
     await page.getByRole('button', { name: 'Settle' }).click()
     const dialog = page.getByRole('dialog')
+    await dialog.getByText('First payment to this destination').waitFor()
+    expect(await dialog.locator('.exact').allTextContents()).toEqual([ELSEWHERE])
     await dialog.getByLabel('Reference of the payment').fill('0x4e3a')
     await dialog.getByLabel(/Fee/).fill('a lot')
     await dialog.getByRole('button', { name: 'Settle' }).click()

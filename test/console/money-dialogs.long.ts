@@ -139,15 +139,15 @@ async function depositSights(): Promise<readonly Sight[]> {
   for (const { id } of [fiat, heldFiat]) {
     await call('POST', `/deposits/${id}/assign`, { profile_id: stage.customer.profileId })
   }
-  for (const { id } of [heldCrypto, heldFiat]) await call('POST', `/deposits/${id}/hold`)
+  for (const { id } of [heldCrypto, heldFiat]) await call('POST', `/deposits/${id}/hold`, { reason: 'asked' })
   const cryptoTexts = ({ crypto: { address, tx_hash } }: typeof crypto) => [address, tx_hash]
   const fiatTexts = ({ fiat: { sender, bank_reference } }: typeof fiat) => [sender, bank_reference]
   const path = ({ id }: { id: string }) => `/money/deposits/${id}`
   return [
-    ...page(path(crypto), cryptoTexts(crypto), ['Hold', 'Reverse']),
+    ...page(path(crypto), cryptoTexts(crypto), ['Correct', 'Hold', 'Reverse']),
     ...page(path(heldCrypto), cryptoTexts(heldCrypto), ['Release', 'Reject']),
     ...page(path(unattributed), fiatTexts(unattributed), ['Assign']),
-    ...page(path(fiat), fiatTexts(fiat), ['Hold', 'Reverse']),
+    ...page(path(fiat), fiatTexts(fiat), ['Correct', 'Hold', 'Reverse']),
     ...page(path(heldFiat), fiatTexts(heldFiat), ['Release', 'Reject']),
     { path: path(crypto), button: 'Return', values: { 'Address on ETHEREUM': ELSEWHERE }, texts: [ELSEWHERE] },
     { path: path(fiat), button: 'Return', values: { 'Bank account': BANK_ACCOUNT, Memo: MEMO }, texts: BANK.texts },
@@ -155,7 +155,7 @@ async function depositSights(): Promise<readonly Sight[]> {
 }
 
 async function orchestrationSights(): Promise<readonly Sight[]> {
-  await untilTwo('/deliveries?status=WAITING', '200')
+  const free = await untilTwo('/deliveries?status=WAITING', '200')
   for (const { id } of await untilTwo('/deliveries?status=WAITING', '201')) {
     await stage.call('POST', `/deliveries/${id}/fail`, { reason: 'not wanted', attempt: 0 })
   }
@@ -165,6 +165,9 @@ async function orchestrationSights(): Promise<readonly Sight[]> {
   const failed = await untilTwo('/orchestrations?status=FAILED', '201')
   const path = ({ id }: { id: string }) => `/money/orchestrations/${id}`
   return [
+    ...free.flatMap((each: { id: string; destination: object }) =>
+      page(`/money/deliveries/${each.id}`, textsOf(each), ['Claim']),
+    ),
     ...waiting.flatMap((each: { id: string; destination: object }) =>
       page(path(each), textsOf(each), ['Reject', 'Release']),
     ),

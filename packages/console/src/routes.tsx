@@ -12,6 +12,7 @@ import { DeliveryPage } from './pages/delivery.tsx'
 import { DepositPage } from './pages/deposit.tsx'
 import { DeskPage } from './pages/desk.tsx'
 import { DoctorPage } from './pages/doctor.tsx'
+import { LedgerEntriesPage } from './pages/ledger-entries.tsx'
 import { MarketPage } from './pages/market.tsx'
 import { MarketsPage } from './pages/markets.tsx'
 import { DeliveriesPage, DepositsPage, OrchestrationsPage } from './pages/money.tsx'
@@ -61,6 +62,7 @@ const ROUTES: readonly Route[] = [
   [/^\/money\/deliveries$/, () => ({ title: 'Deliveries', content: <DeliveriesPage /> })],
   [/^\/money\/balances$/, () => ({ title: 'Balances', content: <BalancesPage /> })],
   [/^\/money\/desk$/, () => ({ title: 'Desk', content: <DeskPage /> })],
+  [/^\/money\/entries$/, () => ({ title: 'Entries', content: <LedgerEntriesPage /> })],
   [/^\/money\/controls$/, () => ({ title: 'Pause', content: <ControlsPage /> })],
   record('money/deposits', 'Deposit', (id) => <DepositPage key={id} id={id} />),
   record('money/orchestrations', 'Orchestration', (id) => <OrchestrationPage key={id} id={id} />),

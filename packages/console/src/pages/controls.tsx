@@ -7,6 +7,7 @@ import { ask } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Facts, Loading, ProblemNote, timeFact } from '../ui/parts.tsx'
 import { MoneyFrame } from './money.tsx'
+import { PendingRequests } from './pending-requests.tsx'
 
 type Kind = 'assets' | 'networks' | 'pairs'
 
@@ -21,6 +22,7 @@ export function ControlsPage() {
   return (
     <MoneyFrame>
       <div class="stack">
+        <PendingRequests subject="controls" />
         {problem !== undefined && <ProblemNote problem={problem} retry={reload} />}
         {document === undefined ? (
           problem === undefined && <Loading />

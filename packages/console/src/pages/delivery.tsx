@@ -24,6 +24,7 @@ import {
 import { PlaceFacts } from '../ui/place.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
+import { LEASE_SECONDS } from './money.tsx'
 import { PendingRequests } from './pending-requests.tsx'
 
 const BACK = { path: '/money/deliveries', label: 'Deliveries' }
@@ -54,10 +55,9 @@ export function DeliveryPage({ id }: { readonly id: string }) {
             It is never paid back automatically.
           </p>
         )}
-        {status === 'WAITING' && can('POST /deliveries/claim') && (
+        {status === 'WAITING' && can('POST /deliveries/:id/claim') && (
           <p class="notice">
-            It waits for an executor. To pay it by hand, claim it in the list of deliveries first: then no other
-            executor pays it as well.
+            It waits for an executor. To pay it by hand, claim it first: then no executor pays it as well.
           </p>
         )}
         <Card title="Paid to">
@@ -126,6 +126,30 @@ function AttemptsCard({ attempts }: { readonly attempts: readonly Schema<'Delive
   )
 }
 
+/** Hands it to the person, who pays it by hand. */
+function askClaim(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void): void {
+  const { id, amount, asset, destination, first_to_destination } = delivery
+  ask({
+    title: `Claim ${grouped(amount)} ${asset}?`,
+    consequence: (
+      <>
+        <p>
+          It is yours for one hour: pay it by hand to this destination, then settle it with the reference of the
+          payment, or fail it. No executor pays it meanwhile. After the hour others may claim it: look it up before you
+          pay late.
+        </p>
+        <PlaceFacts of={destination} isFirst={first_to_destination} />
+      </>
+    ),
+    confirm: 'Claim',
+    run: () => call('POST', `/deliveries/${id}/claim`, { lease_seconds: LEASE_SECONDS }),
+    done: () => {
+      reload()
+      return 'It is yours for one hour'
+    },
+  })
+}
+
 function askSettlement(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void): void {
   const { id, status, amount, asset, attempt, destination, first_to_destination } = delivery
   const isFailed = status === 'FAILED'
@@ -176,12 +200,17 @@ const NOT_PAID: Field = {
   hint: 'I have asked each executor, or looked it up in the custody or bank by the id of the delivery',
 }
 
+/** Whether its claim has not ended. */
+function isRunning({ lease_until }: Schema<'Delivery'>): boolean {
+  return lease_until !== undefined && Date.parse(lease_until) > Date.now()
+}
+
 /** Attempts without a result, but for a claim that runs and an executor that has accepted: those report it. */
-function unknownAttempts({ attempts, attempt, lease_until }: Schema<'DeliveryWithAttempts'>) {
-  const isRunning = lease_until !== undefined && Date.parse(lease_until) > Date.now()
+function unknownAttempts(delivery: Schema<'DeliveryWithAttempts'>) {
+  const { attempts, attempt } = delivery
   return attempts.filter(({ attempt: number, outcome }) => {
     if (outcome === 'REFUSED' || outcome === 'FAILED') return false
-    return number !== attempt || (outcome !== 'ACCEPTED' && !(outcome === 'STARTED' && isRunning))
+    return number !== attempt || (outcome !== 'ACCEPTED' && !(outcome === 'STARTED' && isRunning(delivery)))
   })
 }
 
@@ -234,8 +263,14 @@ function DeliveryActions({
 }) {
   const { status } = delivery
   const isFailed = status === 'FAILED'
+  const isFree = status === 'WAITING' || (status === 'CLAIMED' && !isRunning(delivery))
   return (
     <>
+      {isFree && can('POST /deliveries/:id/claim') && (
+        <button type="button" class="primary" onClick={() => askClaim(delivery, reload)}>
+          Claim
+        </button>
+      )}
       {!isFailed && status !== 'SETTLED' && can('POST /deliveries/:id/fail') && (
         <button type="button" onClick={() => askFailure(delivery, reload)}>
           Fail

@@ -10,7 +10,7 @@ const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'st
 
 interface DepositAction {
   readonly name: string
-  readonly path: 'assign' | 'hold' | 'release' | 'reject' | 'reverse' | 'return'
+  readonly path: 'assign' | 'correct' | 'hold' | 'release' | 'reject' | 'reverse' | 'return'
   readonly isOffered: (deposit: Schema<'Deposit'>) => boolean
   readonly consequence: string
   readonly isDangerous?: boolean
@@ -34,7 +34,12 @@ const ACTIONS: readonly DepositAction[] = [
     isOffered: (deposit) => deposit.profile_id === undefined && deposit.status !== 'FAILED' && !isDone(deposit),
     consequence: 'The profile gets the money. Check the owner with the customer first.',
     fields: () => [
-      { name: 'profile_id', label: 'Profile', hint: 'the id of the profile, from the page of its customer' },
+      {
+        name: 'profile_id',
+        label: 'Profile',
+        hint: 'the id of the profile, from the page of its customer',
+        isExact: true,
+      },
       { name: 'run_rules', label: 'Apply rules', kind: 'check', hint: 'converts and sends it if a rule matches' },
     ],
     run: ({ id }, { profile_id, run_rules }) =>
@@ -42,6 +47,44 @@ const ACTIONS: readonly DepositAction[] = [
         profile_id: String(profile_id).trim(),
         ...(run_rules === true ? { run_rules } : {}),
       }),
+    fourEyes: 'deposits',
+  },
+  {
+    name: 'Correct',
+    path: 'correct',
+    isOffered: ({ secondary_status }) => secondary_status !== 'RETURNED',
+    consequence:
+      'Everything that the deposit has credited is taken back, and the right terms are credited instead. What the profile no longer has becomes a debt, which the new credit repays first. Orchestrations that have started go on.',
+    isDangerous: true,
+    fields: ({ amount, asset, profile_id }) => [
+      { name: 'amount', label: 'Right amount', initial: amount },
+      { name: 'asset', label: 'Right asset', initial: asset },
+      {
+        name: 'profile_id',
+        label: 'Right profile',
+        initial: profile_id ?? '',
+        isOptional: profile_id === undefined,
+        hint: 'the id of the profile, from the page of its customer',
+        isExact: true,
+      },
+      {
+        name: 'run_rules',
+        label: 'Apply rules',
+        kind: 'check',
+        hint: 'converts and sends the new credit if one matches',
+      },
+      REASON,
+    ],
+    run: ({ id }, { amount, asset, profile_id, run_rules, reason }) => {
+      const profileId = String(profile_id).trim()
+      return call('POST', `/deposits/${id}/correct`, {
+        amount: String(amount).trim(),
+        asset: String(asset).trim(),
+        ...(profileId === '' ? {} : { profile_id: profileId }),
+        ...(run_rules === true ? { run_rules } : {}),
+        reason,
+      })
+    },
     fourEyes: 'deposits',
   },
   {

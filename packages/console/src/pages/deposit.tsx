@@ -3,8 +3,21 @@ import { words } from '../base/format.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { Customer } from '../ui/customer.tsx'
-import { Amount, Badge, Card, Facts, Id, idFact, NotLoaded, PageHead, ProblemNote, timeFact } from '../ui/parts.tsx'
+import {
+  Amount,
+  Badge,
+  Card,
+  Facts,
+  Id,
+  idFact,
+  NotLoaded,
+  PageHead,
+  ProblemNote,
+  Time,
+  timeFact,
+} from '../ui/parts.tsx'
 import { PlaceFacts } from '../ui/place.tsx'
+import { Table } from '../ui/table.tsx'
 import { DepositActions, paymentOf } from './deposit-actions.tsx'
 import { DepositState } from './money.tsx'
 import { PendingRequests } from './pending-requests.tsx'
@@ -40,6 +53,7 @@ export function DepositPage({ id }: { readonly id: string }) {
         <Card title="Payment">
           <PlaceFacts of={paymentOf(deposit)} />
         </Card>
+        {deposit.corrections !== undefined && <CorrectionsCard corrections={deposit.corrections} />}
         <Timeline entries={entries} name={`deposit-${id}`} />
       </div>
     </>
@@ -71,6 +85,32 @@ function DepositFacts({ deposit }: { readonly deposit: Schema<'Deposit'> }) {
           ['Return', idFact(deposit.delivery_id, '/money/deliveries')],
           ['Occurred', timeFact(deposit.occurred_at)],
           ['Id', <Id key="i" of={deposit.id} />],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function CorrectionsCard({ corrections }: { readonly corrections: readonly Schema<'DepositCorrection'>[] }) {
+  return (
+    <Card title="Corrections" note="what it was before each" flush>
+      <Table
+        caption="Corrections"
+        items={corrections}
+        keyOf={({ at }) => at}
+        columns={[
+          { name: 'Corrected', show: ({ at }) => <Time at={at} exact /> },
+          {
+            name: 'Amount before',
+            isNumber: true,
+            show: ({ before: { amount, asset } }) => <Amount of={amount} asset={asset} />,
+          },
+          {
+            name: 'Profile before',
+            show: ({ before: { profile_id: id } }) =>
+              id === undefined ? 'none' : <Id of={id} to={`/money/profiles/${id}`} />,
+          },
+          { name: 'Reason', isWide: true, show: ({ reason }) => <span class="break">{reason}</span> },
         ]}
       />
     </Card>

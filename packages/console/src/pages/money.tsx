@@ -21,6 +21,7 @@ const TABS = [
   { path: '/money/deliveries', label: 'Deliveries', needs: 'GET /deliveries' },
   { path: '/money/balances', label: 'Balances', needs: 'GET /profiles/:id/balances' },
   { path: '/money/desk', label: 'Desk', needs: 'GET /desk' },
+  { path: '/money/entries', label: 'Entries', needs: 'GET /ledger/entries' },
   { path: '/money/controls', label: 'Pause', needs: 'GET /controls' },
 ] as const
 
@@ -222,7 +223,8 @@ export function DeliveriesPage() {
 }
 
 const CLAIM_MAX = 100
-const LEASE_SECONDS = 3_600
+/** For how long a person has claimed a delivery. */
+export const LEASE_SECONDS = 3_600
 
 /** Hands deliveries that are due to the person, who pays them by hand. */
 function askClaim(done: () => void): void {
@@ -236,12 +238,11 @@ function askClaim(done: () => void): void {
       </p>
     ),
     confirm: 'Claim',
-    fields: [
-      { name: 'limit', label: 'How many at most', kind: 'number', initial: '1', hint: `1 to ${CLAIM_MAX}` },
-      { name: 'executor', label: 'Executor', initial: session.value?.operator.name ?? '', hint: 'who pays them' },
-    ],
-    run: ({ limit, executor }) =>
-      call('POST', '/deliveries/claim', { executor, limit: Number(limit), lease_seconds: LEASE_SECONDS }),
+    fields: [{ name: 'limit', label: 'How many at most', kind: 'number', initial: '1', hint: `1 to ${CLAIM_MAX}` }],
+    run: ({ limit }) => {
+      const executor = session.value?.operator.name
+      return call('POST', '/deliveries/claim', { executor, limit: Number(limit), lease_seconds: LEASE_SECONDS })
+    },
     done: ({ items }) => {
       done()
       return items.length === 0 ? 'No delivery is due' : `${plural(items.length, 'delivery', 'deliveries')} claimed`

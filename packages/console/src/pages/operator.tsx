@@ -10,6 +10,7 @@ import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { showSecret } from './client-actions.tsx'
 import { OperatorState, showSetupLink, wayOf } from './operators.tsx'
+import { PendingRequests } from './pending-requests.tsx'
 
 export const ROLE_OPTIONS = [
   ['viewer', 'viewer: sees everything, changes nothing'],
@@ -36,6 +37,7 @@ export function OperatorPage({ name }: { readonly name: string }) {
         {kind === 'person' && <OperatorActions operator={document} reload={reload} />}
       </PageHead>
       <div class="stack">
+        <PendingRequests subject={name} />
         <Card>
           <Facts
             rows={[

@@ -32,8 +32,8 @@ export interface Action<Document> {
   readonly consequence: ComponentChildren
   readonly confirm: string
   readonly isDangerous?: boolean
-  /** What the call needs; `refusal` is the code with which the service has refused it, if it has. */
-  readonly fields?: readonly Field[] | ((refusal: string | undefined) => readonly Field[])
+  /** What the call needs, which may depend on what was entered, and on the code with which the service has refused it. */
+  readonly fields?: readonly Field[] | ((refusal: string | undefined, values: Values) => readonly Field[])
   readonly fourEyes?: FourEyesKind
   readonly run: (values: Values) => Promise<Answer<Document>>
   /** Called after the change was made; a text is reported. */
@@ -56,8 +56,13 @@ export function ActionDialog() {
   return action === undefined ? null : <Dialog key={action.title} action={action} />
 }
 
-function fieldsOf({ fields = [] }: Action<unknown>, refusal: string | undefined, hasSecond: boolean): readonly Field[] {
-  const own = typeof fields === 'function' ? fields(refusal) : fields
+function fieldsOf(
+  { fields = [] }: Action<unknown>,
+  refusal: string | undefined,
+  values: Values,
+  hasSecond: boolean,
+): readonly Field[] {
+  const own = typeof fields === 'function' ? fields(refusal, values) : fields
   return hasSecond ? [...own, COMMENT] : own
 }
 
@@ -73,12 +78,13 @@ function initialValues(fields: readonly Field[]): Values {
 
 function Dialog({ action }: { readonly action: Action<unknown> }) {
   const { title, consequence, confirm, isDangerous, fourEyes, run, done } = action
+  const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   const element = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem>()
   const [refusal, setRefusal] = useState<string>()
   const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
-  const fields = fieldsOf(action, refusal, hasSecond)
-  const [values, setValues] = useState<Values>(() => initialValues(fields))
+  const [values, setValues] = useState<Values>(() => initialValues(fieldsOf(action, refusal, {}, hasSecond)))
+  const fields = fieldsOf(action, refusal, values, hasSecond)
   const [isRunning, setRunning] = useState(false)
   useEffect(() => element.current?.showModal(), [])
   // The browser gives the focus back to what had it before.
