@@ -189,7 +189,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     await page.locator('.facts').getByText('Settled').waitFor()
     await page.goto(`${stage.url}/money/deliveries`)
     await act(page, 'Claim', { 'How many at most': '10' })
-    await reported(page, /1 delivery claimed/)
+    await reported(page, /(delivery|deliveries) claimed/)
     await page.goto(`${stage.url}/money/deliveries?status=CLAIMED`)
     await page.getByRole('link', { name: /^400/ }).click()
     await act(page, 'Fail', { Reason: 'the bank refuses it' })
