@@ -22,6 +22,9 @@ const LOOKS = [
   { look: 'dark colours at 390 pixels', colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 ] as const
 
+const COMMENT = 'Comment for the second person'
+const PAID = 'paid by hand, see the statement'
+
 let browser: Browser
 beforeAll(async () => {
   browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox'] })
@@ -425,16 +428,21 @@ describe('with four eyes', () => {
     await first.page.goto(`${stage.url}/money/deliveries`)
     await act(first.page, 'Claim')
     await first.page.getByRole('link', { name: /^500/ }).click()
-    await act(first.page, 'Settle', { 'Reference of the payment': '0x500' }, 'Request: settle')
+    await act(first.page, 'Settle', { 'Reference of the payment': '0x500', [COMMENT]: PAID }, 'Request: settle')
     await first.page.getByRole('link', { name: /A second person/ }).click()
     await first.page.getByText('another person has to confirm it').waitFor()
     expect(await first.page.getByRole('button', { name: 'Confirm' }).count()).toBe(0)
     const [request] = (await stage.call('GET', '/change-requests')).items
-    const own = await first.call('POST', `/change-requests/${request.id}/confirm`, {})
+    const { version } = (await first.call('GET', `/change-requests/${request.id}`)).body
+    const own = await first.call('POST', `/change-requests/${request.id}/confirm`, { version })
     expect([own.status, own.body.code]).toEqual([403, 'own_request'])
     expect((await stage.call('GET', `/deliveries/${delivery.id}`)).status).toBe('CLAIMED')
     await second.page.goto(`${stage.url}/review/requests/${request.id}`)
-    await second.page.getByText('0x500').waitFor()
+    for (const text of ['0x500', PAID]) await second.page.getByText(text).first().waitFor()
+    await second.page
+      .getByRole('button', { name: `Copy ${ELSEWHERE}` })
+      .first()
+      .waitFor()
     await act(second.page, 'Confirm')
     await second.page.getByText('Confirmed and carried out').waitFor()
     expect((await stage.call('GET', `/deliveries/${delivery.id}`)).status).toBe('SETTLED')
@@ -444,14 +452,39 @@ describe('with four eyes', () => {
     expect([...first.faults, ...second.faults]).toEqual([])
   })
 
+  it('a record shows that a change of it waits, and a confirmation of another version shows what has changed', async () => {
+    await stage.deposit('600')
+    const delivery = await vi.waitFor(async () => {
+      const [found] = (await stage.call('GET', '/deliveries?status=WAITING')).items
+      return found ?? Promise.reject(new Error('there is no delivery yet'))
+    }, 30_000)
+    await first.page.goto(`${stage.url}/money/deliveries/${delivery.id}`)
+    await act(first.page, 'Fail', { Reason: 'not wanted', [COMMENT]: 'the customer called' }, 'Request: fail')
+    await first.page.getByText('waits for a second person').waitFor()
+    await second.page.goto(`${stage.url}/money/deliveries/${delivery.id}`)
+    await second.page.locator('.notice').getByRole('link').click()
+    await second.page.getByText('The record is as it was').waitFor()
+    await second.page.getByRole('button', { name: 'Confirm', exact: true }).click()
+    await second.page.getByRole('dialog').getByText('the customer called').waitFor()
+    await stage.call('POST', '/deliveries/claim', { executor: 'bank', limit: 1, lease_seconds: 3_600 })
+    await second.page.getByRole('dialog').getByRole('button', { name: 'Confirm', exact: true }).click()
+    await reported(second.page, 'The record has changed')
+    const row = second.page.getByRole('table', { name: /Changes of the record/ }).getByRole('row', { name: /^status/ })
+    expect(await row.textContent()).toBe('statusWAITINGCLAIMED')
+    expect(await accessibilityFaults(second.page)).toEqual([])
+    expect((await stage.call('GET', `/deliveries/${delivery.id}`)).status).toBe('CLAIMED')
+    await act(second.page, 'Decline')
+    expect([...first.faults, ...second.faults]).toEqual([])
+  })
+
   it('a pause is withdrawn by the person who asked for it, and another one is declined', async () => {
     await first.page.goto(`${stage.url}/money/controls`)
-    await act(first.page, 'Pause all', {}, 'Request: pause')
+    await act(first.page, 'Pause all', { [COMMENT]: 'an incident' }, 'Request: pause')
     await first.page.getByRole('link', { name: /A second person/ }).click()
     await act(first.page, 'Withdraw')
     await first.page.locator('.facts').getByText('Declined').waitFor()
     await first.page.goto(`${stage.url}/money/controls`)
-    await act(first.page, 'Pause all', {}, 'Request: pause')
+    await act(first.page, 'Pause all', { [COMMENT]: 'an incident' }, 'Request: pause')
     await second.page.goto(`${stage.url}/review/requests?status=PENDING`)
     await second.page.getByRole('link', { name: /Pause or resume/ }).click()
     await act(second.page, 'Decline')

@@ -118,7 +118,9 @@ export async function openConsoleStage(flags: Readonly<Record<string, string | n
   const call = (method: string, path: string, body?: object): Promise<Body> =>
     operator.call(method as 'GET', path, body ?? (method === 'GET' ? undefined : {}))
   const setupLink = readFileSync(join(folder.path, 'console-setup'), 'utf8').trim()
-  const { customer, address } = await openCustomer(service, call)
+  // A call that needs a second person has a comment, and no other may have one.
+  const comment = String(flags['operator.four_eyes']).includes('approvals') ? { comment: 'set up by the test' } : {}
+  const { customer, address } = await openCustomer(service, call, comment)
   let payments = 0
   return {
     service,
@@ -147,7 +149,7 @@ export async function openConsoleStage(flags: Readonly<Record<string, string | n
 }
 
 /** A customer with two accounts: one that waits for review, and one with a rule that is active and one that waits. */
-async function openCustomer(service: ServiceProcess, operator: ConsoleStage['call']) {
+async function openCustomer(service: ServiceProcess, operator: ConsoleStage['call'], approval: object) {
   const name = 'Northwind Securities'
   const { id } = await operator('POST', '/customers', { name, streaming: true })
   const client = await operator('POST', `/customers/${id}/clients`, { name: 'onboarding', scopes: DEPOSIT_SCOPES })
@@ -183,7 +185,7 @@ async function openCustomer(service: ServiceProcess, operator: ConsoleStage['cal
     return answer.rule ?? answer
   }
   const { id: activeRuleId } = await rule('payout-monthly')
-  const active = await operator('POST', `/rules/${activeRuleId}/approve`)
+  const active = await operator('POST', `/rules/${activeRuleId}/approve`, approval)
   const { id: pendingRuleId } = await rule('payout-weekly')
   const clientId: string = client.client_id
   const customer = { id, name, clientId, pendingAccountId: pending.id, pendingRuleId, profileId, call, connect }

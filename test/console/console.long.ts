@@ -225,6 +225,7 @@ describe('with four eyes', () => {
     await first.page.goto(`${guarded.url}/review/rules/${guarded.customer.pendingRuleId}`)
     await first.page.getByRole('button', { name: 'Approve' }).click()
     await first.page.getByRole('dialog').getByText('Four eyes').waitFor()
+    await first.page.getByLabel('Comment for the second person').fill('the customer has confirmed the address')
     await first.page.getByRole('button', { name: 'Request: approve' }).click()
     await first.page.getByText(/A second person has to confirm it/).click()
     await first.page.getByText('another person has to confirm it').waitFor()

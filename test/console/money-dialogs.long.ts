@@ -32,6 +32,9 @@ const WIRE = {
   bank_reference: '20261124MMQFMP3100',
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
+type Body = any
+
 /** A dialog or a page, and the texts that it shows whole. */
 interface Sight {
   readonly path: string
@@ -50,7 +53,7 @@ let sights: readonly Sight[]
 let disguised: string
 
 beforeAll(async () => {
-  stage = await openConsoleStage()
+  stage = await openConsoleStage({ 'operator.four_eyes': '[settlements]' })
   browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox'] })
   admin = await stage.person(browser, 'alex', 'admin')
   sights = await openSights()
@@ -99,6 +102,27 @@ async function openSights(): Promise<readonly Sight[]> {
   return [...rules, ...deliveries, ...deposits, ...(await orchestrationSights())]
 }
 
+/** What the single token requests, for the person to confirm. */
+async function requested(path: string, body: object): Promise<string> {
+  const { request } = await stage.call('POST', path, { ...body, comment: 'asked by the customer' })
+  return request.id
+}
+
+/** What a second person would be asked about: each form of destination, of a payment and of a return. */
+async function requestSights(deliveries: readonly Body[], deposits: readonly Body[]): Promise<readonly Sight[]> {
+  const sights: Sight[] = []
+  for (const { id, attempt, destination } of deliveries) {
+    const request = await requested(`/deliveries/${id}/settle`, { reference: `paid ${id}`, attempt })
+    sights.push(...page(`/review/requests/${request}`, textsOf({ destination }), ['Confirm']))
+  }
+  for (const { id, crypto } of deposits) {
+    const { destination, texts } = crypto === undefined ? BANK : CRYPTO
+    const request = await requested(`/deposits/${id}/return`, { ...destination, reason: 'asked' })
+    sights.push(...page(`/review/requests/${request}`, texts, ['Confirm']))
+  }
+  return sights
+}
+
 const textsOf = ({ destination }: { destination: object }) => ('crypto' in destination ? CRYPTO.texts : BANK.texts)
 
 async function untilTwo(path: string, amount: string) {
@@ -117,8 +141,9 @@ async function deliverySights(): Promise<readonly Sight[]> {
   for (const delivery of await untilTwo('/deliveries?status=WAITING', '100')) {
     sights.push(...page(`/money/deliveries/${delivery.id}`, textsOf(delivery), ['Fail', 'Settle']))
   }
-  await stage.call('POST', '/deliveries/claim', { executor: 'alex', limit: 10, lease_seconds: 86_400 })
-  return sights
+  const claim = { executor: 'alex', limit: 10, lease_seconds: 86_400 }
+  const { items } = await stage.call('POST', '/deliveries/claim', claim)
+  return [...sights, ...(await requestSights(items, []))]
 }
 
 async function depositSights(): Promise<readonly Sight[]> {
@@ -144,6 +169,7 @@ async function depositSights(): Promise<readonly Sight[]> {
   const fiatTexts = ({ fiat: { sender, bank_reference } }: typeof fiat) => [sender, bank_reference]
   const path = ({ id }: { id: string }) => `/money/deposits/${id}`
   return [
+    ...(await requestSights([], [crypto, fiat])),
     ...page(path(crypto), cryptoTexts(crypto), ['Correct', 'Hold', 'Reverse']),
     ...page(path(heldCrypto), cryptoTexts(heldCrypto), ['Release', 'Reject']),
     ...page(path(unattributed), fiatTexts(unattributed), ['Assign']),
@@ -157,7 +183,9 @@ async function depositSights(): Promise<readonly Sight[]> {
 async function orchestrationSights(): Promise<readonly Sight[]> {
   const free = await untilTwo('/deliveries?status=WAITING', '200')
   for (const { id } of await untilTwo('/deliveries?status=WAITING', '201')) {
-    await stage.call('POST', `/deliveries/${id}/fail`, { reason: 'not wanted', attempt: 0 })
+    const request = await requested(`/deliveries/${id}/fail`, { reason: 'not wanted', attempt: 0 })
+    const { version } = (await admin.call('GET', `/change-requests/${request}`)).body
+    await admin.call('POST', `/change-requests/${request}/confirm`, { version })
   }
   // What leaves is held back when it would be handed out.
   await stage.call('POST', '/deliveries/claim', { executor: 'alex', limit: 10, lease_seconds: 60 })
@@ -165,13 +193,9 @@ async function orchestrationSights(): Promise<readonly Sight[]> {
   const failed = await untilTwo('/orchestrations?status=FAILED', '201')
   const path = ({ id }: { id: string }) => `/money/orchestrations/${id}`
   return [
-    ...free.flatMap((each: { id: string; destination: object }) =>
-      page(`/money/deliveries/${each.id}`, textsOf(each), ['Claim']),
-    ),
-    ...waiting.flatMap((each: { id: string; destination: object }) =>
-      page(path(each), textsOf(each), ['Reject', 'Release']),
-    ),
-    ...failed.flatMap((each: { id: string; destination: object }) => page(path(each), textsOf(each), ['Retry'])),
+    ...free.flatMap((each: Body) => page(`/money/deliveries/${each.id}`, textsOf(each), ['Claim'])),
+    ...waiting.flatMap((each: Body) => page(path(each), textsOf(each), ['Reject', 'Release'])),
+    ...failed.flatMap((each: Body) => page(path(each), textsOf(each), ['Retry'])),
   ]
 }
 

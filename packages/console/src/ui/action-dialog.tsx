@@ -38,6 +38,8 @@ export interface Action<Document> {
   readonly run: (values: Values) => Promise<Answer<Document>>
   /** Called after the change was made; a text is reported. */
   readonly done: (document: Document) => string | undefined
+  /** Called when the service has refused it: a text is reported, and the dialog closes. */
+  readonly refused?: (problem: Problem) => string | undefined
 }
 
 const COMMENT: Field = { name: 'comment', label: 'Comment for the second person', kind: 'long' }
@@ -77,12 +79,11 @@ function initialValues(fields: readonly Field[]): Values {
 }
 
 function Dialog({ action }: { readonly action: Action<unknown> }) {
-  const { title, consequence, confirm, isDangerous, fourEyes, run, done } = action
+  const { title, consequence, confirm, isDangerous, fourEyes, run, done, refused } = action
   const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   const element = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem>()
   const [refusal, setRefusal] = useState<string>()
-  const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   const [values, setValues] = useState<Values>(() => initialValues(fieldsOf(action, refusal, {}, hasSecond)))
   const fields = fieldsOf(action, refusal, values, hasSecond)
   const [isRunning, setRunning] = useState(false)
@@ -112,6 +113,12 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
       if (text !== undefined) report(text)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
+      const text = refused?.(error)
+      if (text !== undefined) {
+        close()
+        report(text, 'bad')
+        return
+      }
       setProblem(error)
       setRefusal(error.code)
       setRunning(false)
