@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SCOPES } from '../../src/contract/scopes.ts'
-import { type OperatorFixture, openOperatorFixture } from '../support/auth-fixtures.ts'
+import { type OperatorFixture, openOperatorFixture, PUBLIC_URL } from '../support/auth-fixtures.ts'
 
 const NO_ONE = '0190a000-0000-7000-8000-000000000000'
 const PUBLISH_SCOPE = 'exchange:publish_marketdata'
@@ -225,7 +225,8 @@ describe('clients', () => {
     const customer = await newCustomer()
     const created = await ask('POST', `/customers/${customer.id}/clients`, { name: 'feed', scopes: [STREAM] })
     expect(created.status).toBe(200)
-    const { client_secret: secret, ...shown } = created.body
+    const { client_secret: secret, base_url, auth_url, ws_url, ...shown } = created.body
+    expect([base_url, auth_url, ws_url]).toEqual([PUBLIC_URL, PUBLIC_URL, PUBLIC_URL.replace('https', 'wss')])
     expect(secret).toMatch(/^tgs_[\w-]{43}$/)
     expect(shown).toMatchObject({ customer_id: customer.id, name: 'feed', scopes: [STREAM], enabled: true })
     expect((await ask('GET', `/clients/${shown.client_id}`)).body).toEqual(shown)
@@ -261,8 +262,8 @@ describe('clients', () => {
     const { id: customer } = await newCustomer()
     const scopes = [PUBLISH_SCOPE]
     const wanted = { name: 'engine', scopes, publish_markets: ['BTCUSD', 'ETHUSD'] }
-    const { client_secret: _, ...made } = (await ask('POST', `/customers/${customer}/clients`, wanted)).body
-    const { client_id: id } = made
+    const { client_id: id } = (await ask('POST', `/customers/${customer}/clients`, wanted)).body
+    const made = (await ask('GET', `/clients/${id}`)).body
     expect(made.publish_markets).toEqual(['BTCUSD', 'ETHUSD'])
     expect((await ask('GET', `/customers/${customer}/clients`)).body.items).toEqual([made])
     expect([...(side.directory.client(id)?.publishMarkets ?? [])]).toEqual(['BTCUSD', 'ETHUSD'])
