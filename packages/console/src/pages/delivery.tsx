@@ -227,7 +227,7 @@ function askFailure(delivery: Schema<'DeliveryWithAttempts'>, reload: () => void
         </p>
         {unknown.length > 0 && (
           <p>
-            <strong>Nobody has reported whether it was paid by </strong>
+            <strong>It is not known whether it was paid by </strong>
             {unknown.map(({ attempt, executor }) => `${executor} (attempt ${attempt})`).join(', ')}. Ask there first.
           </p>
         )}

@@ -54,7 +54,7 @@ const ACTIONS: readonly DepositAction[] = [
     path: 'correct',
     isOffered: ({ secondary_status }) => secondary_status !== 'RETURNED',
     consequence:
-      'Everything that the deposit has credited is taken back, and the right terms are credited instead. What the profile no longer has becomes a debt, which the new credit repays first. Orchestrations that have started go on.',
+      'Everything that the deposit has credited is taken back, and the right terms are credited instead. What the profile no longer has becomes a debt, which the new credit repays first. Orchestrations that have started continue.',
     isDangerous: true,
     fields: ({ amount, asset, profile_id }) => [
       { name: 'amount', label: 'Right amount', initial: amount },

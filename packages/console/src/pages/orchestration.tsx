@@ -139,6 +139,16 @@ const REASON: Field = { name: 'reason', label: 'Reason', kind: 'long', hint: 'it
 
 type Run = (values: Values) => Promise<Answer<Schema<'OperatorOrchestration'>>>
 
+function withDestination({ destination }: Schema<'OperatorOrchestration'>, consequence: string) {
+  return (
+    <>
+      <p>{consequence}</p>
+      <PlaceFacts of={destination} />
+    </>
+  )
+}
+
+/** An action without a reason makes money available again, which may need a second person. */
 function OrchestrationActions({
   orchestration,
   reload,
@@ -147,16 +157,10 @@ function OrchestrationActions({
   readonly reload: () => void
 }) {
   const { id, status, waiting_for } = orchestration
-  // Without a reason it makes money available again, which may need a second person.
   const act = (name: string, consequence: string, run: Run, reason?: Field) =>
     ask({
       title: `${name} this orchestration?`,
-      consequence: (
-        <>
-          <p>{consequence}</p>
-          <PlaceFacts of={orchestration.destination} />
-        </>
-      ),
+      consequence: withDestination(orchestration, consequence),
       confirm: name,
       isDangerous: reason !== undefined,
       ...(reason === undefined ? { fourEyes: 'deposits' } : { fields: [reason] }),

@@ -66,6 +66,15 @@ export function RulePage({ id }: { readonly id: string }) {
   )
 }
 
+function withDestination({ destination }: Pick<Schema<'OperatorRule'>, 'destination'>, consequence: string) {
+  return (
+    <>
+      <p>{consequence}</p>
+      <PlaceFacts of={destination} />
+    </>
+  )
+}
+
 function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; readonly reload: () => void }) {
   const { id, status, ref_id } = rule
   const name = rule.nickname ?? ref_id
@@ -93,11 +102,9 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
   const reject = () =>
     ask({
       title: `Reject ${name}?`,
-      consequence: (
-        <>
-          <p>This is final; the customer can create another rule. The customer sees the reason.</p>
-          <PlaceFacts of={rule.destination} />
-        </>
+      consequence: withDestination(
+        rule,
+        'This is final; the customer can create another rule. The customer sees the reason.',
       ),
       confirm: 'Reject',
       isDangerous: true,
@@ -108,11 +115,9 @@ function RuleActions({ rule, reload }: { readonly rule: Schema<'OperatorRule'>; 
   const remove = () =>
     ask({
       title: `Delete ${name}?`,
-      consequence: (
-        <>
-          <p>This is final. Deposits that would have matched it are credited and not converted.</p>
-          <PlaceFacts of={rule.destination} />
-        </>
+      consequence: withDestination(
+        rule,
+        'This is final. Deposits that would have matched it are credited and not converted.',
       ),
       confirm: 'Delete',
       isDangerous: true,

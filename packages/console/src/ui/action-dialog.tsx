@@ -78,6 +78,15 @@ function initialValues(fields: readonly Field[]): Values {
   )
 }
 
+function reportRequest(id: string): void {
+  requestsMade.value++
+  report(
+    <>
+      Requested. <a href={href(`/review/requests/${id}`)}>A second person has to confirm it.</a>
+    </>,
+  )
+}
+
 function Dialog({ action }: { readonly action: Action<unknown> }) {
   const { title, consequence, confirm, isDangerous, fourEyes, run, done, refused } = action
   const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
@@ -100,15 +109,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
     try {
       const { document, request } = await withComment(hasSecond ? values.comment : undefined, () => run(values))
       close()
-      if (request !== undefined) {
-        requestsMade.value++
-        report(
-          <>
-            Requested. <a href={href(`/review/requests/${request.id}`)}>A second person has to confirm it.</a>
-          </>,
-        )
-        return
-      }
+      if (request !== undefined) return reportRequest(request.id)
       const text = done(document)
       if (text !== undefined) report(text)
     } catch (error) {
