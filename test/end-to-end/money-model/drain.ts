@@ -50,7 +50,7 @@ async function decideRequests(world: World): Promise<void> {
   }
 }
 
-/** Payments that wait for a person; a debt goes on holding them. */
+/** Payments that wait for a person; a debt still holds them. */
 async function releaseReviewed(world: World): Promise<void> {
   for (const { id, step } of await world.list('/orchestrations?waiting_for=HOLD')) {
     if (step === 'deliver') await world.act(`/orchestrations/${id}/release`, {}, 'POST', true)

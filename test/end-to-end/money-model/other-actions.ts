@@ -67,7 +67,7 @@ async function ask(world: World, customer: Customer, body: Json, units: bigint):
   }
 }
 
-/** A customer cancels what is under way; what was handed out meanwhile goes on. */
+/** A customer cancels what is under way; what was handed out meanwhile is paid. */
 export async function cancel(world: World): Promise<void> {
   const { random } = world
   const customer = random.pick(world.customers)

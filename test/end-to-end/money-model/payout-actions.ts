@@ -4,7 +4,7 @@
  */
 import type { Json } from './nodes.ts'
 import { pause } from './nodes.ts'
-import { EXECUTORS, ROLES, type World } from './world.ts'
+import { EXECUTORS, type World } from './world.ts'
 
 interface Claimed {
   readonly id: string
@@ -123,7 +123,7 @@ async function fail(world: World, executor: string, { id, attempt }: Claimed, sp
   refuseUnexpected(world, 'fail', answer)
   if (answer.status !== 200 || answer.body.fail_reason?.code !== 'OPERATOR_FAILED') return answer
   const others = answer.body.attempts.filter((each: Json) => each.outcome === 'UNKNOWN' && each.executor !== executor)
-  if (others.length > 0 && !answer.isRepeated && ROLES.executor === 'executor') {
+  if (others.length > 0 && !answer.isRepeated) {
     world.violations.push(`${executor} decided about attempts of others: ${JSON.stringify(answer.body)}`)
   }
   return answer

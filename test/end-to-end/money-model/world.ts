@@ -2,7 +2,7 @@
  * The people and programs of the model, what they remember, and how they call: reporters, executors, customers, and two
  * operators of whom one confirms what the other requests. Whoever gets no answer repeats the call until there is one.
  */
-import { OPERATOR_CALLS, OPERATOR_ROLES } from '../../../src/contract/operator-calls.ts'
+import { OPERATOR_CALLS } from '../../../src/contract/operator-calls.ts'
 import { servedScopes } from '../../../src/contract/scopes.ts'
 import type { Random } from '../../support/random.ts'
 import { RULES } from '../../support/rules.ts'
@@ -15,10 +15,7 @@ export const REPORTERS = ['custody', 'node', 'bank'] as const
 export const EXECUTORS = ['treasury', 'branch', 'partner'] as const
 const PEOPLE = ['ada', 'tom'] as const
 
-const HAS_MACHINES = OPERATOR_ROLES.some((role: string) => role === 'executor')
-export const ROLES = HAS_MACHINES
-  ? { person: 'admin', reporter: 'deposit_reporter', executor: 'executor' }
-  : { person: 'admin', reporter: 'treasurer', executor: 'treasurer' }
+const ROLES = { person: 'admin', reporter: 'deposit_reporter', executor: 'executor' }
 const CUSTOMERS = 2
 const PROFILES = 3
 /** Addresses and accounts outside the service. */
@@ -142,23 +139,9 @@ export class World {
     return this.#tokens.get(name) as string
   }
 
-  /** A program's call: a reporter's or an executor's. Where it needs a second person, that one confirms it at once. */
-  async program(name: string, method: string, path: string, body: object) {
-    for (let attempt = 1; ; attempt++) {
-      const answer = await this.insist(this.tokenOf(name), method, path, withComment(method, path, body))
-      const waiting = answer.status === 202 ? answer.body.request : answer.body?.meta?.existing
-      const isWaiting = waiting?.requested_by !== undefined && waiting.status === 'PENDING'
-      if (!isWaiting || attempt > CONFIRMATIONS_MAX) return answer
-      const confirmed = await this.#confirm(
-        PEOPLE.find((person) => person !== waiting.requested_by) as string,
-        waiting.id,
-      )
-      // Not the state of the record, which the refusal of the call itself names.
-      const isDecided = confirmed.status === 409 && /^the request is /.test(confirmed.body.detail)
-      if (answer.status === 202 && !isDecided) {
-        return { ...confirmed, isRepeated: confirmed.isRepeated || answer.isRepeated }
-      }
-    }
+  /** A program's call: a reporter's or an executor's, which needs no second person. */
+  program(name: string, method: string, path: string, body: object) {
+    return this.insist(this.tokenOf(name), method, path, body)
   }
 
   /** What an operator reads; throws on any other answer. */
@@ -212,9 +195,8 @@ export class World {
 
   async #confirm(person: string, id: string) {
     for (let attempt = 1; ; attempt++) {
-      const { version = '' } = HAS_MACHINES ? await this.read(`/change-requests/${id}`) : {}
-      const body = HAS_MACHINES ? { version } : {}
-      const answer = await this.insist(this.tokenOf(person), 'POST', `/change-requests/${id}/confirm`, body)
+      const { version = 'none' } = await this.read(`/change-requests/${id}`)
+      const answer = await this.insist(this.tokenOf(person), 'POST', `/change-requests/${id}/confirm`, { version })
       // The record has changed since it was read.
       if (answer.body.code !== 'record_changed' || attempt > CONFIRMATIONS_MAX) return answer
     }
@@ -297,7 +279,7 @@ const TOKEN_ATTEMPTS_MAX = 50
 function withComment(method: string, path: string, body: object): object {
   const call = `${method} ${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, ':id')}`
   const row: object = Object.entries(OPERATOR_CALLS).find(([name]) => name === call)?.[1] ?? {}
-  return HAS_MACHINES && 'fourEyes' in row ? { ...body, comment: 'please look' } : body
+  return 'fourEyes' in row ? { ...body, comment: 'please look' } : body
 }
 
 const CONFIRMATIONS_MAX = 20
