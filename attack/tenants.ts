@@ -166,6 +166,16 @@ const TENANT_CASES: readonly TenantCase[] = [
     ask: ({ orchestration }) => [`${ORCHESTRATIONS}/${orchestration}`],
   },
   {
+    operation: 'getOrchestrationPrice',
+    name: 'getOrchestrationPrice in the path',
+    ask: ({ orchestration }) => [`${ORCHESTRATIONS}/${orchestration}/price`],
+  },
+  {
+    operation: 'cancelOrchestration',
+    name: 'cancelOrchestration in the path',
+    ask: ({ orchestration }) => [`${ORCHESTRATIONS}/${orchestration}/cancel`, {}],
+  },
+  {
     operation: 'createOrchestration',
     name: 'createOrchestration from a profile',
     ask: ({ profile }) => [ORCHESTRATIONS, move(profile)],
