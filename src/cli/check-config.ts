@@ -78,7 +78,10 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const known = [...result.warnings, ...(transport === undefined ? [] : [transport]), ...plain]
   // A pair's problem may be reported from the list of pairs and again from its book.
   const pegs = pegWarnings(config)
-  const warnings = [...new Set([...known, ...pegs, ...checks.flatMap((check) => check.warnings), ...bookWarnings])]
+  const ways = secondPersonWarnings(config)
+  const warnings = [
+    ...new Set([...known, ...pegs, ...ways, ...checks.flatMap((check) => check.warnings), ...bookWarnings]),
+  ]
   return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
 }
 
@@ -90,6 +93,18 @@ function pegWarnings(config: Config): readonly string[] {
   if (pairs.length === 0) return []
   const what = 'no market is configured, so they are converted at par whatever their prices are'
   return [`conversion.par_assets: the peg of ${pairs.join(', ')} is not monitored: ${what}`]
+}
+
+/** Ways round a second person that the configuration leaves open. */
+function secondPersonWarnings(config: Config): readonly string[] {
+  const kinds = config['operator.four_eyes']
+  const money = ['deposits', 'settlements'].filter((kind) => kinds.includes(kind))
+  if (money.length === 0) return []
+  const lists = `operator.four_eyes: lists ${money.join(' and ')}`
+  return [
+    ...(kinds.includes('operators') ? [] : [`${lists} without operators, so one admin can make the second person`]),
+    ...(config['rest.sandbox'] ? [`${lists} while rest.sandbox is on, so one client can credit deposits`] : []),
+  ]
 }
 
 function asJson(result: ConfigResult): unknown {

@@ -214,6 +214,15 @@ markets:
     expect(JSON.parse(unwatched.stdout).warnings).toEqual([
       'conversion.par_assets: the peg of USD/USDC is not monitored: no market is configured, so they are converted at par whatever their prices are',
     ])
+    const four = async (...flags: string[]) => {
+      const { stdout } = await runCommand(['check-config', '--json', '--offline', ...flags])
+      return JSON.parse(stdout).warnings.filter((warning: string) => warning.startsWith('operator.'))
+    }
+    expect(await four('--operator.four_eyes=[deposits, settlements]', '--rest.sandbox=true')).toEqual([
+      'operator.four_eyes: lists deposits and settlements without operators, so one admin can make the second person',
+      'operator.four_eyes: lists deposits and settlements while rest.sandbox is on, so one client can credit deposits',
+    ])
+    expect(await four('--operator.four_eyes=[deposits, operators]')).toEqual([])
     const away = await runCommand(['check-config', '--json', '--config', named])
     expect(away.code).toBe(0)
     expect(JSON.parse(away.stdout).warnings).toEqual([expect.stringContaining('kraken could not be asked')])

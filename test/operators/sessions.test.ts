@@ -375,6 +375,9 @@ describe('the first admin', () => {
       expect(existsSync(fresh.setupFile)).toBe(false)
       expect((await fresh.ask('GET', '/login', undefined, {})).body.needs_setup).toBe(false)
       expect(codeOf(await fresh.ask('POST', '/operators/setup-link', {}))).toEqual([409, 'invalid_state'])
+      // Whoever could end the logins of the admins could otherwise become the only one.
+      await fresh.ask('PATCH', '/operators/ada', { enabled: false })
+      expect(codeOf(await fresh.ask('POST', '/operators/setup-link', {}))).toEqual([409, 'invalid_state'])
       await fresh.setup.prepare()
       expect(existsSync(fresh.setupFile)).toBe(false)
     } finally {

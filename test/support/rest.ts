@@ -163,6 +163,7 @@ export class RestNode {
       ...shared,
       token: OPERATOR_TOKEN,
       ...operatorAccess(db, clock),
+      fourEyes: () => live.config['operator.four_eyes'],
       allowedHosts: () => [],
       onGuess: () => undefined,
       readiness: () => ({ ready: directory.loaded, checks: [] }),
