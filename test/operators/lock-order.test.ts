@@ -203,7 +203,9 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at oper
     const failures: string[] = []
     for (const [index, { first, second, statements }] of rounds.entries()) {
       // One admin at a time can be the first.
-      await sql`update operators set enabled = false where role = 'admin' and is_person`.execute(db.tables())
+      await sql`update operators set enabled = false, last_login_at = null where role = 'admin' and is_person`.execute(
+        db.tables(),
+      )
       const [a, b, link] = [await addOperator(`a${index}`), await addOperator(`b${index}`), await addLink(null)]
       const works = [first, second].map((name) => WORKS[name]?.(a, b, link) as Work)
       await meet(works[0] as Work, works[1] as Work, statements).catch((error) => {
