@@ -54,7 +54,10 @@ function wire(source = 'custody') {
   return { source, external_id: `invented ${reports}`, asset: 'USD', amount: '777', fiat, occurred_at }
 }
 
-async function ask(who: string, method: string, path: string, body: object = {}) {
+// biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
+type Answer = { readonly status: number; readonly body: any }
+
+async function ask(who: string, method: string, path: string, body: object = {}): Promise<Answer> {
   const response = await fetch(`${node.operatorUrl}/admin/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${tokens.get(who) ?? who}`, 'content-type': 'application/json' },
