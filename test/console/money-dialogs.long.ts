@@ -48,6 +48,7 @@ interface Sight {
 let stage: ConsoleStage
 let browser: Browser
 let admin: Person
+let treasurer: Person
 let sights: readonly Sight[]
 /** The path of a rule whose memo has characters that are not seen. */
 let disguised: string
@@ -56,6 +57,7 @@ beforeAll(async () => {
   stage = await openConsoleStage({ 'operator.four_eyes': '[settlements]' })
   browser = await chromium.launch({ executablePath: CHROMIUM.file, args: ['--no-sandbox'] })
   admin = await stage.person(browser, 'alex', 'admin')
+  treasurer = await stage.person(browser, 'tom', 'treasurer')
   sights = await openSights()
 })
 afterAll(async () => {
@@ -102,10 +104,11 @@ async function openSights(): Promise<readonly Sight[]> {
   return [...rules, ...deliveries, ...deposits, ...(await orchestrationSights())]
 }
 
-/** What the single token requests, for the person to confirm. */
+/** What the treasurer requests, for the admin to confirm. */
 async function requested(path: string, body: object): Promise<string> {
-  const { request } = await stage.call('POST', path, { ...body, comment: 'asked by the customer' })
-  return request.id
+  const answer = await treasurer.call('POST', path, { ...body, comment: 'asked by the customer' })
+  expect(answer.status).toBe(202)
+  return answer.body.request.id
 }
 
 /** What a second person would be asked about: each form of destination, of a payment and of a return. */
@@ -185,7 +188,7 @@ async function orchestrationSights(): Promise<readonly Sight[]> {
   for (const { id } of await untilTwo('/deliveries?status=WAITING', '201')) {
     const request = await requested(`/deliveries/${id}/fail`, { reason: 'not wanted', attempt: 0 })
     const { version } = (await admin.call('GET', `/change-requests/${request}`)).body
-    await admin.call('POST', `/change-requests/${request}/confirm`, { version })
+    expect((await admin.call('POST', `/change-requests/${request}/confirm`, { version })).status).toBe(200)
   }
   // What leaves is held back when it would be handed out.
   await stage.call('POST', '/deliveries/claim', { executor: 'alex', limit: 10, lease_seconds: 60 })
