@@ -29,7 +29,11 @@ export const EntryBody = Type.Object(
       description: 'Two for `desk_hedge`, one IN and one OUT; one for every other kind',
     }),
     profile_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'Of `debt_repayment` and `write_off`, and only of them' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'Of `debt_repayment` and `write_off`, and only of them',
+      }),
     ),
     reference: Type.String({ minLength: 1, maxLength: 200, description: 'Your own name of it: booked once' }),
     reason: Reason,

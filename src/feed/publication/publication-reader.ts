@@ -10,7 +10,7 @@
  * again only once a message has followed; executions are reported as missed only when that fails.
  *
  * An epoch that was left may be used again by two relays that share one address. It is then treated like a new one, but
- * must continue at or after the number at which it was left. It opens nothing, waits for nothing and never throws. Pure.
+ * must continue at or after the number at which it was left. It never throws. Pure.
  */
 import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent, Proof } from '../../market/event.ts'
 import type { FollowedPublication } from '../source.ts'
@@ -312,11 +312,10 @@ export class PublicationReader {
       // It covers numbers of which some were applied: which of its executions are new is unknown.
       this.#miss(this.#seq + 1, seq)
       provable = []
-    } else {
-      if (this.#options.resumes === true) this.#resumption = 'possible'
-      if (type === 'UPDATE' && message.missed !== undefined)
-        this.#events.push({ type: 'missed', reason: message.missed || 'the publisher missed executions' })
+    } else if (type === 'UPDATE' && message.missed !== undefined) {
+      this.#events.push({ type: 'missed', reason: message.missed || 'the publisher missed executions' })
     }
+    if (prev === this.#seq && this.#options.resumes === true) this.#resumption = 'possible'
     this.#seq = seq
     if (message.instrument !== undefined) this.#instrument = instrumentOf(message.instrument)
     if (provable.length > 0) this.#hasExecutions = true
