@@ -32,6 +32,7 @@ import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 const HOUR_MILLISECONDS = 3_600_000
 const DAY_MILLISECONDS = 86_400_000
 const ANY_PORTS = ['--http.port', '0', '--operator.port', '0']
+const REVIEWED = ['--review_above.deposits', '{USDC: 1000}', '--review_above.payments', '{USDC: 1000}']
 
 interface Finding {
   readonly verdict: string
@@ -105,24 +106,25 @@ describe('a running service', () => {
   })
 
   it('passes every check: one aligned line each, exit code 0', async () => {
-    const { code, stdout, stderr } = await runCommand(['doctor', '--data_dir', home, ...ports])
+    const { code, stdout, stderr } = await runCommand(['doctor', '--data_dir', home, ...ports, ...REVIEWED])
     expect([code, stderr]).toEqual([0, ''])
     const lines = stdout.trimEnd().split('\n')
     const width = NODE_VERDICT.length + 2
     const well = (rest: string) => `${'ok'.padEnd(width)}${rest}`
     expect(lines.map((line) => line.slice(0, width + 16).trimEnd())).toEqual([
       ...[
-        ...['configuration', 'data folder', 'operator token', 'encryption key', 'recordings', 'addresses', 'service'],
+        ...['configuration', 'data folder', 'operator token', 'encryption key', 'recordings', 'addresses', 'review'],
+        'service',
         ...['store', 'signing key', 'readiness', 'market BTCUSD', 'market ETHUSD', 'market SOLUSD', 'ledger'],
         ...['operator port', 'public port', 'ingest port', 'bus'],
       ].map(well),
       `${NODE_VERDICT}  node`,
       well('clock'),
     ])
-    expect(lines[6]).toBe(well(`service         process ${ready.pid} has ${home} open`))
-    expect(lines[10]?.slice(width)).toMatch(/^market BTCUSD +live; simulated: its prices are invented$/)
-    expect(lines[15]).toBe(well(`public port     ${ready.http}, answered by the service`))
-    expect(lines[16]).toBe(well(`ingest port     ${ready.ingest}, answered by the service`))
+    expect(lines[7]).toBe(well(`service         process ${ready.pid} has ${home} open`))
+    expect(lines[11]?.slice(width)).toMatch(/^market BTCUSD +live; simulated: its prices are invented$/)
+    expect(lines[16]).toBe(well(`public port     ${ready.http}, answered by the service`))
+    expect(lines[17]).toBe(well(`ingest port     ${ready.ingest}, answered by the service`))
   })
 
   it('with other addresses than its configuration is reported; --operator-url finds it', async () => {
@@ -211,7 +213,7 @@ describe('a running service with TLS', () => {
 describe('a stopped service', () => {
   it('that has never run passes, and the check creates nothing', async () => {
     const data = join(folder, 'data')
-    const { ok, verdicts } = await doctor('--data_dir', data, ...ANY_PORTS)
+    const { ok, verdicts } = await doctor('--data_dir', data, ...ANY_PORTS, ...REVIEWED)
     expect(ok).toBe(true)
     expect(verdicts).toEqual([
       'ok configuration',
@@ -219,6 +221,7 @@ describe('a stopped service', () => {
       'ok operator token',
       'ok encryption key',
       'ok addresses',
+      'ok review',
       'ok service',
       'ok store',
       'ok public port',
