@@ -106,7 +106,10 @@ async function strangerToken({ http, operator }: ServiceInside): Promise<string>
   return await fetchToken({ authUrl: http, clientId, clientSecret, scope })
 }
 
-/** Resolves after the SNAPSHOT; keeps what each later message made of the book. */
+/**
+ * Resolves after the first UPDATE, so that no price is that of the SNAPSHOT, which has a time of its own; keeps what each
+ * message made of the book.
+ */
 async function subscribe({ ws }: ServiceInside, token: string): Promise<WebSocket> {
   const socket = new WebSocket(ws, ['tidegate.v1'], { headers: { authorization: `Bearer ${token}` } })
   const content = new BookContent()
@@ -122,7 +125,7 @@ async function subscribe({ ws }: ServiceInside, token: string): Promise<WebSocke
       if (!message.isSnapshot) times.set(cursor, message.time)
       const [bids, asks] = [content.bids.top(10), content.asks.top(10)]
       books.set(cursor, { cursor, bids: (count) => bids.slice(0, count), asks: (count) => asks.slice(0, count) })
-      resolve()
+      if (!message.isSnapshot) resolve()
     })
   })
   return socket
