@@ -1,8 +1,8 @@
 /**
- * Hands out due deliveries to an executor that claims, or to the webhook sender; a person may also claim one of them. A delivery is handed out to one of them at
- * a time, with a new attempt number, and again when the claim ends without a result. The gates are read in the same
- * transaction; a delivery that a gate stops is due again after BLOCKED_SECONDS. Deliveries in states and channels of newer
- * versions of the program are left to those.
+ * Hands out due deliveries to an executor that claims, or to the webhook sender; a person may also claim one of them. A
+ * delivery is handed out to one of them at a time, with a new attempt number, and again when the claim ends without a
+ * result. The gates are read in the same transaction; a delivery that a gate stops is due again after BLOCKED_SECONDS.
+ * Deliveries in states and channels of newer versions of the program are left to those.
  */
 import { type GateSubject, readGates } from '../controls/gates.ts'
 import { needsReview, type ReviewLimits } from '../controls/review.ts'

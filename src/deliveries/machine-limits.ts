@@ -1,6 +1,6 @@
 /**
  * What a machine with the role `executor` may do with deliveries: it claims in the name of its token, deals only with
- * assets that the token is bound to, and reports only its own attempts as paid. Operators of other roles have none of these limits.
+ * assets that the token is bound to, and reports only its own attempts as paid. Other roles have none of these limits.
  */
 import type { CallingOperator } from '../auth/operator-calls.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'

@@ -83,7 +83,9 @@ function readComment(comment: unknown): string {
   if (comment === undefined) throw refuse('is required: the reason for the operator who confirms')
   if (typeof comment !== 'string') throw refuse('must be of type string')
   if (comment.trim() === '') throw refuse('must not be blank')
-  if (comment.length > COMMENT_CHARACTERS_MAX) throw refuse(`must have at most ${COMMENT_CHARACTERS_MAX} characters`)
+  // Code points, as in every other text.
+  if ([...comment].length > COMMENT_CHARACTERS_MAX)
+    throw refuse(`must have at most ${COMMENT_CHARACTERS_MAX} characters`)
   return comment
 }
 
