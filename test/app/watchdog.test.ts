@@ -10,7 +10,7 @@ import { killLifecycleChildren, startRunningChild } from '../support/lifecycle-p
 
 afterAll(killLifecycleChildren)
 
-const HANG_SECONDS = 2
+const HANG_SECONDS = 1
 const EVENT = 'the event loop hangs: ending the process'
 const startWatched = () => startRunningChild({ args: ['watchdog', String(HANG_SECONDS)] })
 

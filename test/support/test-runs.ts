@@ -5,11 +5,12 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that replace a module, measure the whole process, or mostly start other programs. All others share a few
- * processes, so that their imports are loaded a few times instead of three hundred times; they must restore the global
- * state of the process (test/structure checks that).
+ * Files that replace a module, measure the whole process, collect its garbage often, or mostly start other programs. All
+ * others share a few processes, so that their imports are loaded a few times instead of three hundred times; they must
+ * restore the global state of the process (test/structure checks that).
  */
 export const ISOLATED_FILES = [
+  'test/channel/nats-connection.test.ts',
   'test/console/*.test.ts',
   'test/examples/*.test.ts',
   'test/gateway/frame-path.test.ts',
