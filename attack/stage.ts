@@ -27,7 +27,9 @@ const ERROR_CHARACTERS_KEPT = 500
 /** All scopes of the operations that a service without a sandbox serves. */
 const ALL_SCOPES = servedScopes(false).join(' ')
 
-export const MARKETS = ['BTCUSD', 'ETHUSD'] as const
+/** A simulated market pauses for up to 0.4 s; all of these at once hardly do, so a silence of all is one of the service. */
+const BASES = ['BTC', 'ETH', 'SOL', 'XRP', 'ADA', 'DOT', 'LTC', 'LINK'] as const
+export const MARKETS: readonly string[] = BASES.map((base) => `${base}USD`)
 
 /**
  * Settings of every service under attack. They are set through environment variables, where an unknown key is a warning
@@ -37,9 +39,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'http.port': '0',
   'operator.port': '0',
   'simulator.allowed': 'true',
-  // Dense enough that a silence of the stream means a stop of the service.
-  'simulator.rate': '100',
-  markets: JSON.stringify([market('BTC', 2, 25), market('ETH', 2, 25)]),
+  'simulator.rate': '50',
+  markets: JSON.stringify(BASES.map((base) => market(base, 2, 25))),
 }
 
 export interface StageOptions {
