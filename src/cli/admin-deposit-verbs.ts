@@ -62,17 +62,19 @@ function returnBody({ options }: Given) {
 
 interface TraceAnswer {
   readonly deposit: Readonly<Record<string, unknown>>
+  readonly names: Readonly<Record<string, string>>
   readonly entries: readonly { readonly at: string; readonly text: string }[]
 }
 
 /** A line about the deposit as it is now, and one for everything that happened. */
 function traceText(answer: object): string {
-  const { deposit, entries } = answer as TraceAnswer
+  const { deposit, names, entries } = answer as TraceAnswer
   const { id, amount, asset, status, secondary_status, disposition } = deposit
   const handled = (disposition as { readonly code?: string } | undefined)?.code
   const state = [status, secondary_status, handled].filter((word) => word !== undefined).join(', ')
   const lines = entries.map(({ at, text }) => `${at}  ${text}`)
-  return `${[`Deposit ${id}: ${amount} ${asset}, ${state}`, '', ...lines].map(printable).join('\n')}\n`
+  const owners = Object.entries(names).map(([kind, name]) => `, ${kind} ${name}`)
+  return `${[`Deposit ${id}: ${amount} ${asset}, ${state}${owners.join('')}`, '', ...lines].map(printable).join('\n')}\n`
 }
 
 export const DEPOSIT_NOUNS: readonly AdminNoun[] = [

@@ -32,6 +32,7 @@ import { type DepositRow, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
 import { keepDepositMode } from './mode.ts'
 import { newDepositDocument } from './new-document.ts'
+import { type RefusedReport, recordRefusals } from './refused-reports.ts'
 import { differingFields, type Report, SANDBOX_SOURCE } from './report.ts'
 import { type DecimalsOf, newDepositOf, replacedBy, replacedTerms } from './reported-terms.ts'
 import { findSimilar, type Similar } from './similar.ts'
@@ -145,12 +146,25 @@ export async function recordReports<Tables>(
   const documents = new Map(
     firsts.map(({ after }) => [after.id, newDepositDocument(after, assets, createdAt as string)]),
   )
-  return steps.map((step): Outcome => {
+  const outcomes = steps.map((step): Outcome => {
     const like = similar.get(step.report)
     if (like?.kind === 'ambiguous') return { kind: 'ambiguous', depositId: like.depositId }
     const outcome = outcomeOf(step, completed.has(step.after.id), documents.get(step.after.id))
     return like === undefined || !('isCompleted' in outcome) ? outcome : { ...outcome, resembles: like.depositId }
   })
+  await recordRefusals(
+    transaction,
+    outcomes.flatMap((outcome, index) => refusalOf(outcome, reports[index] as Report)),
+    decimalsOf,
+  )
+  return outcomes
+}
+
+function refusalOf(outcome: Outcome, report: Report): readonly RefusedReport[] {
+  const { kind, depositId } = outcome
+  if (kind === 'ambiguous')
+    return [{ report, depositId, problem: 'ambiguous_payment', fields: ['fiat.bank_reference'] }]
+  return kind === 'conflict' ? [{ report, depositId, problem: 'deposit_conflict', fields: outcome.fields }] : []
 }
 
 function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[number], decimalsOf: DecimalsOf): Step {

@@ -193,6 +193,14 @@ export const DepositPage = pageOf(Deposit)
 export const DepositTrace = Type.Object(
   {
     deposit: Deposit,
+    names: Type.Object(
+      {
+        customer: Type.Optional(Type.String()),
+        profile: Type.Optional(Type.String()),
+        rule: Type.Optional(Type.String()),
+      },
+      { description: 'Of the deposit’s customer, profile and rule, where these have one' },
+    ),
     entries: Type.Array(
       Type.Object(
         {

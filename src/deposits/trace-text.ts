@@ -141,11 +141,14 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'deposit.return_failed': 'The return failed; the deposit has its previous state again',
   'deposit.correct': 'The operator corrects the deposit',
   'deposit.assign': 'The operator assigns the deposit to a profile',
+  'deposit.refuse_report': 'A report is refused',
 }
 
 export function auditEntry(audit: TracedAudit): TraceEntry {
   const { created_at: at, actor, action, subject, detail } = audit
-  const text = ACTIONS[action] ?? `${actor}: ${action} of ${subject}`
+  const { name } = /^operator:(?<name>.+)$/.exec(actor)?.groups ?? {}
+  const sentence = ACTIONS[action] ?? `${actor}: ${action} of ${subject}`
+  const text = name === undefined ? sentence : sentence.replace(/^The operator/, name)
   const details = Object.entries(detail).map(([name, value]) => `${name} ${wordOf(value)}`)
   return {
     at,
@@ -213,6 +216,12 @@ export function attemptEntry(attempt: TracedAttempt): TraceEntry {
   const why = detail === null ? '' : ` (${detail})`
   const text = `Attempt ${number} of delivery ${delivery_id} by ${executor}: ${outcome}${end}${why}`
   return { at: started_at, kind: 'attempt', text, detail: { ...attempt } }
+}
+
+/** The entry with names in place of the ids of customers, profiles and rules; the detail keeps the ids. */
+export function withNames(entry: TraceEntry, names: ReadonlyMap<string, string>): TraceEntry {
+  const text = entry.text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => names.get(id) ?? id)
+  return { ...entry, text }
 }
 
 function placeOf(bucket: string, profileId: string | null): string {

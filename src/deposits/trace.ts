@@ -25,10 +25,13 @@ import {
   type TracedPosting,
   type TracedSighting,
   type TraceEntry,
+  withNames,
 } from './trace-text.ts'
 
 export interface DepositTrace {
   readonly deposit: DepositDocument
+  /** Of its customer, profile and rule, where these have one. */
+  readonly names: { readonly customer?: string; readonly profile?: string; readonly rule?: string }
   readonly entries: readonly TraceEntry[]
 }
 
@@ -53,8 +56,18 @@ export async function traceDeposit(db: Db, id: string): Promise<DepositTrace> {
       transaction,
       deliveries.map((each) => each.id),
     )
+    const { customer_id, profile_id, orchestration_rule_id: rule_id } = deposit
+    const profiles = postings.flatMap((each) => [each.debit_profile_id ?? [], each.credit_profile_id ?? []].flat())
+    const assigned = audits.flatMap(({ detail }) => (typeof detail.profile_id === 'string' ? [detail.profile_id] : []))
+    const known = [customer_id ?? [], profile_id ?? [], rule_id ?? []].flat()
+    const names = await readNames(transaction, [...known, ...profiles, ...assigned])
     return {
       deposit,
+      names: {
+        ...named('customer', names.get(customer_id ?? '')),
+        ...named('profile', names.get(profile_id ?? '')),
+        ...named('rule', names.get(rule_id ?? '')),
+      },
       entries: inOrderOfTime([
         ...sightings.map(sightingEntry),
         ...audits.map(auditEntry),
@@ -63,7 +76,7 @@ export async function traceDeposit(db: Db, id: string): Promise<DepositTrace> {
         ...conversions.map(withAmounts).map(conversionEntry),
         ...deliveries.map(withAmounts).flatMap(deliveryEntries),
         ...attempts.map(attemptEntry),
-      ]),
+      ]).map((entry) => withNames(entry, names)),
     }
   })
 }
@@ -82,7 +95,22 @@ function amountsOf<Row extends object>(row: Row, decimals: ReadonlyMap<string, n
   return members as Row
 }
 
+function named(member: string, name: string | undefined) {
+  return name === undefined ? {} : { [member]: name }
+}
+
 type Trx = Transaction<DepositTables>
+
+/** Names by id; what has no name is missing. */
+async function readNames(transaction: Trx, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const wanted = [...new Set(ids)]
+  const { rows } = await sql<{ id: string; name: string }>`
+    select id, name from customers where id = any(${wanted}::uuid[])
+    union all select id, nickname from profiles where id = any(${wanted}::uuid[]) and nickname is not null
+    union all select id, nickname from rules where id = any(${wanted}::uuid[]) and nickname is not null
+  `.execute(transaction)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
 
 async function readSightings(transaction: Trx, depositId: string): Promise<readonly TracedSighting[]> {
   const { rows } = await sql<TracedSighting>`

@@ -125,5 +125,7 @@ it('deposit trace prints one line per event on a terminal', () => {
     { at: 'T1', text: 'first' },
     { at: 'T2', text: 'se\u0007cond' },
   ]
-  expect(trace?.text?.({ deposit, entries })).toBe('Deposit D: 1 USD, COMPLETED, NO_RULE\n\nT1  first\nT2  se?cond\n')
+  expect(trace?.text?.({ deposit, names: { customer: 'acme' }, entries })).toBe(
+    'Deposit D: 1 USD, COMPLETED, NO_RULE, customer acme\n\nT1  first\nT2  se?cond\n',
+  )
 })

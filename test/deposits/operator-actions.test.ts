@@ -292,6 +292,36 @@ it('a trace has everything that happened, in the order of time', async () => {
   expect((await stand.node.operator('GET', `/deposits/${NO_ONE}/trace`)).status).toBe(404)
 })
 
+it('a trace has refused reports, and names instead of ids', async () => {
+  const { customerId, token } = await stand.node.newCustomer()
+  expect(token).toBeDefined()
+  const nickname = `main ${newId()}`
+  const profile = await stand.node.operator('POST', `/customers/${customerId}/profiles`, { nickname })
+  const body = wireOf({})
+  const { id } = await report(stand, body)
+  const person = `tina-${newId().slice(-12)}`
+  await stand.node.operator('POST', '/operators', { name: person, role: 'treasurer' })
+  const issued = await stand.node.operator('POST', `/operators/${person}/tokens`, { name: 'test' })
+  const assigned = await fetch(`${stand.node.operatorUrl}/admin/v1/deposits/${id}/assign`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${issued.body.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ profile_id: profile.body.id }),
+  })
+  expect(assigned.status).toBe(200)
+  for (const amount of ['101', '101', '102']) {
+    expect((await stand.node.operator('POST', '/deposits', { ...body, amount })).body.code).toBe('deposit_conflict')
+  }
+  const { names, entries } = (await stand.node.operator('GET', `/deposits/${id}/trace`)).body
+  expect(names).toMatchObject({ profile: nickname })
+  const texts: string[] = entries.map(({ text }: { text: string }) => text)
+  expect(texts.filter((text) => text.startsWith('A report is refused'))).toEqual([
+    expect.stringContaining('amount 101, '),
+    expect.stringContaining('amount 102, '),
+  ])
+  expect(texts).toContainEqual(expect.stringMatching(`^${person} assigns the deposit to a profile .*${nickname}`))
+  expect(texts).toContainEqual(expect.stringContaining(`available of profile ${nickname}`))
+})
+
 it('deposits are listed by what they are', async () => {
   const { deposit, profileId } = await newDeposit()
   await act(deposit.id, 'hold', { reason: 'to be checked' })
