@@ -1,10 +1,12 @@
 /**
  * Reports that were refused, because they differ from the known payment or may be another one, in the audit trail of the
- * deposit that they collided with. Reporters repeat what they see: the same refusal is recorded once.
+ * deposit that they collided with. Reporters repeat what they see, so the same refusal is recorded once, and a deposit has the
+ * first REFUSALS_MAX: later ones are in the log alone.
  */
 import { formatAmount } from '../ledger/amounts.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import type { Report } from './report.ts'
 
 export interface RefusedReport {
@@ -15,23 +17,39 @@ export interface RefusedReport {
   readonly fields: readonly string[]
 }
 
+/** Of one deposit: two sources that disagree need a few, and a trace must have room for what happened afterwards. */
+const REFUSALS_MAX = 20
+const ACTION = 'deposit.refuse_report'
+
 /** @param decimalsOf of an asset, which every report has */
 export async function recordRefusals<Tables>(
   transaction: Transaction<Tables>,
   refused: readonly RefusedReport[],
   decimalsOf: (asset: string) => number | undefined,
 ): Promise<void> {
-  for (const { report, depositId, problem, fields } of refused) {
+  if (refused.length === 0) return
+  const detailOf = ({ report, problem, fields }: RefusedReport) => {
     const { source, externalId: external_id, asset, status } = report
     const amount = formatAmount(report.amount, decimalsOf(asset) ?? 0)
-    const detail = JSON.stringify({ source, external_id, status, amount, asset, problem, fields: fields.join(', ') })
-    await sql`
-      insert into audit (actor, action, subject, detail)
-      select ${report.reportedBy}, 'deposit.refuse_report', ${depositId}, ${detail}::jsonb
+    return JSON.stringify({ source, external_id, status, amount, asset, problem, fields: fields.join(', ') })
+  }
+  await sql`
+    insert into audit (actor, action, subject, detail)
+    select actor, ${ACTION}, subject, detail from (
+      select wanted.*, row_number() over (partition by subject order by number) + (
+        select count(*) from audit where audit.subject = wanted.subject and audit.action = ${ACTION}
+      ) as place
+      from ${unnested(refused, [
+        ['subject', 'text', ({ depositId }) => depositId],
+        ['actor', 'text', ({ report }) => report.reportedBy],
+        ['detail', 'jsonb', detailOf],
+        ['number', 'integer', (_, index) => index],
+      ])}
       where not exists (
         select from audit
-        where subject = ${depositId} and action = 'deposit.refuse_report' and detail = ${detail}::jsonb
+        where audit.subject = wanted.subject and audit.action = ${ACTION} and audit.detail = wanted.detail
       )
-    `.execute(transaction)
-  }
+    ) as found
+    where place <= ${REFUSALS_MAX} order by number
+  `.execute(transaction)
 }

@@ -146,9 +146,9 @@ const ACTIONS: Readonly<Record<string, string>> = {
 
 export function auditEntry(audit: TracedAudit): TraceEntry {
   const { created_at: at, actor, action, subject, detail } = audit
-  const { name } = /^operator:(?<name>.+)$/.exec(actor)?.groups ?? {}
+  const person = /^operator:(.+)$/.exec(actor)?.[1]
   const sentence = ACTIONS[action] ?? `${actor}: ${action} of ${subject}`
-  const text = name === undefined ? sentence : sentence.replace(/^The operator/, name)
+  const text = person === undefined ? sentence : sentence.replace(/^The operator/, () => person)
   const details = Object.entries(detail).map(([name, value]) => `${name} ${wordOf(value)}`)
   return {
     at,
@@ -200,7 +200,7 @@ export function deliveryEntries(delivery: TracedDelivery): readonly TraceEntry[]
   const begun = entry(created_at, `Delivery ${id} of ${amount} ${asset} is due, to ${destinationOf(destination)}`)
   const { fail_code, fail_detail } = delivery
   if (status === 'SETTLED') {
-    const words = late ? 'had failed and was paid after all' : 'is paid'
+    const words = late ? `had failed with ${fail_code} (${fail_detail}) and was paid after all` : 'is paid'
     return [begun, entry(updated_at, `Delivery ${id} ${words}: ${reference}`)]
   }
   if (status === 'FAILED') return [begun, entry(updated_at, `Delivery ${id} fails: ${fail_code} (${fail_detail})`)]
@@ -218,9 +218,12 @@ export function attemptEntry(attempt: TracedAttempt): TraceEntry {
   return { at: started_at, kind: 'attempt', text, detail: { ...attempt } }
 }
 
-/** The entry with names in place of the ids of customers, profiles and rules; the detail keeps the ids. */
+/** The entry with names in place of ids, in quotes because customers choose some of them; the detail keeps the ids. */
 export function withNames(entry: TraceEntry, names: ReadonlyMap<string, string>): TraceEntry {
-  const text = entry.text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => names.get(id) ?? id)
+  const text = entry.text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+    const name = names.get(id)
+    return name === undefined ? id : JSON.stringify(name)
+  })
   return { ...entry, text }
 }
 

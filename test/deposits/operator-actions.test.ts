@@ -293,11 +293,10 @@ it('a trace has everything that happened, in the order of time', async () => {
 })
 
 it('a trace has refused reports, and names instead of ids', async () => {
-  const { customerId, token } = await stand.node.newCustomer()
-  expect(token).toBeDefined()
+  const { customerId } = await stand.node.newCustomer()
   const nickname = `main ${newId()}`
   const profile = await stand.node.operator('POST', `/customers/${customerId}/profiles`, { nickname })
-  const body = wireOf({})
+  const body = wireOf({ sender: 'Mallory' }, { amount: '100.07' })
   const { id } = await report(stand, body)
   const person = `tina-${newId().slice(-12)}`
   await stand.node.operator('POST', '/operators', { name: person, role: 'treasurer' })
@@ -308,18 +307,41 @@ it('a trace has refused reports, and names instead of ids', async () => {
     body: JSON.stringify({ profile_id: profile.body.id }),
   })
   expect(assigned.status).toBe(200)
-  for (const amount of ['101', '101', '102']) {
-    expect((await stand.node.operator('POST', '/deposits', { ...body, amount })).body.code).toBe('deposit_conflict')
-  }
+  const refused = async (changes: object) => (await stand.node.operator('POST', '/deposits', changes)).body.code
+  for (const amount of ['101', '101', '102']) expect(await refused({ ...body, amount })).toBe('deposit_conflict')
+  const { bank_reference: _, ...nameless } = body.fiat
+  const other = { ...body, source: 'ledger', external_id: 'other', fiat: nameless }
+  expect(await refused(other)).toBe('ambiguous_payment')
   const { names, entries } = (await stand.node.operator('GET', `/deposits/${id}/trace`)).body
   expect(names).toMatchObject({ profile: nickname })
   const texts: string[] = entries.map(({ text }: { text: string }) => text)
   expect(texts.filter((text) => text.startsWith('A report is refused'))).toEqual([
     expect.stringContaining('amount 101, '),
     expect.stringContaining('amount 102, '),
+    expect.stringContaining('source ledger, status COMPLETED, problem ambiguous_payment, external_id other'),
   ])
-  expect(texts).toContainEqual(expect.stringMatching(`^${person} assigns the deposit to a profile .*${nickname}`))
-  expect(texts).toContainEqual(expect.stringContaining(`available of profile ${nickname}`))
+  expect(texts).toContainEqual(expect.stringMatching(`^${person} assigns the deposit to a profile .*"${nickname}"`))
+  expect(texts).toContainEqual(expect.stringContaining(`available of profile "${nickname}"`))
+})
+
+it('a trace keeps the first 20 refused reports of a deposit, and what happened after them', async () => {
+  const body = wireOf({}, { amount: '100.08' })
+  const { id } = await report(stand, body)
+  const { bank_reference: _, ...nameless } = body.fiat
+  const others = Array.from({ length: 30 }, (_, index) => ({
+    ...body,
+    external_id: `${index}`,
+    source: 'x',
+    fiat: nameless,
+  }))
+  for (const deposits of [others, others])
+    expect((await stand.node.operator('POST', '/deposits', { deposits })).body.failed).toBe(30)
+  await act(id, 'assign', { profile_id: await newProfile(stand) })
+  const { entries } = (await stand.node.operator('GET', `/deposits/${id}/trace`)).body
+  const texts: string[] = entries.map(({ text }: { text: string }) => text)
+  expect(texts.filter((text) => text.startsWith('A report is refused'))).toHaveLength(20)
+  expect(texts.at(-1)).toMatch(/available of profile/)
+  expect(await auditOf(stand, id)).toHaveLength(22)
 })
 
 it('deposits are listed by what they are', async () => {

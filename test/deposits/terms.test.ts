@@ -146,13 +146,14 @@ describe('a trace', () => {
       reference: 'ref',
       late: true,
       waiting_for: null,
-      fail_code: null,
-      fail_detail: null,
+      fail_code: 'REFUSED',
+      fail_detail: 'by bank',
       created_at: '2026-01-01T00:00:01.000Z',
       updated_at: '2026-01-01T00:00:03.000Z',
     }
     const begun = 'Delivery d of 100 USDG is due, to ETHEREUM 0xA'
-    expect(texts(deliveryEntries(delivery))).toEqual([begun, 'Delivery d had failed and was paid after all: ref'])
+    const paid = 'Delivery d had failed with REFUSED (by bank) and was paid after all: ref'
+    expect(texts(deliveryEntries(delivery))).toEqual([begun, paid])
     const failed = { ...delivery, status: 'FAILED', fail_code: 'REFUSED', fail_detail: 'closed' }
     expect(texts(deliveryEntries(failed))).toEqual([begun, 'Delivery d fails: REFUSED (closed)'])
     const unknown = { ...delivery, status: 'NEEDS_OPERATOR' }
