@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Static } from 'typebox'
 import { getCustomer } from '../auth/customers.ts'
-import { idOf, operatorActor } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, requireSeen } from '../auth/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
@@ -26,7 +26,7 @@ import {
   ReviewedAccount,
   ReviewedAccountPage,
 } from './schemas.ts'
-import { getAccount, reviewAccount } from './store.ts'
+import { getAccount, lockAccount, reviewAccount } from './store.ts'
 import type { AccountTables } from './tables.ts'
 
 interface ById {
@@ -55,9 +55,12 @@ export function registerAccountOperatorRoutes(app: FastifyInstance, db: Db, quot
     answered(ReviewedAccount, { body: ReviewBody }),
     async (request) => {
       const id = idOf(request.params.id)
-      const row = await db.transaction((transaction: Transaction<AccountTables>) =>
-        reviewAccount(transaction, operatorActor(request), id, request.body),
-      )
+      const row = await db.transaction(async (transaction: Transaction<AccountTables>) => {
+        await requireSeen(request, async () =>
+          reviewedAccountDocument((await lockAccount(transaction, id)) ?? noAccount()),
+        )
+        return await reviewAccount(transaction, operatorActor(request), id, request.body)
+      })
       return reviewedAccountDocument(row ?? noAccount())
     },
   )

@@ -179,7 +179,7 @@ export async function getAccount(db: Db, id: string, customerId?: string): Promi
  * Locks the account, of one customer or of any, until the transaction ends. A row of another customer is never waited for,
  * because the waiting time would reveal that it exists.
  */
-async function lockAccount(
+export async function lockAccount(
   transaction: Transaction<AccountTables>,
   id: string,
   customerId?: string,

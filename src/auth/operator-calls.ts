@@ -32,6 +32,19 @@ export interface CallingOperator {
   readonly issuers: readonly string[]
   readonly session?: CallingSession
   readonly token?: CallingToken
+  /** Present: the call was requested by another operator, and this one has confirmed it. */
+  readonly confirmation?: Confirmation
+}
+
+/** What a confirmed call is bound to. */
+export interface Confirmation {
+  /** Of the credential that the call issues, whose secret its requester has. */
+  readonly credentialHash?: Buffer
+  /**
+   * @param record what the call that shows the record answers, read while the record is locked
+   * @throws {Problem} 409 `record_changed` unless the operator who confirmed has seen this version
+   */
+  compare(record: unknown): void
 }
 
 /** Of a caller with an API token. */
@@ -65,6 +78,17 @@ export function operatorActor(request: FastifyRequest): string {
 /** All operators who may be the caller: the issuers of the credentials that the call issues. */
 export function issuersBy(operator: CallingOperator): readonly string[] {
   return [...new Set([operator.name, ...operator.issuers])]
+}
+
+/**
+ * Of a confirmed call, compares the record that it changes with the one that its operator saw. To be called first in the call's
+ * transaction: a comparison before it would not see a change between the two.
+ *
+ * @param readLocked locks the record until the transaction ends, and returns what the call that shows it answers
+ */
+export async function requireSeen(request: FastifyRequest, readLocked: () => Promise<unknown>): Promise<void> {
+  const { confirmation } = operatorOf(request)
+  if (confirmation !== undefined) confirmation.compare(await readLocked())
 }
 
 /** The operator that the setting `operator.token` belongs to. */

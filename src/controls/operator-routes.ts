@@ -1,13 +1,13 @@
 /** The operator's calls for the controls: show what is paused, and change it. The operator guard runs before them. */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { operatorActor } from '../auth/operator-calls.ts'
+import { operatorActor, requireSeen } from '../auth/operator-calls.ts'
 import { type Conversions, FIAT_NETWORKS, isConvertible } from '../contract/assets.ts'
 import { type FieldError, invalidRequest } from '../http/problem.ts'
 import { answered } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
-import { changeControls, readControls } from './store.ts'
+import { changeControls, lockControls, readControls } from './store.ts'
 import type { ControlsTables } from './tables.ts'
 
 export interface ControlOperatorRoutesOptions {
@@ -58,6 +58,7 @@ export function registerControlOperatorRoutes(app: FastifyInstance, options: Con
       const [first, ...rest] = pausedFaults(paused, conversions())
       if (first !== undefined) throw invalidRequest([first, ...rest])
       return await transactionWithRetries(db, async (transaction: Transaction<ControlsTables>) => {
+        await requireSeen(request, () => lockControls(transaction))
         const { document, isChanged } = await changeControls(transaction, operatorActor(request), paused)
         if (isChanged) await wake(transaction)
         return document

@@ -37,8 +37,7 @@ export async function changeControls<Tables>(
 ): Promise<{ readonly document: ControlsDocument; readonly isChanged: boolean }> {
   // The caller's transaction knows the caller's tables; the table of this folder is in the same store.
   const ours = transaction as unknown as Transaction<ControlsTables>
-  await ours.selectFrom('controls').select('id').forUpdate().execute()
-  const present = await readRow(ours)
+  const present = await lockControls(ours)
   const wanted = {
     ...present.paused,
     ...changes,
@@ -64,6 +63,12 @@ export async function changeControls<Tables>(
   const detail = { paused: wanted, ...confirmed }
   await writeAudit(transaction, { actor, action: 'controls.change', subject: 'controls', detail })
   return { document: await readRow(ours), isChanged: true }
+}
+
+/** The controls, locked until the transaction ends. */
+export async function lockControls(transaction: Transaction<ControlsTables>): Promise<ControlsDocument> {
+  await transaction.selectFrom('controls').select('id').forUpdate().execute()
+  return await readRow(transaction)
 }
 
 async function readRow(tables: Kysely<ControlsTables>): Promise<ControlsDocument> {

@@ -1,7 +1,7 @@
 /** The calls for deliveries, for the operator and the executors that it runs. The operator guard runs before them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, operatorOf, requireSeen } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
 import { isMachineRole } from '../contract/operator-calls.ts'
 import { pageDocument, readPageQuery } from '../http/page-query.ts'
@@ -23,7 +23,7 @@ import {
   FailBody,
   SettleBody,
 } from './schemas.ts'
-import { deliveryDocument, listDeliveries } from './store.ts'
+import { deliveryDocument, listDeliveries, lockDelivery } from './store.ts'
 import type { DeliveryTables } from './tables.ts'
 import type { Reporter } from './unknown-attempts.ts'
 
@@ -105,6 +105,7 @@ function registerReports(
       const actor = operatorActor(request)
       const settled = await withUniqueReference(() =>
         write(async (transaction) => {
+          await requireSeen(request, () => lockedDocument(transaction, id))
           await refuseForeignDelivery(transaction, operatorOf(request), id, request.body.attempt)
           return await reportSettled(transaction, owners, actor, id, request.body)
         }),
@@ -120,12 +121,18 @@ function registerReports(
       const id = idOf(request.params.id)
       const reporter = reporterOf(request)
       await write(async (transaction) => {
+        await requireSeen(request, () => lockedDocument(transaction, id))
         await refuseForeignDelivery(transaction, operatorOf(request), id)
         await reportFailed(transaction, owners, reporter, id, request.body)
       })
       return await deliveryDocument(db.tables(), id)
     },
   )
+}
+
+async function lockedDocument(transaction: Transaction<DeliveryTables>, id: string): Promise<RawJson> {
+  await lockDelivery(transaction, id)
+  return await deliveryDocument(transaction, id)
 }
 
 /**

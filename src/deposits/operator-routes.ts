@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
-import { idOf, operatorActor, operatorOf } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, operatorOf, requireSeen } from '../auth/operator-calls.ts'
 import { isUuid } from '../base/ids.ts'
 import { pageDocument, readPageQuery } from '../http/page-query.ts'
 import { invalidRequest, Problem, problemDocument } from '../http/problem.ts'
@@ -13,7 +13,14 @@ import { validationErrors } from '../http/validation.ts'
 import { type Db, StoreUnavailable, type Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { correctDeposit } from './correct.ts'
-import { assignDeposit, holdDeposit, rejectDeposit, releaseDeposit, reverseDeposit } from './operator-actions.ts'
+import {
+  assignDeposit,
+  holdDeposit,
+  lockDeposit,
+  rejectDeposit,
+  releaseDeposit,
+  reverseDeposit,
+} from './operator-actions.ts'
 import type { DepositSettings } from './record.ts'
 import { isReport, type Report, readReport } from './report.ts'
 import type { DepositReporter, ReportResult } from './reporter.ts'
@@ -86,7 +93,13 @@ function registerActions(app: FastifyInstance, { db, settings }: DepositOperator
   ) => {
     const id = idOf((request.params as ById['Params']).id)
     const actor = operatorActor(request)
-    await transactionWithRetries<DepositTables, void>(db, (transaction) => work(transaction, actor, id))
+    await transactionWithRetries<DepositTables, void>(db, async (transaction) => {
+      await requireSeen(request, async () => {
+        await lockDeposit(transaction, id)
+        return await readDeposit<DepositTables>(transaction, id)
+      })
+      await work(transaction, actor, id)
+    })
     return await readDeposit(db.tables(), id)
   }
   app.post<ById & { Body: Static<typeof AssignBody> }>(

@@ -1,6 +1,6 @@
 /** Reads ledger entries: by id, and in lists. Read-only. */
 import type { ListQuery } from '../http/list-query.ts'
-import type { Db, Kysely } from '../store/db.ts'
+import type { Db, Kysely, Transaction } from '../store/db.ts'
 import { readFilteredPage } from '../store/filtered-list.ts'
 import { isMadeWithin } from '../store/page.ts'
 import {
@@ -20,6 +20,15 @@ export async function entryText<Tables>(tables: Kysely<Tables>, id: string): Pro
   // The caller knows its own tables; those of this folder are in the same store.
   const ours = tables as unknown as Kysely<EntryTables>
   return await readItemText(ours, ours.selectFrom('ledger_entries').selectAll().where('id', '=', id), ENTRY_ITEM)
+}
+
+/** As `entryText`, of an entry that is locked until the transaction ends: nobody reverses it meanwhile. */
+export async function lockedEntryText<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+): Promise<string | undefined> {
+  await sql`select from ledger_entries where id = ${id} for update`.execute(transaction)
+  return await entryText(transaction, id)
 }
 
 /** Entries in pages. */

@@ -33,7 +33,7 @@ export async function retryOrchestration<Tables>(
   id: string,
   settings: StartSettings,
 ): Promise<string> {
-  const failed = await lock(transaction, id)
+  const failed = await lockOrchestration(transaction, id)
   if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration can be retried')
   if (failed.fail_code === 'CANCELLED') throw wrongState(failed, 'its customer has cancelled it')
   const { rows } = await sql<{ id: string }>`select id from orchestrations where retry_of = ${id}`.execute(transaction)
@@ -80,7 +80,7 @@ export async function releaseOrchestration<Tables>(
   actor: string,
   id: string,
 ): Promise<string> {
-  const held = await lock(transaction, id)
+  const held = await lockOrchestration(transaction, id)
   if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold can be released')
   if (held.waiting_for !== 'HOLD') return await textOf(transaction, id)
   if (held.step === 'deliver') {
@@ -115,7 +115,7 @@ export async function rejectOrchestration<Tables>(
   id: string,
   reason: string,
 ): Promise<string> {
-  const held = await lock(transaction, id)
+  const held = await lockOrchestration(transaction, id)
   if (held.fail_code === 'REJECTED') return await textOf(transaction, id)
   if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold can be rejected')
   if (held.step === 'deliver') {
@@ -127,7 +127,7 @@ export async function rejectOrchestration<Tables>(
 }
 
 /** The row, locked with its delivery until the transaction ends. */
-async function lock<Tables>(transaction: Transaction<Tables>, id: string): Promise<Row> {
+export async function lockOrchestration<Tables>(transaction: Transaction<Tables>, id: string): Promise<Row> {
   await lockDeliveryOf(transaction, id)
   // The caller's transaction knows the caller's tables; those of this folder are in the same store.
   const ours = transaction as unknown as Transaction<OrchestrationTables>

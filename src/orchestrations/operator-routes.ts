@@ -1,14 +1,20 @@
 /** The operator's calls for orchestrations of all customers. The operator guard runs before them. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { idOf, operatorActor } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, requireSeen } from '../auth/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { pageDocument } from '../http/page-query.ts'
 import { answered, RawJson } from '../http/raw-json.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { transactionWithRetries } from '../store/retry.ts'
 import { getAnyOrchestration, listAllOrchestrations } from './lists.ts'
-import { noOrchestration, rejectOrchestration, releaseOrchestration, retryOrchestration } from './operator-actions.ts'
+import {
+  lockOrchestration,
+  noOrchestration,
+  rejectOrchestration,
+  releaseOrchestration,
+  retryOrchestration,
+} from './operator-actions.ts'
 import {
   OPERATOR_ORCHESTRATION_FILTERS,
   OperatorOrchestration,
@@ -35,8 +41,20 @@ export function registerOrchestrationOperatorRoutes(
   app: FastifyInstance,
   { db, settings }: OrchestrationOperatorRoutesOptions,
 ): void {
-  const write = async (work: (transaction: Transaction<OrchestrationTables>) => Promise<string>): Promise<RawJson> =>
-    new RawJson(await transactionWithRetries(db, work))
+  const write = async (
+    request: FastifyRequest,
+    work: (transaction: Transaction<OrchestrationTables>, actor: string, id: string) => Promise<string>,
+  ): Promise<RawJson> => {
+    const id = idOf((request.params as ById['Params']).id)
+    const text = await transactionWithRetries(db, async (transaction: Transaction<OrchestrationTables>) => {
+      await requireSeen(request, async () => {
+        await lockOrchestration(transaction, id)
+        return new RawJson((await getAnyOrchestration(transaction, id)) ?? noOrchestration())
+      })
+      return await work(transaction, operatorActor(request), id)
+    })
+    return new RawJson(text)
+  }
   app.get<{ Querystring: ListQuery<typeof OPERATOR_ORCHESTRATION_FILTERS> }>(
     '/orchestrations',
     {
@@ -50,19 +68,15 @@ export function registerOrchestrationOperatorRoutes(
     return new RawJson(text ?? noOrchestration())
   })
   app.post<ById>('/orchestrations/:id/retry', answered(OperatorOrchestration, { body: Nothing }), (request) =>
-    write((transaction) =>
-      retryOrchestration(transaction, operatorActor(request), idOf(request.params.id), settings()),
-    ),
+    write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings())),
   )
   app.post<ById>('/orchestrations/:id/release', answered(OperatorOrchestration, { body: Nothing }), (request) =>
-    write((transaction) => releaseOrchestration(transaction, operatorActor(request), idOf(request.params.id))),
+    write(request, releaseOrchestration),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/orchestrations/:id/reject',
     answered(OperatorOrchestration, { body: RejectBody }),
     (request) =>
-      write((transaction) =>
-        rejectOrchestration(transaction, operatorActor(request), idOf(request.params.id), request.body.reason),
-      ),
+      write(request, (transaction, actor, id) => rejectOrchestration(transaction, actor, id, request.body.reason)),
   )
 }

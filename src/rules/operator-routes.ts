@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { registerNoteRoutes } from '../accounts/review-notes.ts'
-import { idOf, operatorActor } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, requireSeen } from '../auth/operator-calls.ts'
 import type { AddressSupply } from '../deposit-instructions/allocation.ts'
 import { PageQuery, pageDocument, readPageQuery } from '../http/page-query.ts'
 import { answered } from '../http/raw-json.ts'
@@ -14,7 +14,15 @@ import type { Db, Transaction } from '../store/db.ts'
 import { type OperatorRuleDocument, RULE_STATUSES } from './model.ts'
 import { OperatorRule, OperatorRulePage, RejectBody } from './schemas.ts'
 import { approveRule, deleteRule, rejectRule } from './service.ts'
-import { getRule, listAllRules, noRule, operatorRuleDocument, type RuleRow, type RuleTables } from './store.ts'
+import {
+  getRule,
+  listAllRules,
+  lockRule,
+  noRule,
+  operatorRuleDocument,
+  type RuleRow,
+  type RuleTables,
+} from './store.ts'
 
 export interface RuleOperatorRoutesOptions {
   readonly db: Db
@@ -42,7 +50,11 @@ export function registerRuleOperatorRoutes(app: FastifyInstance, { db, supply }:
     operatorRuleDocument((await getRule(db, idOf(params.id))) ?? noRule()),
   )
   app.post<ById>('/rules/:id/approve', answered(OperatorRule, { body: Nothing }), (request) =>
-    write((transaction) => approveRule(transaction, supply, operatorActor(request), idOf(request.params.id))),
+    write(async (transaction) => {
+      const id = idOf(request.params.id)
+      await requireSeen(request, async () => operatorRuleDocument((await lockRule(transaction, id)) ?? noRule()))
+      return await approveRule(transaction, supply, operatorActor(request), id)
+    }),
   )
   app.post<ById & { Body: Static<typeof RejectBody> }>(
     '/rules/:id/reject',

@@ -4,14 +4,14 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { idOf, operatorActor } from '../auth/operator-calls.ts'
+import { idOf, operatorActor, requireSeen } from '../auth/operator-calls.ts'
 import { type ListQuery, listQuerySchema, readsListQuery } from '../http/list-query.ts'
 import { readTime } from '../http/list-times.ts'
 import { pageDocument } from '../http/page-query.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { answered, RawJson } from '../http/raw-json.ts'
 import { createEntry, noEntry, reverseEntry } from '../ledger/entries.ts'
-import { entryText, listEntries } from '../ledger/entry-lists.ts'
+import { entryText, listEntries, lockedEntryText } from '../ledger/entry-lists.ts'
 import {
   ENTRY_FILTERS,
   EntryBody,
@@ -76,9 +76,11 @@ function registerEntryRoutes(app: FastifyInstance, db: Db): void {
     answered(LedgerEntry, { body: ReverseBody }),
     async (request) => {
       const [actor, id] = [operatorActor(request), idOf(request.params.id)]
-      return new RawJson(
-        await transactionWithRetries(db, (transaction) => reverseEntry(transaction, actor, id, request.body.reason)),
-      )
+      const text = await transactionWithRetries(db, async (transaction) => {
+        await requireSeen(request, async () => new RawJson((await lockedEntryText(transaction, id)) ?? noEntry()))
+        return await reverseEntry(transaction, actor, id, request.body.reason)
+      })
+      return new RawJson(text)
     },
   )
 }
