@@ -68,7 +68,13 @@ function withQuery(path: string, query: Query = {}): string {
 /** The result of a call that may need a second person: its document, or the request that the person has to confirm. */
 export type Answer<Document> =
   | { readonly document: Document; readonly request?: undefined }
-  | { readonly request: Schema<'ChangeRequest'>; readonly document?: undefined }
+  | { readonly request: Schema<'ChangeRequest'>; readonly issued: Issued; readonly document?: undefined }
+
+/** What a requested call issues once it is confirmed; the service returns it once, with the request. */
+export interface Issued {
+  readonly token?: string
+  readonly setup_link?: string
+}
 
 type AnswerTo<Verb extends Method, Path extends string> =
   CallsForTwo<Verb, Path> extends true
@@ -121,7 +127,10 @@ async function send(method: Method, path: string, body?: unknown, signal?: Abort
   }
   const text = await response.text()
   const document = parse(text)
-  if (response.status === 202) return { request: (document as { readonly request: Schema<'ChangeRequest'> }).request }
+  if (response.status === 202) {
+    const { request, ...issued } = document as Issued & { readonly request: Schema<'ChangeRequest'> }
+    return { request, issued }
+  }
   if (response.ok) return { document }
   const problem = new Problem({ status: response.status, ...(document as ProblemDocument | undefined) })
   if (ENDED.has(problem.code)) credentials.onEnded()

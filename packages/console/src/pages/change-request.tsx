@@ -13,8 +13,6 @@ import { Customer } from '../ui/customer.tsx'
 import { Amount, Badge, Card, Facts, Id, Json, NotLoaded, PageHead, Status, timeFact } from '../ui/parts.tsx'
 import { Exact, type Place, PlaceFacts } from '../ui/place.tsx'
 import { Table } from '../ui/table.tsx'
-import { showSecret } from './client-actions.tsx'
-import { showSetupLink } from './operators.tsx'
 
 type Request = Schema<'ChangeRequestWithRecord'>
 type FieldChange = Schema<'FieldChange'>
@@ -215,22 +213,11 @@ function askConfirmation(request: Request, version: string, reload: () => void):
       reload()
       return 'The record has changed: read what is different, then decide again.'
     },
-    done: (document) => {
+    done: () => {
       reload()
-      showSecretOf(document)
       return 'Confirmed and carried out'
     },
   })
-}
-
-/** The link or token that the confirmed call has created is returned once, and to the second person. */
-function showSecretOf(document: unknown): void {
-  if (!isDocument(document)) return
-  const { name, setup_link: link, token } = document
-  if (typeof link === 'string') showSetupLink(String(name), link)
-  if (typeof token === 'string') {
-    showSecret({ title: `API token ${name}`, rows: [['token', token]], file: `${name}.json` })
-  }
 }
 
 function askRefusal({ id, summary }: Request, isOwn: boolean, reload: () => void): void {

@@ -16,6 +16,8 @@ export interface ShownSecret {
   readonly file: string
   /** Of the file; absent: the rows. */
   readonly content?: object
+  /** It is valid once another person has confirmed the request for it. */
+  readonly isRequested?: boolean
 }
 
 const shown = signal<ShownSecret | undefined>(undefined)
@@ -30,7 +32,7 @@ export function SecretDialog() {
 }
 
 function Secret({
-  secret: { title, rows, file, content = Object.fromEntries(rows) },
+  secret: { title, rows, file, content = Object.fromEntries(rows), isRequested },
 }: {
   readonly secret: ShownSecret
 }) {
@@ -52,6 +54,7 @@ function Secret({
     >
       <h2 id="secret-title">{title}</h2>
       <p class="secret-warning">This is shown once. Copy it or save it now: the service keeps only its hash.</p>
+      {isRequested && <p>It is valid once another person has confirmed the request, who does not see it.</p>}
       <dl class="secret-rows">
         {rows.map(([name, value]) => (
           <div key={name}>

@@ -3,7 +3,7 @@ import { call } from '../base/api.ts'
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { can, session } from '../base/session.ts'
-import { ask } from '../ui/action-dialog.tsx'
+import { ask, type Field } from '../ui/action-dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Card, Empty, Facts, NotLoaded, PageHead, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
@@ -18,6 +18,16 @@ export const ROLE_OPTIONS = [
   ['treasurer', 'treasurer: deposits, deliveries, pause'],
   ['admin', 'admin: everything, also customers and operators'],
 ] as const
+
+/** Roles of machines, which never sign in; no other person confirms what they report. */
+export const MACHINE_OPTIONS = [
+  ['deposit_reporter', 'deposit_reporter: a machine that reports deposits and reads them'],
+  ['executor', 'executor: a machine that claims payments, pays them and reports the results'],
+] as const
+
+export function isMachine(role: string): boolean {
+  return MACHINE_OPTIONS.some(([machine]) => machine === role)
+}
 
 export const SUBJECT_FIELD = {
   name: 'subject',
@@ -60,22 +70,25 @@ export function OperatorPage({ name }: { readonly name: string }) {
 function OperatorActions({ operator, reload }: { readonly operator: Schema<'Operator'>; readonly reload: () => void }) {
   const { name, enabled } = operator
   const offersIssuer = useGet('/login').document?.openid !== undefined
+  const isPerson = !isMachine(operator.role)
   // The service refuses it: an administrator who locks himself out could not undo it.
   if (name === session.value?.operator.name)
     return <span class="quiet">This is you: another administrator can change it.</span>
   return (
     <>
-      {can('POST /operators/:name/reset') && (
+      {isPerson && can('POST /operators/:name/reset') && (
         <button type="button" onClick={() => askReset(operator, reload)}>
           Reset login
         </button>
       )}
       {can('PATCH /operators/:name') && (
         <>
-          <button type="button" onClick={() => askRole(operator, reload)}>
-            Change role
-          </button>
-          {offersIssuer && (
+          {isPerson && (
+            <button type="button" onClick={() => askRole(operator, reload)}>
+              Change role
+            </button>
+          )}
+          {isPerson && offersIssuer && (
             <button type="button" onClick={() => askSubject(operator, reload)}>
               Set subject
             </button>
@@ -160,26 +173,65 @@ function askReset({ name }: Schema<'Operator'>, reload: () => void): void {
       showSetupLink(name, setup_link)
       return undefined
     },
+    requested: ({ setup_link }) => showSetupLink(name, setup_link, true),
   })
 }
 
 function askNewToken({ name, role }: Schema<'Operator'>, reload: () => void): void {
+  const show = (tokenName: string, token: string | undefined, isRequested = false) => {
+    const file = `${name}-${tokenName}.json`
+    if (token !== undefined)
+      showSecret({ title: `API token ${tokenName}`, rows: [['token', token]], file, isRequested })
+  }
   ask({
     title: `New API token of ${name}`,
-    consequence: <p>For a program of this person. It has at most the rights of the person, and is shown once.</p>,
+    consequence: isMachine(role) ? (
+      <p>
+        For this machine, shown once. Whoever has it reports {role === 'executor' ? 'payments' : 'deposits'} without a
+        second person: bind it to what the machine deals with.
+      </p>
+    ) : (
+      <p>For a program of this person. It has at most the rights of the person, and is shown once.</p>
+    ),
     confirm: 'Create',
-    fields: [
-      { name: 'name', label: 'Name', hint: 'the program that uses it' },
-      { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS, initial: role },
-    ],
+    fields: [{ name: 'name', label: 'Name', hint: 'the program that uses it' }, ...tokenFields(role)],
     fourEyes: 'operators',
-    run: (values) => call('POST', `/operators/${name}/tokens`, { name: values.name, role: values.role }),
+    run: (values) =>
+      call('POST', `/operators/${name}/tokens`, {
+        name: values.name,
+        role: values.role,
+        ...listOf('sources', values.sources),
+        ...listOf('assets', values.assets),
+      }),
     done: ({ name: tokenName, token }) => {
       reload()
-      showSecret({ title: `API token ${tokenName}`, rows: [['token', token]], file: `${name}-${tokenName}.json` })
+      show(tokenName, token)
       return undefined
     },
+    requested: ({ token }, values) => show(String(values.name), token, true),
   })
+}
+
+/** The roles that a token of this role's operator can have, and for machines what it is bound to. */
+function tokenFields(role: string): readonly Field[] {
+  const roles = [...ROLE_OPTIONS, ...MACHINE_OPTIONS].filter(
+    ([each]) => each === role || (!isMachine(role) && !isMachine(each) && (role === 'admin' || each === 'viewer')),
+  )
+  const list = { hint: 'separated by commas; empty: all', isOptional: true } as const
+  return [
+    { name: 'role', label: 'Role', kind: 'select', options: roles, initial: role },
+    ...(role === 'deposit_reporter' ? [{ name: 'sources', label: 'Only these sources', ...list }] : []),
+    ...(isMachine(role) ? [{ name: 'assets', label: 'Only these assets', ...list }] : []),
+  ]
+}
+
+/** What was typed as a list, as a member of a body; none when nothing was. */
+function listOf(name: string, typed: unknown): Readonly<Record<string, readonly string[]>> {
+  const values = String(typed ?? '')
+    .split(',')
+    .map((value) => value.trim())
+    .filter((value) => value !== '')
+  return values.length === 0 ? {} : { [name]: values }
 }
 
 function askTokenDeletion(name: string, { id, name: tokenName }: Schema<'ApiToken'>, reload: () => void): void {
@@ -194,6 +246,12 @@ function askTokenDeletion(name: string, { id, name: tokenName }: Schema<'ApiToke
       return 'The token was deleted'
     },
   })
+}
+
+/** The role of a token, with what it is bound to. */
+function roleOf({ role, sources = [], assets = [] }: Schema<'ApiToken'>): string {
+  const bounds = [...sources, ...assets]
+  return bounds.length === 0 ? role : `${role}: ${bounds.join(', ')}`
 }
 
 function TokensCard({ operator, reload }: { readonly operator: Schema<'Operator'>; readonly reload: () => void }) {
@@ -212,7 +270,7 @@ function TokensCard({ operator, reload }: { readonly operator: Schema<'Operator'
     >
       {tokens.length === 0 ? (
         <Empty icon="key" title="No API token">
-          Scripts authenticate with a token of a person, so that the audit names the person.
+          Programs authenticate with a token, so that the audit names the person or machine.
         </Empty>
       ) : (
         <Table
@@ -221,7 +279,7 @@ function TokensCard({ operator, reload }: { readonly operator: Schema<'Operator'
           keyOf={({ id }) => id}
           columns={[
             { name: 'Name', show: (token) => token.name },
-            { name: 'Role', show: (token) => token.role },
+            { name: 'Role', show: roleOf },
             { name: 'Created', show: (token) => <Time at={token.created_at} exact /> },
             {
               name: 'Last used',

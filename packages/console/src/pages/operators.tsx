@@ -9,7 +9,7 @@ import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, PageHead, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { showSecret } from './client-actions.tsx'
-import { ROLE_OPTIONS, SUBJECT_FIELD } from './operator.tsx'
+import { isMachine, MACHINE_OPTIONS, ROLE_OPTIONS, SUBJECT_FIELD } from './operator.tsx'
 
 export function OperatorsPage() {
   const list = useList('/operators', {})
@@ -20,7 +20,8 @@ export function OperatorsPage() {
       consequence: (
         <p>
           You get a link that is valid for 24 hours and once. The person chooses a password and an authenticator with
-          it. {offersIssuer && 'With a subject there is no link: the person logs in at the issuer.'}
+          it. {offersIssuer && 'With a subject there is no link: the person logs in at the issuer. '}A machine gets API
+          tokens, and no link.
         </p>
       ),
       confirm: 'Create',
@@ -30,17 +31,18 @@ export function OperatorsPage() {
           label: 'Name',
           hint: 'lower-case letters, digits, and . _ @ -; the audit names the person by it',
         },
-        { name: 'role', label: 'Role', kind: 'select', options: ROLE_OPTIONS },
+        { name: 'role', label: 'Role', kind: 'select', options: [...ROLE_OPTIONS, ...MACHINE_OPTIONS] },
         ...(offersIssuer ? [{ ...SUBJECT_FIELD, isOptional: true }] : []),
       ],
       fourEyes: 'operators',
       run: ({ name, role, subject }) =>
         call('POST', '/operators', { name: String(name).trim(), role, ...(subject ? { subject } : {}) }),
       done: ({ name, setup_link }) => {
-        if (setup_link !== undefined) showSetupLink(name, setup_link)
+        showSetupLink(name, setup_link)
         navigate(`/operators/${name}`)
         return undefined
       },
+      requested: ({ setup_link }, { name }) => showSetupLink(String(name).trim(), setup_link, true),
     })
   return (
     <>
@@ -76,22 +78,26 @@ export function OperatorsPage() {
 }
 
 /** How an operator signs in. */
-export function wayOf({ kind, has_password, openid }: Schema<'Operator'>): string {
+export function wayOf({ kind, role, has_password, openid }: Schema<'Operator'>): string {
   if (kind === 'built_in') return 'the token of the configuration'
+  if (isMachine(role)) return 'API tokens only'
   if (openid !== undefined) return new URL(openid.issuer).host
   return has_password ? 'password' : 'nothing yet'
 }
 
 export function OperatorState({
-  operator: { enabled, kind, has_password, openid },
+  operator: { enabled, kind, role, has_password, openid },
 }: {
   readonly operator: Schema<'Operator'>
 }) {
   if (!enabled) return <Badge tone="bad">Disabled</Badge>
-  if (kind === 'person' && !has_password && openid === undefined) return <Badge tone="warn">Not set up</Badge>
+  const isSetUp = kind === 'built_in' || isMachine(role) || has_password || openid !== undefined
+  if (!isSetUp) return <Badge tone="warn">Not set up</Badge>
   return <Badge tone="good">Enabled</Badge>
 }
 
-export function showSetupLink(name: string, link: string): void {
-  showSecret({ title: `Set-up link of ${name}`, rows: [['link', link]], file: `${name}-setup.json` })
+/** @param link undefined: none was issued */
+export function showSetupLink(name: string, link: string | undefined, isRequested = false): void {
+  if (link === undefined) return
+  showSecret({ title: `Set-up link of ${name}`, rows: [['link', link]], file: `${name}-setup.json`, isRequested })
 }

@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Answer, Problem, withComment } from '../base/api.ts'
+import { type Answer, type Issued, Problem, withComment } from '../base/api.ts'
 import { href } from '../base/router.ts'
 import { type FourEyesKind, needsFourEyes } from '../base/session.ts'
 import { ProblemNote } from './parts.tsx'
@@ -38,6 +38,8 @@ export interface Action<Document> {
   readonly run: (values: Values) => Promise<Answer<Document>>
   /** Called after the change was made; a text is reported. */
   readonly done: (document: Document) => string | undefined
+  /** Called when the change was requested, with what it issues once it is confirmed. */
+  readonly requested?: (issued: Issued, values: Values) => void
   /** Called when the service has refused it: a text is reported, and the dialog closes. */
   readonly refused?: (problem: Problem) => string | undefined
 }
@@ -88,7 +90,7 @@ function reportRequest(id: string): void {
 }
 
 function Dialog({ action }: { readonly action: Action<unknown> }) {
-  const { title, consequence, confirm, isDangerous, fourEyes, run, done, refused } = action
+  const { title, consequence, confirm, isDangerous, fourEyes, run, done, requested, refused } = action
   const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   const element = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem>()
@@ -107,10 +109,14 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
     setRunning(true)
     setProblem(undefined)
     try {
-      const { document, request } = await withComment(hasSecond ? values.comment : undefined, () => run(values))
+      const answer = await withComment(hasSecond ? values.comment : undefined, () => run(values))
       close()
-      if (request !== undefined) return reportRequest(request.id)
-      const text = done(document)
+      if (answer.request !== undefined) {
+        reportRequest(answer.request.id)
+        requested?.(answer.issued, values)
+        return
+      }
+      const text = done(answer.document)
       if (text !== undefined) report(text)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
