@@ -74,6 +74,7 @@ async function operatorDocument() {
     db: absent(),
     clock: createSystemClock(),
     fourEyes: () => [],
+    linkAddress: String,
     access: absent(),
     channel: absent(),
     authentication: absent(),

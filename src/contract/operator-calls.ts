@@ -21,12 +21,17 @@ export type OperatorRole = (typeof OPERATOR_ROLES)[number]
 export const FOUR_EYES_KINDS = ['approvals', 'settlements', 'controls', 'deposits', 'operators'] as const
 export type FourEyesKind = (typeof FOUR_EYES_KINDS)[number]
 
+/** What a call issues, by the name of the member that has it; its answer is the only one that does. */
+export type CallIssue = 'token' | 'setup_link'
+
 export interface OperatorCallRow {
   /** The lowest role of a person that may make the call. */
   readonly role: Exclude<OperatorRole, MachineRole>
   /** Machines that may make it too, without a second person. */
   readonly machines?: readonly MachineRole[]
   readonly fourEyes?: FourEyesKind
+  /** Of a call under four eyes: a request for it is answered with the credential, which the confirmation makes valid. */
+  readonly issues?: CallIssue
   readonly summary: string
 }
 
@@ -171,7 +176,12 @@ export const OPERATOR_CALLS = {
   'POST /session/authenticator': { role: 'viewer', summary: 'Begin to replace the own authenticator' },
   'DELETE /session': { role: 'viewer', summary: 'Sign out' },
   'GET /operators': { role: 'admin', summary: 'List operators' },
-  'POST /operators': { role: 'admin', fourEyes: 'operators', summary: 'Create an operator' },
+  'POST /operators': {
+    role: 'admin',
+    fourEyes: 'operators',
+    issues: 'setup_link',
+    summary: 'Create an operator',
+  },
   'GET /operators/:name': { role: 'admin', summary: 'Get an operator' },
   'PATCH /operators/:name': {
     role: 'admin',
@@ -182,11 +192,13 @@ export const OPERATOR_CALLS = {
   'POST /operators/:name/reset': {
     role: 'admin',
     fourEyes: 'operators',
+    issues: 'setup_link',
     summary: 'Remove the password or subject of an operator, and create a setup link',
   },
   'POST /operators/:name/tokens': {
     role: 'admin',
     fourEyes: 'operators',
+    issues: 'token',
     summary: 'Create an API token of an operator',
   },
   'DELETE /operators/:name/tokens/:id': { role: 'admin', summary: 'Revoke an API token of an operator' },
@@ -215,7 +227,7 @@ export function includesRole(held: OperatorRole, needed: OperatorRole): boolean 
   return held === needed || held === 'admin' || needed === 'viewer'
 }
 
-export function isMachineRole(role: OperatorRole): role is MachineRole {
+export function isMachineRole(role: string): role is MachineRole {
   return MACHINE_ROLES.some((machine) => machine === role)
 }
 

@@ -17,7 +17,7 @@ export interface RefusedReport {
   readonly fields: readonly string[]
 }
 
-/** Of one deposit: two sources that disagree need a few, and a trace must have room for what happened afterwards. */
+/** Of one deposit: two sources that disagree need a few, and a trace must also show what happened afterwards. */
 const REFUSALS_MAX = 20
 const ACTION = 'deposit.refuse_report'
 

@@ -197,7 +197,7 @@ function completeRoute(call: DescribedCallId, route: DescribedRoute, responses: 
       ...(described[302] === undefined
         ? { 200: successOf(described[200], isList) }
         : { 302: redirectionOf(described[302]) }),
-      ...(row?.fourEyes === undefined ? {} : { 202: RECORDED }),
+      ...(row?.fourEyes === undefined ? {} : { 202: recorded(row) }),
       ...Object.fromEntries(problems),
       default: { $ref: '#/components/responses/Problem' },
     },
@@ -249,18 +249,17 @@ function tagOf(call: DescribedCallId): string {
   return tag.name
 }
 
-const RECORDED = {
-  description: 'Recorded as a change request, and not carried out yet',
-  headers: headersOf(['X-Request-Id']),
-  content: {
-    'application/json': {
-      schema: {
-        type: 'object',
-        required: ['request'],
-        properties: { request: { $ref: '#/components/schemas/ChangeRequest' } },
-      },
-    },
-  },
+/** The answer to a call that a second operator must confirm. */
+function recorded({ issues }: OperatorCallRow): Json {
+  const description =
+    'Returned once, and not valid before the confirmation; absent: none is issued, or it was returned before'
+  const issued = issues === undefined ? {} : { [issues]: { ...text, description } }
+  const properties = { request: { $ref: '#/components/schemas/ChangeRequest' }, ...issued }
+  return {
+    description: 'Recorded as a change request, and not carried out yet',
+    headers: headersOf(['X-Request-Id']),
+    content: { 'application/json': { schema: { type: 'object', required: ['request'], properties } } },
+  }
 }
 
 const OTHER_PROBLEM = {

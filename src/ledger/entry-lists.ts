@@ -22,7 +22,7 @@ export async function entryText<Tables>(tables: Kysely<Tables>, id: string): Pro
   return await readItemText(ours, ours.selectFrom('ledger_entries').selectAll().where('id', '=', id), ENTRY_ITEM)
 }
 
-/** As `entryText`, of an entry that is locked until the transaction ends: nobody reverses it meanwhile. */
+/** As `entryText`, of an entry that is locked until the transaction ends: no other one reverses it. */
 export async function lockedEntryText<Tables>(
   transaction: Transaction<Tables>,
   id: string,

@@ -63,10 +63,13 @@ export interface SeenRequest {
   readonly isOpen: boolean
 }
 
-/** The call to carry out, and all operators who may have requested it. */
+/** The call to carry out. */
 export interface Confirmed {
   readonly requested: OwnCall
+  /** All operators who may have requested it. */
   readonly requesters: readonly string[]
+  /** Of the credential that it issues. */
+  readonly credentialHash?: Buffer
 }
 
 const PENDING_MILLISECONDS = 24 * 3_600_000
@@ -91,22 +94,22 @@ const COLUMNS = [
 
 /**
  * Records a request; the same one again is the one that is pending.
- * @param record as the operator sees it now
+ * @param kept the record as the operator sees it now, and the hash of the credential that the call issues
  */
 export async function requestChange(
   transaction: Transaction<OperatorTables>,
   { name, actor, issuers }: Decider,
   requested: RequestedCall,
-  record: SeenRecord | undefined,
+  kept: Pick<OperatorTables['change_requests'], 'record' | 'credential_hash'>,
   nowMilliseconds: number,
-): Promise<ChangeRequestDocument> {
+): Promise<{ readonly document: ChangeRequestDocument; readonly isNew: boolean }> {
   await expire(transaction, nowMilliseconds)
   const made = await transaction
     .insertInto('change_requests')
     .values({
       id: newId(),
       ...requested,
-      record: record ?? null,
+      ...kept,
       issuers: [...issuers],
       requested_by: name,
       status: 'PENDING',
@@ -123,20 +126,20 @@ export async function requestChange(
   if (made !== undefined) {
     const detail = { request_id: made.id, kind, call, body, comment }
     await writeAudit(transaction, { actor, action: 'change_request.create', subject, detail })
-    return documentOf(made, nowMilliseconds)
+    return { document: documentOf(made, nowMilliseconds), isNew: true }
   }
   const pending = transaction.selectFrom('change_requests').select(COLUMNS).where('status', '=', 'PENDING')
   const present = await pending.where('call', '=', call).where('subject', '=', subject).executeTakeFirstOrThrow()
   const document = documentOf(present, nowMilliseconds)
-  if (present.requested_by === name && isDeepStrictEqual(present.body, body)) return document
+  if (present.requested_by === name && isDeepStrictEqual(present.body, body)) return { document, isNew: false }
   throw new Problem('already_exists', 'a request for this call waits for its confirmation', {
     meta: { existing: document },
   })
 }
 
 /**
- * Confirms a request, or a confirmed one that may not have been carried out. 403 `own_request` for an operator who may be the one who made it, 409 when it was decided, or its 24
- * hours are over.
+ * Confirms a request, or a confirmed one that may not have been carried out. 403 `own_request` for an operator who may be the
+ * one who made it, 409 when it was decided, or its 24 hours are over.
  */
 export async function confirmRequest(
   transaction: Transaction<OperatorTables>,
@@ -148,8 +151,9 @@ export async function confirmRequest(
   refuseOwn(row, decider)
   if (!isOpen(row)) throw decided(row.status)
   await decide(transaction, decider, row, 'CONFIRMED', nowMilliseconds)
-  const { call, params, body, requested_by, issuers } = row
-  return { requested: { call, params, body }, requesters: [requested_by, ...issuers] }
+  const { call, params, body, requested_by, issuers, credential_hash } = row
+  const credential = credential_hash === null ? {} : { credentialHash: credential_hash }
+  return { requested: { call, params, body }, requesters: [requested_by, ...issuers], ...credential }
 }
 
 /** The request that an operator is about to confirm; throws as `confirmRequest` does, and changes nothing. */
@@ -283,7 +287,11 @@ export async function listRequests(
 type Queries = Pick<Transaction<OperatorTables>, 'selectFrom'>
 
 const byId = (queries: Queries, id: string) =>
-  queries.selectFrom('change_requests').select(COLUMNS).select(['record', 'issuers']).where('id', '=', id)
+  queries
+    .selectFrom('change_requests')
+    .select(COLUMNS)
+    .select(['record', 'issuers', 'credential_hash'])
+    .where('id', '=', id)
 
 async function rowOf(queries: Queries, id: string, nowMilliseconds: number) {
   const row = (await byId(queries, id).executeTakeFirst()) ?? noRequest()

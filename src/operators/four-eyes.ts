@@ -23,7 +23,7 @@ import {
 } from '../contract/operator-calls.ts'
 import { PageQuery, pageOf, readPageQuery } from '../http/page-query.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
-import { answered, withMember } from '../http/raw-json.ts'
+import { answered, withMember, writeJson } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -40,6 +40,7 @@ import {
   requestChange,
 } from './change-requests.ts'
 import type { OwnCall, OwnCalls } from './own-calls.ts'
+import { issueOf, newCredential } from './requested-credentials.ts'
 import { changesBetween, type SeenRecord, versionOf } from './seen-records.ts'
 import { CHANGE_REQUEST_STATUSES, type OperatorTables } from './tables.ts'
 
@@ -48,6 +49,8 @@ export interface FourEyesOptions {
   readonly clock: Clock
   /** The current value of `operator.four_eyes`. */
   fourEyes(): readonly string[]
+  /** The address of a setup link. */
+  linkAddress(token: string): string
 }
 
 /** 128 bits of a digest. */
@@ -89,23 +92,34 @@ function readComment(comment: unknown): string {
   return comment
 }
 
-/** Records the call as a request, with its record as the operator sees it; the request is the answer. */
+/** Records the call as a request, with its record as the operator sees it; the answer is the request, and what it issues. */
 export async function answerWithRequest(
   request: FastifyRequest,
   reply: FastifyReply,
   { call, kind, comment }: CallToConfirm & { readonly call: OperatorCallId },
   seen: (requested: OwnCall) => Promise<SeenRecord | undefined>,
-  { db, clock }: FourEyesOptions,
+  { db, clock, linkAddress }: FourEyesOptions,
 ): Promise<FastifyReply> {
   // Copies with the prototype of ordinary objects, which alone are stored as JSON.
   const params = structuredClone(request.params) as Readonly<Record<string, string>>
   const body = structuredClone(request.body ?? {}) as Readonly<Record<string, unknown>>
   const requested = { kind, call, params, body, subject: subjectOf(call, params, body), comment }
   const record = await seen(requested)
-  const recorded = await db.transaction<OperatorTables, ChangeRequestDocument>((transaction) =>
-    requestChange(transaction, deciderOf(request), requested, record, clock.wallInstant().milliseconds),
+  const issue = issueOf(requested)
+  const credential = issue === undefined ? undefined : newCredential(issue)
+  const kept = { record: record ?? null, credential_hash: credential?.hash ?? null }
+  const now = clock.wallInstant().milliseconds
+  const { document, isNew } = await db.transaction<OperatorTables, Awaited<ReturnType<typeof requestChange>>>(
+    (transaction) => requestChange(transaction, deciderOf(request), requested, kept, now),
   )
-  return reply.status(202).header('content-type', 'application/json; charset=utf-8').send({ request: recorded })
+  // A request that was recorded before keeps the credential of its first answer.
+  const secret = isNew ? credential?.secret : undefined
+  const issued = secret === undefined ? {} : { [issue as string]: issue === 'token' ? secret : linkAddress(secret) }
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  return reply
+    .status(202)
+    .headers(headers)
+    .send({ request: document, ...issued })
 }
 
 /** The record that a call shows, with the requests about it that wait; as it is when there are none. */
@@ -243,8 +257,8 @@ export function registerChangeRequestRoutes(app: FastifyInstance, options: FourE
 }
 
 /**
- * Confirms a request and carries it out. The version is compared just before, not in the transaction of the call, which has
- * its own checks of the record.
+ * Confirms a request and carries it out. The version is compared twice: before the confirmation, so that a request whose record
+ * has changed stays open, and in the transaction of the call, whose locks let nothing change between comparison and call.
  */
 async function confirm(
   app: FastifyInstance,
@@ -258,14 +272,18 @@ async function confirm(
   const operator = operatorOf(request)
   const decider = deciderOf(request)
   const toConfirm = await readForConfirmation(db, decider, id, now())
-  if (versionOf(await ownCalls.readRecord(app, operator, toConfirm)) !== request.body.version) {
-    throw new Problem('record_changed', 'version: the record has another one by now; read the request again')
+  const compare = (record: unknown, next: string) => {
+    const seen = record === undefined ? undefined : (JSON.parse(writeJson(record)) as SeenRecord)
+    if (versionOf(seen) === request.body.version) return
+    throw new Problem('record_changed', `version: the record has another one by now; ${next}`)
   }
-  const { requested, requesters } = await db.transaction<OperatorTables, Confirmed>((transaction) =>
+  compare(await ownCalls.readRecord(app, operator, toConfirm), 'read the request again')
+  const { requested, requesters, ...credential } = await db.transaction<OperatorTables, Confirmed>((transaction) =>
     confirmRequest(transaction, decider, id, now()),
   )
+  const confirmation = { ...credential, compare: (record: unknown) => compare(record, 'request the change again') }
   // Credentials that the call issues are those of both.
-  const both = { ...operator, issuers: [...operator.issuers, ...requesters] }
+  const both = { ...operator, issuers: [...operator.issuers, ...requesters], confirmation }
   const answer = await ownCalls.send(app, both, requested)
   // After an error of ours the change may not have been made: the request can be confirmed again.
   if (answer.statusCode < 500) {

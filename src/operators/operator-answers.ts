@@ -38,19 +38,27 @@ export const Operator = Type.Object(operatorMembers, { title: 'Operator' })
 
 export const OperatorPage = pageOf(Operator)
 
-const linkMembers = {
-  setup_link: Type.String({ description: 'Returned once: it sets password and one-time codes' }),
-  setup_expires_at: Time,
-}
+const setup_link = Type.String({ description: 'Returned once: it sets password and one-time codes' })
+/** Of what a confirmed call has issued. */
+const OF_REQUESTER = 'absent in the answer to a confirmation, because whoever requested the call has it'
 
-export const OperatorWithLink = Type.Object({ ...operatorMembers, ...linkMembers }, { title: 'OperatorWithLink' })
+export const OperatorWithLink = Type.Object(
+  {
+    ...operatorMembers,
+    setup_link: Type.Optional(
+      Type.String({ description: `Returned once: it sets password and one-time codes; ${OF_REQUESTER}` }),
+    ),
+    setup_expires_at: Time,
+  },
+  { title: 'OperatorWithLink' },
+)
 
 /** Without a link when the operator was created with a subject, or is a machine. */
 export const NewOperatorAnswer = Type.Object(
   {
     ...operatorMembers,
-    setup_link: Type.Optional(linkMembers.setup_link),
-    setup_expires_at: Type.Optional(linkMembers.setup_expires_at),
+    setup_link: OperatorWithLink.properties.setup_link,
+    setup_expires_at: Type.Optional(Time),
   },
   { title: 'NewOperator' },
 )
@@ -58,10 +66,11 @@ export const NewOperatorAnswer = Type.Object(
 /** The link of the first admin. */
 export const FirstLink = Type.Object({
   file: Type.String({ description: 'The file of the data folder that has the link' }),
-  ...linkMembers,
+  setup_link,
+  setup_expires_at: Time,
 })
 
 export const NewApiToken = Type.Object(
-  { ...tokenMembers, token: Type.String({ description: 'Returned once' }) },
+  { ...tokenMembers, token: Type.Optional(Type.String({ description: `Returned once; ${OF_REQUESTER}` })) },
   { title: 'NewApiToken' },
 )

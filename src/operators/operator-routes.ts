@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { idOf, issuersBy, operatorActor, operatorOf } from '../auth/operator-calls.ts'
 import type { Clock } from '../base/clock.ts'
-import { isMachineRole, OPERATOR_ROLES } from '../contract/operator-calls.ts'
+import { OPERATOR_ROLES } from '../contract/operator-calls.ts'
 import { PageQuery, readPageQuery } from '../http/page-query.ts'
 import { Problem } from '../http/problem.ts'
 import { answered } from '../http/raw-json.ts'
 import { textChoice } from '../http/text-choice.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Transaction } from '../store/db.ts'
 import { SUBJECT_CHARACTERS_MAX } from './openid-issuer.ts'
 import type { OpenidLogin } from './openid-login.ts'
 import {
@@ -19,7 +19,8 @@ import {
   OperatorPage,
   OperatorWithLink,
 } from './operator-answers.ts'
-import { createLink, type NewLink } from './setup-links.ts'
+import { issuedCredential, issueOf } from './requested-credentials.ts'
+import { type NewLink, storeLink } from './setup-links.ts'
 import {
   type Changer,
   changeOperator,
@@ -90,10 +91,12 @@ interface ByName {
 export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
   const { db, clock } = options
   const now = () => clock.wallInstant().milliseconds
-  const linkMembers = ({ token, expiresAt }: NewLink) => ({
-    setup_link: options.linkAddress(token),
-    setup_expires_at: expiresAt,
-  })
+  const linkOf = async (transaction: Transaction<OperatorTables>, request: FastifyRequest, name: string) => {
+    const { id } = await lockPerson(transaction, name)
+    const { secret, hash } = issuedCredential('setup_link', operatorOf(request).confirmation)
+    const link = secret === undefined ? {} : { setup_link: options.linkAddress(secret) }
+    return { ...link, setup_expires_at: await storeLink(transaction, id, hash, now()) }
+  }
   app.get<{ Querystring: Static<typeof PageQuery> }>(
     '/operators',
     answered(OperatorPage, { querystring: PageQuery }),
@@ -107,12 +110,12 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
         const { subject, ...wanted } = request.body
         const openid = subject === undefined ? {} : { openid: identityOf(subject, options) }
         const { operator, isNew } = await ensureOperator(transaction, changerOf(request), { ...wanted, ...openid })
-        if (isNew && (subject !== undefined || isMachineRole(operator.role))) return operator
-        if (isNew) {
-          const { id } = await lockPerson(transaction, operator.name)
-          return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
+        if (!isNew) {
+          const meta = { existing: operator }
+          throw new Problem('already_exists', 'name: an operator with this name exists', { meta })
         }
-        throw new Problem('already_exists', 'name: an operator with this name exists', { meta: { existing: operator } })
+        const issue = issueOf({ call: 'POST /operators', params: {}, body: request.body })
+        return issue === undefined ? operator : { ...operator, ...(await linkOf(transaction, request, operator.name)) }
       }),
   )
   app.get<ByName>('/operators/:name', answered(Operator), ({ params }) => getOperator(db.tables(), params.name))
@@ -134,14 +137,13 @@ export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRo
     },
   )
   app.post('/operators/setup-link', answered(FirstLink, { body: Nothing }), async (request) => {
-    const { file, ...link } = await options.renewFirstLink(changerOf(request))
-    return { file, ...linkMembers(link) }
+    const { file, token, expiresAt } = await options.renewFirstLink(changerOf(request))
+    return { file, setup_link: options.linkAddress(token), setup_expires_at: expiresAt }
   })
   app.post<ByName>('/operators/:name/reset', answered(OperatorWithLink, { body: Nothing }), (request) =>
     db.transaction<OperatorTables, object>(async (transaction) => {
-      const { id } = await lockPerson(transaction, request.params.name)
       const operator = await resetOperator(transaction, changerOf(request), request.params.name)
-      return { ...operator, ...linkMembers(await createLink(transaction, id, now())) }
+      return { ...operator, ...(await linkOf(transaction, request, operator.name)) }
     }),
   )
   registerTokenRoutes(app, options)
@@ -164,7 +166,8 @@ function registerTokenRoutes(app: FastifyInstance, { db }: OperatorRoutesOptions
 }
 
 function changerOf(request: FastifyRequest): Changer {
-  return { actor: operatorActor(request), issuers: issuersBy(operatorOf(request)) }
+  const operator = operatorOf(request)
+  return { actor: operatorActor(request), issuers: issuersBy(operator), confirmation: operator.confirmation }
 }
 
 function identityOf(subject: string, { openid }: OperatorRoutesOptions): OpenidIdentity {

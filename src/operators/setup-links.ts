@@ -12,7 +12,8 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Kysely, Transaction } from '../store/db.ts'
 import type { PasswordHolder } from './known-browsers.ts'
-import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
+import { hashRandomSecret } from './random-secrets.ts'
+import { newCredential } from './requested-credentials.ts'
 import { endSessions } from './sessions.ts'
 import { deleteLink } from './store.ts'
 import type { OperatorTables } from './tables.ts'
@@ -44,13 +45,24 @@ export async function createLink(
   nowMilliseconds: number,
   issuers: readonly string[] = [],
 ): Promise<NewLink> {
-  const token = newRandomSecret('tgl_')
+  const { secret: token, hash } = newCredential('setup_link')
+  return { token, expiresAt: await storeLink(transaction, operatorId, hash, nowMilliseconds, issuers) }
+}
+
+/** Stores a link whose token was handed out before; it is valid from now on. Returns when it expires. */
+export async function storeLink(
+  transaction: Transaction<OperatorTables>,
+  operatorId: string | null,
+  hash: Buffer,
+  nowMilliseconds: number,
+  issuers: readonly string[] = [],
+): Promise<string> {
   const expiresAt = millisecondText(nowMilliseconds + LINK_MILLISECONDS)
   await deleteLink(transaction, operatorId)
   const nothing = { name: null, password: null, totp_secret: null, issuers: [...issuers] }
-  const row = { hash: hashRandomSecret(token), operator_id: operatorId, expires_at: expiresAt, ...nothing }
+  const row = { hash, operator_id: operatorId, expires_at: expiresAt, ...nothing }
   await transaction.insertInto('operator_setup_links').values(row).execute()
-  return { token, expiresAt }
+  return expiresAt
 }
 
 /**

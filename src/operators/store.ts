@@ -1,8 +1,9 @@
 /**
  * Operators and their API tokens in the store. Writes run in the caller's transaction, write one audit row each, and are
- * idempotent by state, except the creation of a token. A token is returned once, when it is created; the store has only
- * its hash. The built-in operator `token` cannot be changed.
+ * idempotent by state, except the creation of a token. A token is returned once, when it is created or requested; the store
+ * has only its hash. The built-in operator `token` cannot be changed.
  */
+import type { Confirmation } from '../auth/operator-calls.ts'
 import { newId } from '../base/ids.ts'
 import { includesRole, isMachineRole, type MachineRole, type OperatorRole } from '../contract/operator-calls.ts'
 import type { PageParameters } from '../http/page-query.ts'
@@ -10,8 +11,7 @@ import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import { type Db, type Kysely, StatementFailed, type Transaction } from '../store/db.ts'
 import { type Page, readPage } from '../store/page.ts'
-import { API_TOKEN_PREFIX } from './api-tokens.ts'
-import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
+import { issuedCredential } from './requested-credentials.ts'
 import { announceEndedAccess, endSessions } from './sessions.ts'
 import type { OperatorTables } from './tables.ts'
 
@@ -37,6 +37,7 @@ export interface Changer {
   readonly actor: string
   /** All operators who may be that one (see `issuersBy`). */
   readonly issuers: readonly string[]
+  readonly confirmation?: Confirmation | undefined
 }
 
 /** A person at an outside issuer. */
@@ -60,7 +61,8 @@ interface ApiTokenDocument {
 
 /** The document of a new token; no other one has its value. */
 interface NewApiToken extends ApiTokenDocument {
-  readonly token: string
+  /** Absent: of a confirmed call, whose requester has it. */
+  readonly token?: string
 }
 
 type OperatorRow = Awaited<ReturnType<typeof lockOperator>>
@@ -119,12 +121,13 @@ export async function ensureOperator(
  */
 export async function changeOperator(
   transaction: Transaction<OperatorTables>,
-  { actor, issuers }: Changer,
+  { actor, issuers, confirmation }: Changer,
   name: string,
   wanted: { readonly role?: OperatorRole; readonly enabled?: boolean; readonly openid?: OpenidIdentity | null },
 ): Promise<OperatorDocument> {
   if (wanted.openid) await lockHolders(transaction, name, wanted.openid)
   const row = await lockPerson(transaction, name)
+  confirmation?.compare(await getOperator(transaction, name))
   const { role = row.role, enabled = row.enabled, openid } = wanted
   if (role !== row.role && (isMachineRole(role) || isMachineRole(row.role))) {
     const detail = `role: that of a machine never changes; create another operator instead of ${name}`
@@ -152,10 +155,11 @@ export async function changeOperator(
 /** Removes every way to sign in, and ends the sessions; the operator needs a setup link from now on. */
 export async function resetOperator(
   transaction: Transaction<OperatorTables>,
-  { actor, issuers }: Changer,
+  { actor, issuers, confirmation }: Changer,
   name: string,
 ): Promise<OperatorDocument> {
   const { id, role } = await lockPerson(transaction, name)
+  confirmation?.compare(await getOperator(transaction, name))
   if (isMachineRole(role)) throw noLoginOf(role)
   const change = transaction.updateTable('operators').set({ ...NO_LOGIN, issuers: [...issuers] })
   await change.where('id', '=', id).execute()
@@ -201,7 +205,7 @@ export async function deleteLink(transaction: Transaction<OperatorTables>, opera
  */
 export async function createApiToken(
   transaction: Transaction<OperatorTables>,
-  { actor, issuers }: Changer,
+  { actor, issuers, confirmation }: Changer,
   operatorName: string,
   {
     name,
@@ -210,6 +214,7 @@ export async function createApiToken(
   }: { name: string; role?: OperatorRole; sources?: readonly string[]; assets?: readonly string[] },
 ): Promise<NewApiToken> {
   const operator = await lockPerson(transaction, operatorName)
+  confirmation?.compare(await getOperator(transaction, operatorName))
   const role = wanted ?? operator.role
   if (!includesRole(operator.role, role)) {
     throw new Problem('invalid_state', `role: the operator is ${operator.role}, which does not include ${role}`, {
@@ -229,7 +234,7 @@ export async function createApiToken(
       meta,
     })
   }
-  const token = newRandomSecret(API_TOKEN_PREFIX)
+  const { secret: token, hash } = issuedCredential('token', confirmation)
   const { sources, assets } = bounds
   const columns = {
     sources: sources === undefined ? null : [...sources],
@@ -242,7 +247,7 @@ export async function createApiToken(
       operator_id: operator.id,
       name,
       role,
-      hash: hashRandomSecret(token),
+      hash,
       issuers: [...issuers],
       ...columns,
       last_used_at: null,
@@ -258,7 +263,7 @@ export async function createApiToken(
   }
   const detail = { token_id: row.id, name, role, ...bounds }
   await writeAudit(transaction, { actor, action: 'operator_token.create', subject: operatorName, detail })
-  return { ...tokenDocument(row), token }
+  return { ...tokenDocument(row), ...(token === undefined ? {} : { token }) }
 }
 
 /** 400 for a bound that the role does not have. */

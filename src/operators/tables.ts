@@ -94,6 +94,8 @@ interface ChangeRequestsTable {
   record: SeenRecord | null
   /** The issuers of the credentials with which it was requested. */
   issuers: Generated<string[]>
+  /** Of the secret that its requester has, and that is valid once it is confirmed; null: it issues none. */
+  credential_hash: Buffer | null
   /** Names of operators. */
   requested_by: string
   decided_by: string | null

@@ -363,7 +363,7 @@ describe('whoever issued credentials', () => {
     const wanted = await ask('chief', 'POST', '/operators/tim/tokens', { name: 'four hands', ...WHY })
     const made = await confirm('deputy', wanted.body.request.id)
     expect(made.status).toBe(200)
-    headersOf.set('tim by two', { authorization: `Bearer ${made.body.token}` })
+    headersOf.set('tim by two', { authorization: `Bearer ${wanted.body.token}` })
     for (const name of ['chief', 'deputy']) await refused(name, 'tim by two', `/deliveries/${newId()}/settle`)
   })
 

@@ -107,7 +107,13 @@ const WORKS: Readonly<
       subject: a.id,
       comment: 'why',
     } as const
-    return requestChange(transaction, { name: a.name, role: 'admin', ...CHANGER }, call, undefined, NOW)
+    return requestChange(
+      transaction,
+      { name: a.name, role: 'admin', ...CHANGER },
+      call,
+      { record: null, credential_hash: null },
+      NOW,
+    )
   },
 }
 

@@ -3,15 +3,18 @@
  * node, by a treasurer, by an admin, and with the credentials that they can issue. None of them changes a balance.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { OPERATOR_CALLS, type OperatorCallId, recordCallOf } from '../../src/contract/operator-calls.ts'
 import { sql } from '../../src/store/sql.ts'
-import { RestNode } from '../support/rest.ts'
-import { ETHEREUM_ADDRESS, newAccount } from '../support/rules.ts'
+import { type RestCustomer, RestNode } from '../support/rest.ts'
+import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody } from '../support/rules.ts'
 
 const ALL_KINDS = ['approvals', 'settlements', 'controls', 'deposits', 'operators']
 const WHY = { comment: 'all in order' }
 
 let node: RestNode
+let customer: RestCustomer
 let profileId: string
+let accountId: string
 /** Deposits: in the state that each path starts from. */
 const deposits: Record<'held' | 'unattributed' | 'completed', string> = { held: '', unattributed: '', completed: '' }
 const tokens = new Map<string, string>()
@@ -19,8 +22,10 @@ let reports = 0
 
 beforeAll(async () => {
   node = await RestNode.open({ hasTestSeed: true })
-  const customer = await node.newCustomer()
-  profileId = (await newAccount(customer)).profileId
+  customer = await node.newCustomer()
+  const account = await newAccount(customer)
+  profileId = account.profileId
+  accountId = account.accountId
   for (const [name, role] of [
     ['tom', 'treasurer'],
     ['amy', 'admin'],
@@ -196,6 +201,160 @@ describe('one person alone', () => {
     }
     expect(await state()).toEqual(before)
     expect((await ask('machine', 'POST', '/deposits', wire())).status).toBe(200)
+  })
+})
+
+describe('whoever confirms a credential', () => {
+  const valid = async (secret: string) => {
+    const [, link] = secret.split('#setup=')
+    if (link === undefined) return (await ask(secret, 'GET', '/session')).status === 200
+    return (await ask('', 'POST', '/setup', { token: link })).body.code !== 'setup_link_invalid'
+  }
+  const issues: Readonly<Record<string, Call>> = {
+    setup_link: ['POST', () => '/operators', () => ({ name: `new ${++reports}`.replace(' ', '-'), role: 'treasurer' })],
+    token: ['POST', () => '/operators/custodian/tokens', () => ({ name: `new ${++reports}` })],
+    'setup_link of another': ['POST', () => '/operators/tom/reset', () => ({})],
+  }
+
+  it.each(Object.keys(issues))('never sees the %s, which its requester has and cannot use before', async (kind) => {
+    const [method, path, body] = issues[kind] as Call
+    const request = async () => (await ask('amy', method, path(), { ...body(), ...WHY })).body
+    const declined = await request()
+    const secretOf = (answer: Record<string, string>) => answer[kind.split(' ')[0] as string] as string
+    await ask('ann', 'POST', `/change-requests/${declined.request.id}/decline`)
+    const requested = await request()
+    const { id } = requested.request
+    expect(await valid(secretOf(requested))).toBe(false)
+    const shown = await ask('ann', 'GET', `/change-requests/${id}`)
+    const { version } = shown.body
+    const confirmed = await ask('ann', 'POST', `/change-requests/${id}/confirm`, { version })
+    expect(confirmed.status).toBe(200)
+    const seen = [
+      shown,
+      confirmed,
+      await ask('ann', 'GET', `/change-requests/${id}`),
+      await ask('ann', 'GET', '/audit'),
+    ]
+    expect(JSON.stringify(seen)).not.toMatch(/tgo_|tgl_|#setup=/)
+    expect([await valid(secretOf(requested)), await valid(secretOf(declined))]).toEqual([true, false])
+  })
+
+  it('gets it neither by repeating the request, nor does the requester', async () => {
+    const name = `new ${++reports}`
+    const request = (who: string) => ask(who, 'POST', '/operators/custodian/tokens', { name, ...WHY })
+    expect((await request('amy')).body.token).toMatch(/^tgo_/)
+    expect(Object.keys((await request('amy')).body)).toEqual(['request'])
+    expect((await request('ann')).body.code).toBe('already_exists')
+  })
+})
+
+/** Calls under four eyes about a record: path, body, and a change to the record. */
+const OF_RECORDS: { readonly [Call in OperatorCallId]?: readonly [path: string, body: object, change: string] } = {}
+
+/** Makes records of every kind, and their calls. */
+async function makeRecords(): Promise<void> {
+  const made = async (path: string, body: object) => (await node.operator('POST', path, body)).body
+  const rule = (await customer.call('POST', RULES, ruleBody(profileId))).body.rule
+  const { fiat: _, ...payment } = wire()
+  const crypto = {
+    network: 'ETHEREUM',
+    address: rule.source.crypto.address,
+    tx_hash: `0x${'8'.repeat(64)}`,
+    tx_index: 0,
+  }
+  const { orchestration_id } = await made('/deposits', { ...payment, asset: 'USDC', crypto })
+  const { id: depositId } = await made('/deposits', { ...wire(), amount: '778' })
+  await made(`/deposits/${depositId}/assign`, { profile_id: profileId })
+  await made(`/deposits/${depositId}/return`, { reason: 'unwanted', fiat: { fiat_account_id: 'x' } })
+  const [delivery] = (await node.operator('GET', '/deliveries')).body.items
+  const leg = { asset: 'USD', amount: '5', direction: 'IN' }
+  const entry = await made('/ledger/entries', { kind: 'desk_funding', legs: [leg], reference: 'f', reason: 'capital' })
+  const reason = 'a reason'
+  const later = (table: string, id: string) =>
+    `update ${table} set updated_at = updated_at + interval '1 second' where id = '${id}'`
+  const deposit = (verb: string, body: object) =>
+    [`/deposits/${deposits.completed}/${verb}`, body, later('deposits', deposits.completed)] as const
+  await made('/operators', { name: 'mia', role: 'treasurer' })
+  const ofMia = "update operators set created_at = created_at + interval '1 second' where name = 'mia'"
+  Object.assign(OF_RECORDS, {
+    'PATCH /accounts/:id': [`/accounts/${accountId}`, { admin_disabled: false }, later('accounts', accountId)],
+    'POST /rules/:id/approve': [`/rules/${rule.id}/approve`, {}, 'update rules set nickname = clock_timestamp()::text'],
+    'POST /ledger/entries/:id/reverse': [
+      `/ledger/entries/${entry.id}/reverse`,
+      { reason },
+      'update ledger_entries set reason = clock_timestamp()::text',
+    ],
+    'POST /deposits/:id/assign': deposit('assign', { profile_id: profileId }),
+    'POST /deposits/:id/correct': deposit('correct', { amount: '5', reason }),
+    'POST /deposits/:id/release': deposit('release', {}),
+    'POST /deposits/:id/reverse': deposit('reverse', { reason }),
+    'POST /deposits/:id/return': deposit('return', { reason, fiat: { fiat_account_id: 'mine' } }),
+    'POST /orchestrations/:id/retry': [
+      `/orchestrations/${orchestration_id}/retry`,
+      {},
+      later('orchestrations', orchestration_id),
+    ],
+    'POST /orchestrations/:id/release': [
+      `/orchestrations/${orchestration_id}/release`,
+      {},
+      later('orchestrations', orchestration_id),
+    ],
+    'PATCH /controls': [
+      '/controls',
+      { paused: { deliveries: true } },
+      'update controls set updated_at = clock_timestamp()',
+    ],
+    'POST /deliveries/:id/settle': [
+      `/deliveries/${delivery.id}/settle`,
+      { reference: 'r', attempt: 1 },
+      later('deliveries', delivery.id),
+    ],
+    'POST /deliveries/:id/fail': [
+      `/deliveries/${delivery.id}/fail`,
+      { reason, attempt: 1 },
+      later('deliveries', delivery.id),
+    ],
+    'PATCH /operators/:name': ['/operators/mia', { role: 'viewer' }, ofMia],
+    'POST /operators/:name/reset': ['/operators/mia/reset', {}, ofMia],
+    'POST /operators/:name/tokens': ['/operators/mia/tokens', { name: 'own' }, ofMia],
+  })
+}
+
+describe('a change to the record after the comparison of its version', () => {
+  const CALLS = Object.entries(OPERATOR_CALLS).flatMap(([call, row]) =>
+    'fourEyes' in row && recordCallOf(call as OperatorCallId) !== undefined ? [call as OperatorCallId] : [],
+  )
+
+  beforeAll(async () => {
+    require([])
+    await makeRecords()
+    await meanwhile('null')
+    await sql`
+      create trigger interfere after update on change_requests for each row
+      when (new.status = 'CONFIRMED' and old.status = 'PENDING') execute function interfere()
+    `.execute(node.db.tables())
+  })
+
+  /** What happens between the confirmation and its call. */
+  async function meanwhile(change: string): Promise<void> {
+    const body = `begin ${change}; return new; end`
+    await sql`create or replace function interfere() returns trigger language plpgsql as ${sql.lit(body)}`.execute(
+      node.db.tables(),
+    )
+  }
+
+  it.each(CALLS)('leaves %s undone', async (call) => {
+    const [path, body, change] = OF_RECORDS[call] as NonNullable<(typeof OF_RECORDS)[typeof call]>
+    const confirmed = async () => {
+      const { request } = (await ask('amy', call.split(' ')[0] as string, path, { ...body, ...WHY })).body
+      const { version } = (await ask('ann', 'GET', `/change-requests/${request.id}`)).body
+      const answer = await ask('ann', 'POST', `/change-requests/${request.id}/confirm`, { version })
+      return [answer.body.code, (await ask('ann', 'GET', `/change-requests/${request.id}`)).body.status]
+    }
+    await meanwhile(change)
+    expect(await confirmed()).toEqual(['record_changed', 'FAILED'])
+    await meanwhile('null')
+    expect((await confirmed())[0]).not.toBe('record_changed')
   })
 })
 

@@ -131,6 +131,7 @@ export async function openOperatorNode({
     ...(openid === undefined ? {} : { openid }),
     trustedProxies,
     fourEyes,
+    linkAddress,
     ...(hub === undefined ? {} : { stream: { hub, clock, log, inboundBytesMax: 65_536 } }),
     allowedHosts: () => [],
     onGuess: (address) => guesses.push(address),

@@ -21,6 +21,7 @@ export function operatorAccess(db: Db, clock: Clock) {
     channel,
     trustedProxies: [],
     fourEyes: () => [],
+    linkAddress: NO_LINKS.linkAddress,
     access: new Access({
       db,
       clock,

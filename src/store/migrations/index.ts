@@ -46,6 +46,7 @@ import { bankReferences } from './202611240130-bank-references.ts'
 import { ledgerEntries } from './202611240140-ledger-entries.ts'
 import { storeIdentity } from './202611240145-store-identity.ts'
 import { issuers } from './202611240150-issuers.ts'
+import { requestedCredentials } from './202611240330-requested-credentials.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -95,4 +96,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerEntries,
   storeIdentity,
   issuers,
+  requestedCredentials,
 ]

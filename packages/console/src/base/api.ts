@@ -66,9 +66,13 @@ function withQuery(path: string, query: Query = {}): string {
 }
 
 /** The result of a call that may need a second person: its document, or the request that the person has to confirm. */
-export type Answer<Document> =
-  | { readonly document: Document; readonly request?: undefined }
-  | { readonly request: Schema<'ChangeRequest'>; readonly issued: Issued; readonly document?: undefined }
+export type Answer<Document> = { readonly document: Document; readonly request?: undefined } | Requested
+
+export interface Requested {
+  readonly request: Schema<'ChangeRequest'>
+  readonly issued: Issued
+  readonly document?: undefined
+}
 
 /** What a requested call issues once it is confirmed; the service returns it once, with the request. */
 export interface Issued {

@@ -2307,6 +2307,12 @@ export interface components {
         };
         DepositTrace: {
             deposit: components["schemas"]["Deposit"];
+            /** @description Of the deposit’s customer, profile and rule, where these have one */
+            names: {
+                customer?: string;
+                profile?: string;
+                rule?: string;
+            };
             entries: components["schemas"]["TraceEntry"][];
         };
         DeskItem: {
@@ -2477,8 +2483,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             last_used_at?: string;
-            /** @description Returned once */
-            token: string;
+            /** @description Returned once; absent in the answer to a confirmation, because whoever requested the call has it */
+            token?: string;
         };
         NewClient: {
             /** Format: uuid */
@@ -2529,7 +2535,7 @@ export interface components {
             created_at: string;
             /** @description Without their values */
             tokens: components["schemas"]["ApiToken"][];
-            /** @description Returned once: it sets password and one-time codes */
+            /** @description Returned once: it sets password and one-time codes; absent in the answer to a confirmation, because whoever requested the call has it */
             setup_link?: string;
             /** Format: date-time */
             setup_expires_at?: string;
@@ -2832,8 +2838,8 @@ export interface components {
             created_at: string;
             /** @description Without their values */
             tokens: components["schemas"]["ApiToken"][];
-            /** @description Returned once: it sets password and one-time codes */
-            setup_link: string;
+            /** @description Returned once: it sets password and one-time codes; absent in the answer to a confirmation, because whoever requested the call has it */
+            setup_link?: string;
             /** Format: date-time */
             setup_expires_at: string;
         };
@@ -5423,6 +5429,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         request: components["schemas"]["ChangeRequest"];
+                        /** @description Returned once, and not valid before the confirmation; absent: none is issued, or it was returned before */
+                        setup_link?: string;
                     };
                 };
             };
@@ -5617,6 +5625,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         request: components["schemas"]["ChangeRequest"];
+                        /** @description Returned once, and not valid before the confirmation; absent: none is issued, or it was returned before */
+                        setup_link?: string;
                     };
                 };
             };
@@ -5678,6 +5688,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         request: components["schemas"]["ChangeRequest"];
+                        /** @description Returned once, and not valid before the confirmation; absent: none is issued, or it was returned before */
+                        token?: string;
                     };
                 };
             };

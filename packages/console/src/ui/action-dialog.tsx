@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Answer, type Issued, Problem, withComment } from '../base/api.ts'
+import { type Answer, type Issued, Problem, type Requested, withComment } from '../base/api.ts'
 import { href } from '../base/router.ts'
 import { type FourEyesKind, needsFourEyes } from '../base/session.ts'
 import { ProblemNote } from './parts.tsx'
@@ -80,17 +80,18 @@ function initialValues(fields: readonly Field[]): Values {
   )
 }
 
-function reportRequest(id: string): void {
+function endRequested({ requested }: Action<unknown>, { request, issued }: Requested, values: Values): void {
   requestsMade.value++
   report(
     <>
-      Requested. <a href={href(`/review/requests/${id}`)}>A second person has to confirm it.</a>
+      Requested. <a href={href(`/review/requests/${request.id}`)}>A second person has to confirm it.</a>
     </>,
   )
+  requested?.(issued, values)
 }
 
 function Dialog({ action }: { readonly action: Action<unknown> }) {
-  const { title, consequence, confirm, isDangerous, fourEyes, run, done, requested, refused } = action
+  const { title, consequence, confirm, isDangerous, fourEyes, run, done, refused } = action
   const hasSecond = fourEyes !== undefined && needsFourEyes(fourEyes)
   const element = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem>()
@@ -111,11 +112,7 @@ function Dialog({ action }: { readonly action: Action<unknown> }) {
     try {
       const answer = await withComment(hasSecond ? values.comment : undefined, () => run(values))
       close()
-      if (answer.request !== undefined) {
-        reportRequest(answer.request.id)
-        requested?.(answer.issued, values)
-        return
-      }
+      if (answer.request !== undefined) return endRequested(action, answer, values)
       const text = done(answer.document)
       if (text !== undefined) report(text)
     } catch (error) {
