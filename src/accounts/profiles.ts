@@ -8,6 +8,7 @@ import { invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import { nextCreationTime } from '../store/creation-time.ts'
 import type { Db, Transaction } from '../store/db.ts'
+import { forShare } from '../store/lock-order.ts'
 import { isMadeWithin, isOwnedBy, type Page, type PageOrder, readPage, recordsOf } from '../store/page.ts'
 import { readTextPage, type TextPage } from '../store/page-text.ts'
 import { sql } from '../store/sql.ts'
@@ -49,8 +50,8 @@ const COLUMNS = ['id', 'customer_id', 'nickname', 'type', 'created_at'] as const
 
 /**
  * The profile for which an address or rule is created, with its account, which is locked against disabling until
- * `transaction` ends. Must be called before the creation is counted. An unknown profile, or one of another customer, is 404;
- * one whose account is DISABLED, DENIED or ERROR is 403; both name `pointer`, the member of the request.
+ * `transaction` ends. An unknown profile, or one of another customer, is 404; one whose account is DISABLED, DENIED or ERROR
+ * is 403; both name `pointer`, the member of the request.
  */
 export async function profileForWrite<Tables>(
   transaction: Transaction<Tables>,
@@ -73,7 +74,7 @@ export async function profileForWrite<Tables>(
     .selectFrom('accounts')
     .select(['id', 'identity_id', 'review_status', 'admin_disabled', 'user_disabled'])
     .where('profile_id', '=', profile.id)
-    .forShare()
+    .modifyEnd(forShare(transaction, 'account', [profile.id]))
     .executeTakeFirst()
   if (account === undefined) return { id: profile.id, customerId }
   const summary_status = summaryStatus(account)

@@ -66,8 +66,8 @@ export class Quotas {
 
   /**
    * Counts the records that a customer is about to create in `transaction`, and returns their time. Other creations of the
-   * customer wait until the transaction ends, so every lock that they may need too must be taken before. `admit` is called
-   * once the request is known not to repeat an earlier one, which is answered with 409 whatever the quota.
+   * customer wait until the transaction ends. `admit` is called once the request is known not to repeat an earlier
+   * one, which is answered with 409 whatever the quota.
    */
   begin<Tables>(
     transaction: Transaction<Tables>,

@@ -11,6 +11,7 @@ import { NextPageCursor, type PageParameters, PageQuery, readPageQuery } from '.
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { type Page, readPage } from '../store/page.ts'
 import { sql } from '../store/sql.ts'
 
@@ -107,7 +108,8 @@ async function addNote(
   { actor, author, text }: NewNote,
 ): Promise<NoteDocument> {
   const locked = transaction.selectFrom(`${subject}s`).select('id').where('id', '=', id)
-  if ((await locked.forUpdate().executeTakeFirst()) === undefined) noSubject(subject)
+  const clause = forUpdate(transaction, subject, [id])
+  if ((await locked.modifyEnd(clause).executeTakeFirst()) === undefined) noSubject(subject)
   const ofSubject = transaction.selectFrom('review_notes').where(`${subject}_id`, '=', id)
   const newest = await ofSubject
     .select([...COLUMNS, sql<string>`count(*) over ()`.as('used')])

@@ -8,6 +8,7 @@ import { Problem } from '../http/problem.ts'
 import { auditInsert, writeAudit } from '../store/audit.ts'
 import { accountCreation, NOT_NULL_VIOLATION } from '../store/creation-time.ts'
 import { type Db, type Kysely, StatementFailed, type Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { type AccountRow, accountDocument } from './documents.ts'
 import {
@@ -184,7 +185,8 @@ export async function lockAccount(
   id: string,
   customerId?: string,
 ): Promise<AccountRow | undefined> {
-  const query = transaction.selectFrom('accounts').select(ACCOUNT_COLUMNS).where('id', '=', id).forUpdate()
+  const all = transaction.selectFrom('accounts').select(ACCOUNT_COLUMNS).where('id', '=', id)
+  const query = all.modifyEnd(forUpdate(transaction, 'account', [id]))
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 

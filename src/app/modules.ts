@@ -194,8 +194,8 @@ export function operatorModules(options: OperatorModulesOptions): readonly Modul
 
 /** Resumes the orchestrations and deliveries that waited because something was paused. */
 async function wakeAll<Tables>(transaction: Transaction<Tables>): Promise<void> {
-  await wakePaused(transaction)
   await wakePausedDeliveries(transaction)
+  await wakePaused(transaction)
 }
 
 function supplyOf({ current, quotas, hasTestSeed = false }: Configured): AddressSupply {

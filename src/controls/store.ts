@@ -4,6 +4,7 @@
  */
 import { writeAudit } from '../store/audit.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { confirmStoreIdentity, isOtherStore, readStoreIdentity } from './store-identity.ts'
 import type { ControlsTables } from './tables.ts'
@@ -67,7 +68,8 @@ export async function changeControls<Tables>(
 
 /** The controls, locked until the transaction ends. */
 export async function lockControls(transaction: Transaction<ControlsTables>): Promise<ControlsDocument> {
-  await transaction.selectFrom('controls').select('id').forUpdate().execute()
+  const row = transaction.selectFrom('controls').select('id')
+  await row.modifyEnd(forUpdate(transaction, 'controls', ['controls'])).execute()
   return await readRow(transaction)
 }
 

@@ -4,6 +4,7 @@
  */
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
+import { forUpdate, locking } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { type Column, namesOf, unnested } from '../store/unnested.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
@@ -68,39 +69,29 @@ export async function createDeliveries<Tables>(
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
 
-/**
- * Returns the delivery of an orchestration, locked until the transaction ends. Must be called before the orchestration is
- * locked: a result of a delivery locks them in this order.
- */
+/** The delivery of an orchestration, locked until the transaction ends. */
 export async function lockDeliveryOf<Tables>(
   transaction: Transaction<Tables>,
   orchestrationId: string,
 ): Promise<DeliveryRow | undefined> {
   const { rows } = await sql<DeliveryRow>`
-    select ${rowColumns} from deliveries where orchestration_id = ${orchestrationId} for update
+    select ${rowColumns} from deliveries where orchestration_id = ${orchestrationId}
+    ${forUpdate(transaction, 'delivery', [orchestrationId])}
   `.execute(transaction)
   return rows[0]
 }
 
-/**
- * Releases the delivery of an orchestration: from now on only a pause stops it, not the state of the account or customer.
- * @returns false when the orchestration has no delivery that waits
- */
-export async function releaseDelivery<Tables>(
-  transaction: Transaction<Tables>,
-  orchestrationId: string,
-): Promise<boolean> {
-  const { rows } = await sql`
-    update deliveries set hold_released = true, next_attempt_at = clock_timestamp()
-    where orchestration_id = ${orchestrationId} and status = 'WAITING'
-    returning id
+/** Releases a locked delivery that waits: from now on only a pause stops it, not the state of the account or customer. */
+export async function releaseDelivery<Tables>(transaction: Transaction<Tables>, { id }: DeliveryRow): Promise<void> {
+  await sql`
+    update deliveries set hold_released = true, next_attempt_at = clock_timestamp() where id = ${id}
   `.execute(transaction)
-  if (rows.length > 0) await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
-  return rows.length > 0
+  await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }
 
 /** Makes deliveries that wait because of a pause due at once. */
 export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  locking(transaction, 'delivery', ['every paused one'])
   await sql`
     update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())
     where next_attempt_at is not null and waiting_for = 'PAUSED'

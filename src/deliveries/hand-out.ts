@@ -10,6 +10,7 @@ import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
+import { unlessLocked } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { type DeliveryChannel, type DeliveryWait, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
@@ -86,7 +87,10 @@ export async function handOut<Tables>(
     }
     const detail = `no outcome is known ${RETRY_HOURS} hours after the first request`
     for (const row of those('overdue')) await giveUp(transaction, owners, row, detail)
-    await refuseOwnAddresses(transaction, owners, those('own-address'))
+    const own = those('own-address')
+    await refuseOwnAddresses(transaction, owners, own)
+    // Their postings locked balances, after which no more owners may be locked.
+    if (own.length > 0) break
   }
   return claimed
 }
@@ -131,7 +135,7 @@ export async function giveUpOverdue<Tables>(
   const { rows } = await sql<DeliveryRow>`
     select ${rowColumns} from deliveries
     where next_attempt_at <= statement_timestamp() and ${isKnown} and channel = 'webhook' and ${isOverdue}
-    order by next_attempt_at, id limit ${limit} for update skip locked
+    order by next_attempt_at, id limit ${limit} ${unlessLocked}
   `.execute(transaction)
   for (const row of rows) await giveUp(transaction, owners, row, 'deliveries.webhook_url is empty')
 }
@@ -152,7 +156,7 @@ async function lockDue<Tables>(
     where next_attempt_at <= statement_timestamp() and ${isRecent} and ${isKnown}
       and coalesce(channel, ${defaultChannel}) = ${channel}
       and ${assets ? sql<boolean>`asset = any(${assets}::text[])` : sql<boolean>`true`}
-    order by next_attempt_at, id limit ${limit} for update skip locked
+    order by next_attempt_at, id limit ${limit} ${unlessLocked}
   `.execute(transaction)
   return rows
 }
@@ -224,7 +228,7 @@ async function claim<Tables>(
   for (const row of rows) {
     if (row.waiting_for === null) continue
     const delivery = deliveryOf({ ...row, status: 'CLAIMED', attempt: row.attempt + 1, waiting_for: null })
-    await ownerOf(owners, delivery).waits(transaction, delivery, undefined)
+    await ownerOf(transaction, owners, delivery).waits(transaction, delivery, undefined)
   }
 }
 
@@ -240,7 +244,7 @@ async function refuseOwnAddresses<Tables>(
     const entry = { actor: 'worker', action: 'delivery.fail', subject: id }
     await writeAudit(transaction, { ...entry, detail: { code: 'OWN_ADDRESS' } })
   }
-  await failAll(transaction, owners, rows.filter(isUntouched), { code: 'OWN_ADDRESS', detail })
   // An attempt was made before the service created the address, and may have paid.
   for (const row of rows) if (!isUntouched(row)) await giveUp(transaction, owners, row, detail)
+  await failAll(transaction, owners, rows.filter(isUntouched), { code: 'OWN_ADDRESS', detail })
 }

@@ -1,10 +1,11 @@
 /**
  * The contract by which the owner of a delivery is notified of its result: the orchestration that it completes, or the
- * deposit that it returns. Calls are made in the transaction that changes the delivery, before its postings, because records
- * are locked before balances. An error rolls the transaction back.
+ * deposit that it returns. Calls are made in the transaction that changes the delivery, before its postings. An error rolls
+ * the transaction back.
  */
 import type { ReviewLimits } from '../controls/review.ts'
 import type { Transaction } from '../store/db.ts'
+import { locking } from '../store/lock-order.ts'
 import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'
 
 export interface OwnerWait {
@@ -31,6 +32,13 @@ export interface DeliveryOwners {
   reviewAbove(): ReviewLimits
 }
 
-export function ownerOf({ orchestrations, deposits }: DeliveryOwners, { owner }: Delivery): DeliveryOwner {
-  return 'orchestrationId' in owner ? orchestrations : deposits
+/** The owner of a locked delivery; its call may lock the record that the delivery belongs to. */
+export function ownerOf<Tables>(
+  transaction: Transaction<Tables>,
+  { orchestrations, deposits }: DeliveryOwners,
+  { owner }: Delivery,
+): DeliveryOwner {
+  const isOrchestration = 'orchestrationId' in owner
+  locking(transaction, 'owner', [isOrchestration ? owner.orchestrationId : owner.depositId], true)
+  return isOrchestration ? orchestrations : deposits
 }

@@ -1,7 +1,7 @@
 /**
  * Applies results to deliveries, in the caller's transaction and on locked rows: the state by the table in `model`, the
- * postings, the customer's transfer, the attempt and the call of the owner. The owner's row is locked after that of the
- * delivery and before any balance. Callers check the attempt, and before a failure that no attempt may have been paid.
+ * postings, the customer's transfer, the attempt and the call of the owner. Callers check the attempt, and before a failure
+ * that no attempt may have been paid.
  */
 import { assert } from '../base/assert.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -52,7 +52,7 @@ export async function settle<Tables>(
   `,
   )
   const delivery = deliveryOf(settled)
-  await ownerOf(owners, delivery).settled(transaction, delivery)
+  await ownerOf(transaction, owners, delivery).settled(transaction, delivery)
   await post(transaction, late ? await latePostings(transaction, row) : [postingOf(row, { bucket: 'external' })])
   const hash = 'crypto' in row.destination && TRANSACTION_HASH.test(reference) ? { cryptoTxHash: reference } : {}
   const paid: TransferChange = { id: row.id, status: 'COMPLETED', ...hash, ...(fee === undefined ? {} : { fee }) }
@@ -73,7 +73,9 @@ export async function failAll<Tables>(
     const set = sql`status = ${next(row, 'fail')}, fail_code = ${code}, fail_detail = ${detail}`
     failed.push(await change(transaction, row, set))
   }
-  for (const delivery of failed.map(deliveryOf)) await ownerOf(owners, delivery).failed(transaction, delivery, failure)
+  for (const delivery of failed.map(deliveryOf)) {
+    await ownerOf(transaction, owners, delivery).failed(transaction, delivery, failure)
+  }
   await post(
     transaction,
     rows.map((row) => postingOf(row, { bucket: row.fails_to, profileId: row.profile_id })),
@@ -98,7 +100,7 @@ export async function accept<Tables>(
   const sent = await change(transaction, row, sql`status = ${next(row, 'accept')}`)
   await endAttempts(transaction, [row], { outcome: 'ACCEPTED', detail })
   const delivery = deliveryOf(sent)
-  if (row.waiting_for !== null) await ownerOf(owners, delivery).waits(transaction, delivery, undefined)
+  if (row.waiting_for !== null) await ownerOf(transaction, owners, delivery).waits(transaction, delivery, undefined)
 }
 
 /** Ends the retries of a delivery: the operator finds out whether it was paid. Its amount stays in transit. */
@@ -111,7 +113,7 @@ export async function giveUp<Tables>(
   const given = await change(transaction, row, sql`status = ${next(row, 'give_up')}`)
   await writeAudit(transaction, { actor: 'worker', action: 'delivery.give_up', subject: row.id, detail: { detail } })
   const delivery = deliveryOf(given)
-  await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor: 'OPERATOR', detail })
+  await ownerOf(transaction, owners, delivery).waits(transaction, delivery, { waitingFor: 'OPERATOR', detail })
 }
 
 /** Records why a delivery was not handed out, and when it is due again. */
@@ -129,7 +131,7 @@ export async function block<Tables>(
   `.execute(transaction)
   if (row.waiting_for === waitingFor) return
   const delivery = deliveryOf(row)
-  await ownerOf(owners, delivery).waits(transaction, delivery, { waitingFor, detail })
+  await ownerOf(transaction, owners, delivery).waits(transaction, delivery, { waitingFor, detail })
 }
 
 /** Records the result of an attempt of each delivery, with its own detail; one that was never attempted has no attempt. */

@@ -10,9 +10,8 @@ import { readDecimals } from '../ledger/assets.ts'
 import type { Db, Transaction } from '../store/db.ts'
 import { DueSearch } from '../store/due-search.ts'
 import { transactionWithRetries } from '../store/retry.ts'
-import type { RawBuilder } from '../store/sql.ts'
 import { DELIVERIES_CHANNEL } from './create.ts'
-import { type HandedOut, handOut } from './hand-out.ts'
+import { handOut } from './hand-out.ts'
 import type { DeliveryDestination } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { failAll, settle } from './results.ts'
@@ -37,7 +36,7 @@ const MAGIC: Readonly<Record<string, Outcome>> = {
   'sandbox-unknown': 'unknown',
 }
 
-const EXECUTOR = 'sandbox'
+const CLAIM = { channel: 'manual', defaultChannel: 'manual', executor: 'sandbox' } as const
 const CLAIMS_MAX = 20
 /** The time for which an outcome is unknown. */
 const CLAIM_SECONDS = 3
@@ -92,37 +91,26 @@ export class SandboxExecutor {
 
   /** Returns the number of executed deliveries. */
   async #executeDue(): Promise<number> {
-    const executed = await this.#search.claim((isRecent) =>
-      transactionWithRetries(this.#options.db, (transaction) => this.#execute(transaction, isRecent)),
+    const { db, owners } = this.#options
+    const request = { ...CLAIM, limit: CLAIMS_MAX, leaseSeconds: CLAIM_SECONDS }
+    const handedOut = await this.#search.claim((isRecent) =>
+      transactionWithRetries(db, (transaction) => handOut(transaction, owners, { ...request, isRecent })),
     )
-    return executed.length
+    for (const { id } of handedOut) await transactionWithRetries(db, (transaction) => this.#execute(transaction, id))
+    return handedOut.length
   }
 
-  /** Claims and executes due deliveries, and returns them. */
-  async #execute<Tables>(
-    transaction: Transaction<Tables>,
-    isRecent: RawBuilder<boolean>,
-  ): Promise<readonly HandedOut[]> {
+  /** Reports the outcome of a claimed delivery, unless it has one by now. */
+  async #execute<Tables>(transaction: Transaction<Tables>, id: string): Promise<void> {
     const { owners } = this.#options
-    const handedOut = await handOut(transaction, owners, {
-      channel: 'manual',
-      defaultChannel: 'manual',
-      executor: EXECUTOR,
-      limit: CLAIMS_MAX,
-      leaseSeconds: CLAIM_SECONDS,
-      isRecent,
-    })
-    if (handedOut.length === 0) return []
+    const row = await lockDelivery(transaction, id)
+    if (row.status !== 'CLAIMED') return
     const decimals = await readDecimals(transaction)
-    for (const { id } of handedOut) {
-      const row = await lockDelivery(transaction, id)
-      const outcome = outcomeOf(row, formatAmount(BigInt(row.amount), decimals.get(row.asset) ?? 0))
-      if (outcome === 'settled') await settle(transaction, owners, row, { reference: `sandbox ${id}` })
-      if (outcome === 'refused') {
-        await failAll(transaction, owners, [row], { code: 'REFUSED', detail: 'refused by the sandbox' })
-      }
+    const outcome = outcomeOf(row, formatAmount(BigInt(row.amount), decimals.get(row.asset) ?? 0))
+    if (outcome === 'settled') await settle(transaction, owners, row, { reference: `sandbox ${id}` })
+    if (outcome === 'refused') {
+      await failAll(transaction, owners, [row], { code: 'REFUSED', detail: 'refused by the sandbox' })
     }
-    return handedOut
   }
 }
 

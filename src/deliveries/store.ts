@@ -4,6 +4,7 @@ import { Problem } from '../http/problem.ts'
 import { RawJson } from '../http/raw-json.ts'
 import { amountText } from '../ledger/amount-text.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { type PageOrder, recordsOf } from '../store/page.ts'
 import {
   flagText,
@@ -187,7 +188,7 @@ export async function listDeliveries(
 /** The delivery, locked until the transaction ends; 404 when there is none with this id. */
 export async function lockDelivery<Tables>(transaction: Transaction<Tables>, id: string): Promise<DeliveryRow> {
   const { rows } = await sql<DeliveryRow>`
-    select ${rowColumns} from deliveries where id = ${id} for update
+    select ${rowColumns} from deliveries where id = ${id} ${forUpdate(transaction, 'delivery', [id])}
   `.execute(transaction)
   return rows[0] ?? noDelivery()
 }

@@ -1,5 +1,6 @@
 /** Finds and locks the deposits of reported payments, by the source's name for the payment or by the payment's identity. */
 import type { Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
 import { plainReference } from './bank-reference.ts'
@@ -17,10 +18,7 @@ export interface Known {
   readonly isTorn: boolean
 }
 
-/**
- * The deposit of each report, in the same order, locked until the transaction ends; undefined when there is none yet. Rows
- * are locked in the order of their ids.
- */
+/** The deposit of each report, in the same order, locked until the transaction ends; undefined when there is none yet. */
 export async function lockKnown<Tables>(
   transaction: Transaction<Tables>,
   reports: readonly Report[],
@@ -76,7 +74,7 @@ export async function lockDeposits<Tables>(
     .selectAll()
     .where(sql<boolean>`id = any(${[...new Set(ids)]}::uuid[])`)
     .orderBy('id')
-    .forUpdate()
+    .modifyEnd(forUpdate(transaction, 'deposit', ids))
     .execute()
   return new Map(rows.map((row) => [row.id, row]))
 }

@@ -2,8 +2,6 @@
  * Records reports of different payments in one transaction: deposits and sightings, postings, transfers, orchestrations
  * and audit rows. A payment is credited once, however many sources report it: its deposit is locked, or created under a
  * unique index, and only its transition to COMPLETED posts anything.
- *
- * Lock order: known deposits, amounts of bank payments, rules, new deposits, balances, customers' clocks.
  */
 import { newId } from '../base/ids.ts'
 import { formatAmount } from '../ledger/amounts.ts'

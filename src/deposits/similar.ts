@@ -4,6 +4,7 @@
  * Reports of one amount wait for each other, so that of two that arrive together the second sees the first.
  */
 import type { Transaction } from '../store/db.ts'
+import { lockNames } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
 import { attribute } from './attribution.ts'
@@ -42,10 +43,7 @@ export async function findSimilar<Tables>(
   const found = new Map<Report, Similar>()
   if (arriving.length === 0) return found
   const reports = arriving.map(({ report }) => report)
-  const keys = [...new Set(reports.map(amountKey))].sort()
-  await sql`
-    select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest(${keys}::text[]) as locked (key)
-  `.execute(transaction)
+  await lockNames(transaction, 'bank amount', reports.map(amountKey))
   const stored = await candidatesOf(transaction, arriving)
   const attributions = await attribute(transaction, reports)
   for (const [index, { report, depositId }] of arriving.entries()) {

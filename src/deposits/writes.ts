@@ -4,6 +4,7 @@
  * caller repeats its transaction, which then finds that row.
  */
 import { StatementFailed, type Transaction } from '../store/db.ts'
+import { holding, locking } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { type Column, namesOf, unnested } from '../store/unnested.ts'
 import type { Report } from './report.ts'
@@ -96,6 +97,9 @@ export async function insertDeposits<Tables>(
     ['external_id', 'text', ({ report }) => report.externalId],
   ]
   const names = sql.raw(namesOf(COLUMNS))
+  const ids = firsts.map(({ after }) => after.id)
+  locking(transaction, 'payment', ids)
+  holding(transaction, 'deposit', ids)
   const { rows } = await sql<{ readonly now: string }>`
     with wanted as materialized (
       select * from (select ${NOW} as now) as clock cross join ${unnested(firsts, sighted)}

@@ -10,6 +10,7 @@ import { readInstant, TIME_RULE } from '../http/list-times.ts'
 import { invalidRequest, Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
+import { lockNames } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { formatAmount, parseAmount } from './amounts.ts'
 import { readDecimals } from './assets.ts'
@@ -169,7 +170,7 @@ async function refuseUncovered<Tables>(
   }
   if (kind === 'fee_sweep') {
     // Nothing but a sweep debits this account, and sweeps wait here for each other.
-    await sql`select pg_advisory_xact_lock(hashtextextended('tidegate fee sweep', 0))`.execute(transaction)
+    await lockNames(transaction, 'fees', ['tidegate fee sweep'])
     const collected = await serviceBalance(transaction, 'fees', asset)
     if (collected < amount)
       throw new Problem('invalid_state', `fewer fees in ${asset} were collected`, facts(collected))

@@ -2,6 +2,7 @@
 import type { ListQuery } from '../http/list-query.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
 import { readFilteredPage } from '../store/filtered-list.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { isMadeWithin } from '../store/page.ts'
 import {
   type ItemText,
@@ -27,7 +28,9 @@ export async function lockedEntryText<Tables>(
   transaction: Transaction<Tables>,
   id: string,
 ): Promise<string | undefined> {
-  await sql`select from ledger_entries where id = ${id} for update`.execute(transaction)
+  await sql`select from ledger_entries where id = ${id} ${forUpdate(transaction, 'ledger entry', [id])}`.execute(
+    transaction,
+  )
   return await entryText(transaction, id)
 }
 

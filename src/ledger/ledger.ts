@@ -1,10 +1,10 @@
 /**
  * Writes postings together with the balances that they change, in the caller's transaction; nothing else writes either. No
- * bucket of a profile goes below zero. What becomes available first repays what its profile owes in the asset. Balances are
- * locked in order of profile and asset, so transactions that post once do not deadlock.
+ * bucket of a profile goes below zero. What becomes available first repays what its profile owes in the asset.
  */
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
 import {
@@ -50,16 +50,16 @@ type BalanceRow = { readonly profile_id: string; readonly asset: string } & Read
 
 /**
  * The balances of these profiles and assets, locked until the transaction ends. A transaction that reads a balance before it
- * posts must lock all balances that it will post to in one call: a second call could deadlock.
+ * posts locks all balances that it will post to in this one call.
  */
 export async function lockBalances<Tables>(
   transaction: Transaction<Tables>,
   keys: readonly BalanceKey[],
 ): Promise<LockedBalances> {
-  let { rows } = keys.length === 0 ? { rows: [] } : await lockedRows(keys).execute(transaction)
+  let { rows } = keys.length === 0 ? { rows: [] } : await lockedRows(transaction, keys).execute(transaction)
   if (rows.length === 0 && keys.length > 0) {
     await insertMissing(transaction, keys)
-    rows = (await lockedRows(keys).execute(transaction)).rows
+    rows = (await lockedRows(transaction, keys).execute(transaction)).rows
   }
   const found = new Map(rows.map((row) => [keyOf(row.profile_id, row.asset), balancesOf(row)]))
   return ({ profileId, asset }) => {
@@ -135,7 +135,7 @@ function refuseOverdraft(change: BalanceChange, balances: Balances): void {
  * The balances of these keys, locked in order. When one is missing it returns and locks none: missing rows are inserted
  * before any is locked, so an insert never waits for a transaction that waits for a lock of this one.
  */
-function lockedRows(keys: readonly BalanceKey[]): RawBuilder<BalanceRow> {
+function lockedRows<Tables>(transaction: Transaction<Tables>, keys: readonly BalanceKey[]): RawBuilder<BalanceRow> {
   const distinct = new Map(keys.map((key) => [keyOf(key.profileId, key.asset), key]))
   const wanted = [...distinct.values()]
   const isWanted = sql<boolean>`(profile_id, asset) in (
@@ -145,7 +145,7 @@ function lockedRows(keys: readonly BalanceKey[]): RawBuilder<BalanceRow> {
     select profile_id, asset, available, in_transit, held, receivable from balances
     where ${isWanted} and (select count(*) from balances where ${isWanted}) = ${wanted.length}
     order by profile_id, asset collate "C"
-    for update
+    ${forUpdate(transaction, 'balance', [...distinct.keys()])}
   `
 }
 

@@ -42,7 +42,7 @@ export type BalanceChange = {
   readonly asset: string
 } & Readonly<Record<ProfileBucket, MinorUnits>>
 
-/** The net changes, in lock order: by profile, then asset. */
+/** The net changes, by profile and asset. */
 export function balanceChanges(postings: readonly Posting[]): readonly BalanceChange[] {
   const changes = new Map<string, BalanceChange & Record<ProfileBucket, MinorUnits>>()
   const add = (account: LedgerAccount, asset: string, amount: MinorUnits): void => {

@@ -4,21 +4,18 @@
  * the money: the gates are read now, whatever `waiting_for` shows.
  */
 import { type GateFinding, readGates } from '../controls/gates.ts'
-import { lockDeliveryOf } from '../deliveries/create.ts'
 import { deliveryGates } from '../deliveries/hand-out.ts'
 import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { failAll } from '../deliveries/results.ts'
-import type { DeliveryRow } from '../deliveries/store.ts'
 import { Problem } from '../http/problem.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { conversionGates } from './convert.ts'
 import { failUnconverted } from './fail-unconverted.ts'
 import { getOrchestration } from './lists.ts'
-import { noOrchestration } from './operator-actions.ts'
-import type { OrchestrationTables } from './tables.ts'
+import { type LockedOrchestration, lockOrchestration, noOrchestration } from './operator-actions.ts'
 
-type Row = OrchestrationTables['orchestrations']
+type Row = LockedOrchestration['row']
 
 const ACTION = 'orchestration.cancel'
 const DETAIL = 'cancelled by the customer'
@@ -31,11 +28,7 @@ export async function cancelOrchestration<Tables>(
   id: string,
 ): Promise<string> {
   if ((await getOrchestration(transaction, customerId, { id })) === undefined) return noOrchestration()
-  const delivery = await lockDeliveryOf(transaction, id)
-  // The caller's transaction knows the caller's tables; those of this folder are in the same store.
-  const ours = transaction as unknown as Transaction<OrchestrationTables>
-  const all = ours.selectFrom('orchestrations').selectAll()
-  const row = await all.where('id', '=', id).forUpdate().executeTakeFirstOrThrow()
+  const { row, delivery } = await lockOrchestration(transaction, id)
   if (row.fail_code !== 'CANCELLED') {
     if (row.status !== 'PROCESSING') throw refused(row.status, 'the orchestration is final')
     if (row.step === 'convert') await cancelConversion(transaction, actor, row)
@@ -51,13 +44,12 @@ async function cancelConversion<Tables>(transaction: Transaction<Tables>, actor:
   await failUnconverted(transaction, row, { action: ACTION, failCode: 'CANCELLED', failDetail: DETAIL }, actor)
 }
 
-/** @param delivery undefined: a worker has created it while this transaction waited for the orchestration */
 async function cancelDelivery<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
   actor: string,
   { id, status }: Row,
-  delivery: DeliveryRow | undefined,
+  delivery: LockedOrchestration['delivery'],
 ): Promise<void> {
   if (delivery === undefined) throw refused(status, 'it is being converted: try again')
   if (delivery.status !== 'WAITING') throw refused(status, 'its payment was handed out, and may have been made')

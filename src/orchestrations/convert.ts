@@ -1,8 +1,7 @@
 /**
  * The step `convert` for a batch of claimed orchestrations, in one transaction with one statement for each kind of write:
  * gates, prices, postings, conversions, orchestrations with audit rows, the queue, and last, under the locks of the
- * customers' clocks, transfers and deliveries. Lock order, as in every transaction: orchestrations, markets and desk,
- * balances, customers' clocks.
+ * customers' clocks, transfers and deliveries.
  */
 import { type GateSubject, readGates } from '../controls/gates.ts'
 import { needsReview, PAYMENT_REVIEW_DETAIL, type ReviewLimits } from '../controls/review.ts'

@@ -5,12 +5,14 @@
 import { newId } from '../base/ids.ts'
 import { readGates } from '../controls/gates.ts'
 import { lockDeliveryOf, releaseDelivery } from '../deliveries/create.ts'
+import type { DeliveryRow } from '../deliveries/store.ts'
 import { Problem } from '../http/problem.ts'
 import { readDecimals } from '../ledger/assets.ts'
 import { lockBalances } from '../ledger/ledger.ts'
 import { writeAudit } from '../store/audit.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { failUnconverted } from './fail-unconverted.ts'
 import { getAnyOrchestration } from './lists.ts'
@@ -21,6 +23,13 @@ import { writeSteps } from './step-store.ts'
 import type { OrchestrationTables } from './tables.ts'
 
 type Row = OrchestrationTables['orchestrations']
+
+/** An orchestration with its delivery, both locked. */
+export interface LockedOrchestration {
+  readonly row: Row
+  /** Undefined at step `deliver`: a worker created it while this transaction waited for the orchestration. */
+  readonly delivery: DeliveryRow | undefined
+}
 
 /**
  * Starts a FAILED orchestration again, as a new one with `retry_of`, and returns the new one as JSON text. The amount that
@@ -33,7 +42,7 @@ export async function retryOrchestration<Tables>(
   id: string,
   settings: StartSettings,
 ): Promise<string> {
-  const failed = await lockOrchestration(transaction, id)
+  const { row: failed } = await lockOrchestration(transaction, id)
   if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration can be retried')
   if (failed.fail_code === 'CANCELLED') throw wrongState(failed, 'its customer has cancelled it')
   const { rows } = await sql<{ id: string }>`select id from orchestrations where retry_of = ${id}`.execute(transaction)
@@ -80,11 +89,13 @@ export async function releaseOrchestration<Tables>(
   actor: string,
   id: string,
 ): Promise<string> {
-  const held = await lockOrchestration(transaction, id)
+  const { row: held, delivery } = await lockOrchestration(transaction, id)
   if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold can be released')
   if (held.waiting_for !== 'HOLD') return await textOf(transaction, id)
   if (held.step === 'deliver') {
-    if (!(await releaseDelivery(transaction, id))) throw wrongState(held, 'its delivery has been handed out')
+    if (delivery === undefined) throw wrongState(held, 'it was being converted: try again')
+    if (delivery.status !== 'WAITING') throw wrongState(held, 'its delivery has been handed out')
+    await releaseDelivery(transaction, delivery)
     await writeSteps(
       transaction,
       [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'deliver' }],
@@ -115,7 +126,7 @@ export async function rejectOrchestration<Tables>(
   id: string,
   reason: string,
 ): Promise<string> {
-  const held = await lockOrchestration(transaction, id)
+  const { row: held } = await lockOrchestration(transaction, id)
   if (held.fail_code === 'REJECTED') return await textOf(transaction, id)
   if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold can be rejected')
   if (held.step === 'deliver') {
@@ -126,13 +137,17 @@ export async function rejectOrchestration<Tables>(
   return await textOf(transaction, id)
 }
 
-/** The row, locked with its delivery until the transaction ends. */
-export async function lockOrchestration<Tables>(transaction: Transaction<Tables>, id: string): Promise<Row> {
-  await lockDeliveryOf(transaction, id)
+/** The orchestration with its delivery, both locked until the transaction ends. */
+export async function lockOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+): Promise<LockedOrchestration> {
+  const delivery = await lockDeliveryOf(transaction, id)
   // The caller's transaction knows the caller's tables; those of this folder are in the same store.
   const ours = transaction as unknown as Transaction<OrchestrationTables>
-  const row = await ours.selectFrom('orchestrations').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
-  return row ?? noOrchestration()
+  const all = ours.selectFrom('orchestrations').selectAll().where('id', '=', id)
+  const row = await all.modifyEnd(forUpdate(transaction, 'orchestration', [id])).executeTakeFirst()
+  return { row: row ?? noOrchestration(), delivery }
 }
 
 export function noOrchestration(): never {

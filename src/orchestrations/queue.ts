@@ -1,7 +1,8 @@
 /**
  * The queue of work on orchestrations: a narrow table with a row only while an orchestration has work now or later, so
  * finished ones never slow a claim. A claim increments the row's `attempt`, which is the fencing token of its work: a
- * worker that finds another number has lost the claim and changes nothing. Times are of the store's clock.
+ * worker that finds another number has lost the claim and changes nothing. Each statement that locks work is a transaction of
+ * its own. Times are of the store's clock.
  */
 import type { Db, Transaction } from '../store/db.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
@@ -111,7 +112,7 @@ export async function returnWork(db: Db, claims: readonly Claim[]): Promise<void
   `.execute(db.tables())
 }
 
-/** The rows of the claims that are not lost, as `locked`: locked in the order of their ids, as everywhere. */
+/** The rows of the claims that are not lost, as `locked`: locked in the order of their ids. */
 function lockedInOrder(claims: readonly Claim[]) {
   return sql`(
     select queue.orchestration_id from orchestration_queue as queue join ${listed(claims)}

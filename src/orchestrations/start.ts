@@ -5,6 +5,7 @@
 import type { MinorUnits } from '../ledger/posting.ts'
 import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { type Column, namesOf, unnested } from '../store/unnested.ts'
 import type { Done } from './done.ts'
@@ -107,11 +108,12 @@ export async function notifyWork<Tables>(transaction: Transaction<Tables>): Prom
   await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
 }
 
-/** Makes the work of paused orchestrations due at once. As everywhere, orchestrations are locked before their work. */
+/** Makes the work of paused orchestrations due at once. */
 export async function wakePaused<Tables>(transaction: Transaction<Tables>): Promise<void> {
   await sql`
     with paused as (
-      select id from orchestrations where waiting_for = 'PAUSED' and step = 'convert' order by id for update
+      select id from orchestrations where waiting_for = 'PAUSED' and step = 'convert' order by id
+      ${forUpdate(transaction, 'orchestration', ['every paused one'])}
     )
     update orchestration_queue set next_attempt_at = clock_timestamp() from paused where orchestration_id = paused.id
   `.execute(transaction)

@@ -5,6 +5,7 @@
  */
 import type { RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
 import type { FailCode, OrchestrationStatus, Step, WaitingFor } from './model.ts'
@@ -50,6 +51,7 @@ export async function lockClaimed<Tables>(
   transaction: Transaction<Tables>,
   claims: readonly Claim[],
 ): Promise<readonly ClaimedOrchestration[]> {
+  const ids = claims.map(({ orchestrationId }) => orchestrationId)
   // The state is checked after the rows are locked; in the inner query the planner would begin with all rows in this state.
   const { rows } = await sql<ClaimedRow>`
     with locked as materialized (
@@ -66,7 +68,7 @@ export async function lockClaimed<Tables>(
       join orchestrations on orchestrations.id = claims.orchestration_id
       left join accounts as target on target.profile_id = (destination -> 'profile' ->> 'profile_id')::uuid
       order by orchestrations.id
-      for update of orchestrations
+      ${forUpdate(transaction, 'orchestration', ids)} of orchestrations
     )
     select id, "customerId", "profileId", "accountId", "sourceAsset", "sourceAmount", "destinationAsset", source,
       destination, "destinationAccountId", metadata, "isExpired", "isCharged"

@@ -3,6 +3,7 @@
  * deletion takes effect after these deposits. `deposits/match` decides which rule applies.
  */
 import type { Transaction } from '../store/db.ts'
+import { forShare } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 import type { RuleDestination, RuleSource, RuleStatus } from './model.ts'
 
@@ -54,7 +55,7 @@ export async function lockRulesOfInstructions<Tables>(
     where deposit_address_id = any(${[...instructionIds]}::uuid[])
       or fiat_instructions_id = any(${[...instructionIds]}::uuid[])
     order by rules.id
-    for share
+    ${forShare(transaction, 'rule', instructionIds)}
   `.execute(transaction)
   return new Map(rows.map((row) => [row.instructions_id, ruleOf(row)]))
 }
@@ -65,6 +66,7 @@ export async function lockRulesOfProfiles<Tables>(
   wanted: readonly ProfileAsset[],
 ): Promise<readonly ProfileRules[]> {
   if (wanted.length === 0) return []
+  const names = wanted.map(({ profileId, asset }) => `${profileId}/${asset}`)
   const { rows } = await sql<
     { readonly has_inactive: boolean } & { readonly [Name in keyof CandidateRow]: CandidateRow[Name] | null }
   >`
@@ -75,7 +77,8 @@ export async function lockRulesOfProfiles<Tables>(
       ${wanted.map(({ asset }) => asset)}::text[]
     ) with ordinality as wanted (customer_id, profile_id, asset, number)
     left join lateral (
-      ${ofProfile(sql`select ${COLUMNS}`, sql`('ACTIVE')`)} order by rules.created_at, rules.id limit 1 for share
+      ${ofProfile(sql`select ${COLUMNS}`, sql`('ACTIVE')`)} order by rules.created_at, rules.id limit 1
+      ${forShare(transaction, 'rule', names)}
     ) as active on true
     order by wanted.number
   `.execute(transaction)

@@ -6,6 +6,7 @@ import { isUuid } from '../base/ids.ts'
 import type { ListQuery } from '../http/list-query.ts'
 import { Problem } from '../http/problem.ts'
 import type { Db, Kysely, Transaction } from '../store/db.ts'
+import { forUpdate } from '../store/lock-order.ts'
 import {
   isEqual,
   isOwnedBy,
@@ -120,7 +121,8 @@ export async function lockRule(
   id: string,
   customerId?: string,
 ): Promise<RuleRow | undefined> {
-  const query = transaction.selectFrom('rules').select(COLUMNS).where('id', '=', id).forUpdate()
+  const all = transaction.selectFrom('rules').select(COLUMNS).where('id', '=', id)
+  const query = all.modifyEnd(forUpdate(transaction, 'rule', [id]))
   return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
 }
 

@@ -6,6 +6,7 @@
  * statement that creates an account.
  */
 import type { Db, Transaction } from './db.ts'
+import { locking } from './lock-order.ts'
 import { type RawBuilder, sql } from './sql.ts'
 
 /** Records that are counted, by kind. */
@@ -58,7 +59,7 @@ const USED_TODAY = sql`
 /**
  * `created_at` of the records that `transaction` creates for this customer (the current time, or the previous `created_at`
  * when the clock is behind it), and the counts including `creation`. Other transactions that call this for the same customer
- * wait until this one ends, so it must be called after all other locks that they may need.
+ * wait until this one ends.
  */
 export async function countCreation<Tables>(
   transaction: Transaction<Tables>,
@@ -66,6 +67,7 @@ export async function countCreation<Tables>(
   { records, isByCustomer }: Creation,
 ): Promise<CreationCounts & { readonly createdAt: string }> {
   const { accounts = 0, addresses = 0, rules = 0 } = records
+  locking(transaction, 'customer clock', [customerId])
   const { rows } = await sql<CountRow & { readonly last_created_at: string }>`
     insert into customer_clocks
       (customer_id, last_created_at, accounts, addresses, rules, creations_day, creations_today)
@@ -119,16 +121,14 @@ export async function nextCreationTime<Tables>(transaction: Transaction<Tables>,
   return (await countCreation(transaction, customerId, UNCOUNTED)).createdAt
 }
 
-/**
- * `created_at` of records that are not counted, by customer; ids may be repeated. The rows are locked in the order of
- * customer ids, so transactions that call this once do not deadlock.
- */
+/** `created_at` of records that are not counted, by customer; ids may be repeated. */
 export async function nextCreationTimes<Tables>(
   transaction: Transaction<Tables>,
   customerIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const distinct = [...new Set(customerIds)]
   if (distinct.length === 0) return new Map()
+  locking(transaction, 'customer clock', distinct)
   const { rows } = await sql<{ readonly customer_id: string; readonly last_created_at: string }>`
     insert into customer_clocks (customer_id, last_created_at)
     select customer_id, date_trunc('milliseconds', clock_timestamp())

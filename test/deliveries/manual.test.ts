@@ -12,7 +12,7 @@ import {
   reportSettled,
   type SettleRequest,
 } from '../../src/deliveries/reports.ts'
-import { deliveryDocument, listDeliveries } from '../../src/deliveries/store.ts'
+import { deliveryDocument, listDeliveries, lockDelivery } from '../../src/deliveries/store.ts'
 import type { Db } from '../../src/store/db.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -49,6 +49,10 @@ beforeEach(async () => {
     db.tables(),
   )
 })
+
+async function release(id: string) {
+  await db.transaction(async (transaction) => releaseDelivery(transaction, await lockDelivery(transaction, id)))
+}
 
 async function claim(changes: Partial<ClaimRequest> = {}, hasWebhook = false) {
   const request = { executor: 'treasury', limit: 100, lease_seconds: 60, ...changes }
@@ -237,25 +241,21 @@ describe('gates', () => {
   })
 
   it('are passed by what the operator released, unless something is paused', async () => {
-    const orchestrationId = '018f0000-0000-7000-8000-0000000000aa'
-    const [id = ''] = await addDeliveries(db, owner, 1, { owner: { orchestrationId } })
+    const [id = ''] = await addDeliveries(db, owner, 1)
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     expect(await claim()).toEqual([])
     await sql`update controls set deliveries_paused = true`.execute(db.tables())
-    expect(await db.transaction((transaction) => releaseDelivery(transaction, orchestrationId))).toBe(true)
+    await release(id)
     expect(await claim()).toEqual([])
     expect(calls().at(-1)).toBe('waits PAUSED: deliveries are paused')
     await sql`update controls set deliveries_paused = false`.execute(db.tables())
     await letPass(db, [id], 11)
     expect(await claim()).toMatchObject([{ id }])
-    expect(await db.transaction((transaction) => releaseDelivery(transaction, orchestrationId))).toBe(false)
   })
 
   it('hold a payment above review_above.payments until the operator releases it', async () => {
     owners = recordingOwners(new Map([['USDC', 1_500_000n]]))
-    const orchestrationId = '018f0000-0000-7000-8000-0000000000bb'
-    const amount = 1_500_001n
-    const [large = ''] = await addDeliveries(db, owner, 1, { amount, owner: { orchestrationId } })
+    const [large = ''] = await addDeliveries(db, owner, 1, { amount: 1_500_001n })
     const [small = ''] = await addDeliveries(db, owner, 1)
     expect(await claim()).toMatchObject([{ id: small }])
     expect(calls()).toEqual(['waits HOLD: the amount is above review_above.payments'])
@@ -263,7 +263,7 @@ describe('gates', () => {
     expect(await claim()).toEqual([])
     expect(await document(large)).toMatchObject({ status: 'WAITING', waiting_for: 'HOLD', attempts: [] })
     expect(await inReview()).toBe(1)
-    await db.transaction((transaction) => releaseDelivery(transaction, orchestrationId))
+    await release(large)
     expect(await claim()).toMatchObject([{ id: large }])
     expect(await inReview()).toBe(0)
   })
@@ -295,6 +295,21 @@ describe('gates', () => {
     // It may have been paid before the address became one of the service.
     expect((await document(attempted)).status).toBe('NEEDS_OPERATOR')
     expect(await balance()).toEqual({ ...NOTHING, available: 1_500_000n, in_transit: 1_500_000n })
+  })
+
+  it('send payments of two searches to addresses of the service back in two transactions', async () => {
+    const address = '0x52908400098527886E0F7030069857D2E4169EE7'
+    const destination = { crypto: { address, network: 'BASE' } } as const
+    const [first = ''] = await addDeliveries(db, owner, 1, { destination })
+    const [second = ''] = await addDeliveries(db, await addOwner(db), 1, { destination })
+    await sql`insert into address_pool (family, address) values ('evm', ${address}) on conflict do nothing`.execute(
+      db.tables(),
+    )
+    for (const expected of ['WAITING', 'FAILED']) {
+      expect(await claim({ limit: 1 })).toEqual([])
+      expect((await document(first)).status).toBe('FAILED')
+      expect((await document(second)).status).toBe(expected)
+    }
   })
 })
 

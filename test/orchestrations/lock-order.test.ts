@@ -102,6 +102,21 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at one 
     expect(await orchestrationRow(db, id)).toMatchObject({ status: 'FAILED', fail_code: 'CANCELLED' })
   })
 
+  it('a worker converts what the operator releases, whose request is to be repeated', async () => {
+    const destination = { crypto: { address: PAYEE, network: 'ETHEREUM' } } as const
+    const [id = ''] = await startAll(db, [newOrchestration(owner, { destination })])
+    await sql`
+      update orchestrations set waiting_for = 'HOLD', waiting_since = created_at where id = ${id}
+    `.execute(db.tables())
+    const claims = await claimWork(db, { kinds: ['convert'], limit: 1, claimSeconds: 60 }, ALL_DUE)
+    const settings = convertSettings({ reviewAbove: new Map([['USDG', 1n]]) })
+    const convert: Work = (transaction) => convertBatch(transaction, claims, settings)
+    const release: Work = (transaction) => releaseOrchestration(transaction, 'operator', id)
+    await expect(meet([convert, async () => undefined], release)).rejects.toMatchObject({ code: 'invalid_state' })
+    await db.transaction(release)
+    expect(await orchestrationRow(db, id)).toMatchObject({ step: 'deliver', waiting_for: null })
+  })
+
   it('an executor claims what the operator releases', async () => {
     const id = await converted()
     await sql`

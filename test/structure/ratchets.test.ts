@@ -42,6 +42,13 @@ const WORDS = [
     where: (path: string) => path.startsWith('src/') && path !== 'src/ledger/ledger.ts',
   },
   {
+    rule: 'lock-order',
+    // The clauses of `store/lock-order` refuse what other transactions lock in the opposite order.
+    pattern: /\bfor (no key )?(update|share)\b|\.for(Update|Share|NoKeyUpdate|KeyShare)\(|pg_advisory_xact_lock/,
+    where: (path: string) =>
+      /^src\/(accounts|controls|deliveries|deposits|ledger|orchestrations|rules|transfers)\//.test(path),
+  },
+  {
     rule: 'combined-signal',
     // Node.js 20 collects a timeout that is reachable through nothing else: `withDeadline` of base/time-limit.
     pattern: new RegExp(['\\bAbortSignal\\.a', 'ny\\('].join('')),

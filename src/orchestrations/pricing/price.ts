@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { serviceBalance } from '../../ledger/checkpoints.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
 import type { Transaction } from '../../store/db.ts'
+import { locking } from '../../store/lock-order.ts'
 import { sql } from '../../store/sql.ts'
 import { unnested } from '../../store/unnested.ts'
 import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
@@ -36,10 +37,7 @@ interface PricingState {
   readonly payable: Map<string, MinorUnits>
 }
 
-/**
- * Returns one outcome for each request, in the same order. Requests at one market use its book one after the other. Must be
- * called at most once in a transaction, after the orchestrations are locked and before any balance is.
- */
+/** Returns one outcome for each request, in the same order. Requests at one market use its book one after the other. */
 export async function priceConversions<Tables>(
   transaction: Transaction<Tables>,
   requests: readonly PriceRequest[],
@@ -259,6 +257,8 @@ async function lockPricing<Tables>(
   markets: readonly string[],
   deskAssets: readonly string[],
 ): Promise<void> {
+  locking(transaction, 'market', markets)
+  locking(transaction, 'desk', deskAssets)
   const locks = [...locksOf(MARKET_SPACE, markets), ...locksOf(DESK_SPACE, deskAssets)]
   if (locks.length === 0) return
   await sql`
