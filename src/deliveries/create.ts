@@ -6,7 +6,7 @@ import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
 import { forUpdate, locking } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
-import { type Column, namesOf, unnested } from '../store/unnested.ts'
+import { type Column, inserting } from '../store/unnested.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
 import { type DeliveryRow, rowColumns } from './store.ts'
@@ -60,11 +60,12 @@ export async function createDeliveries<Tables>(
   deliveries: readonly NewDelivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return
-  const names = sql.raw(namesOf(COLUMNS))
-  await sql`
-    insert into deliveries (${names}, hold_released, next_attempt_at, updated_at)
-    select ${names}, deposit_id is not null, clock_timestamp(), created_at from ${unnested(deliveries, COLUMNS)}
-  `.execute(transaction)
+  const computed = {
+    hold_released: sql`deposit_id is not null`,
+    next_attempt_at: sql`clock_timestamp()`,
+    updated_at: sql`created_at`,
+  }
+  await inserting('deliveries', deliveries, COLUMNS, computed).execute(transaction)
   await insertTransfers(transaction, deliveries.map(transferOf))
   await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
 }

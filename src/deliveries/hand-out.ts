@@ -14,7 +14,7 @@ import { unlessLocked } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { type DeliveryChannel, type DeliveryWait, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
-import { block, failAll, giveUp } from './results.ts'
+import { block, endAttempts, failAll, giveUp } from './results.ts'
 import { type DeliveryRow, deliveryOf, isClaimRunning, lockDelivery, rowColumns } from './store.ts'
 
 const OWN_ADDRESS = 'the destination is a deposit address of this service'
@@ -207,12 +207,8 @@ async function claim<Tables>(
 ): Promise<void> {
   if (rows.length === 0) return
   const ids = rows.map(({ id }) => id)
-  await sql`
-    update delivery_attempts set outcome = 'UNKNOWN', ended_at = date_trunc('milliseconds', clock_timestamp()),
-      detail = 'no result was reported before the claim ended'
-    from unnest(${ids}::uuid[], ${rows.map(({ attempt }) => attempt)}::integer[]) as ended (id, attempt)
-    where delivery_id = ended.id and delivery_attempts.attempt = ended.attempt and outcome = 'STARTED'
-  `.execute(transaction)
+  const ended = { outcome: 'UNKNOWN', detail: 'no result was reported before the claim ended' } as const
+  await endAttempts(transaction, rows, ended, ['STARTED'])
   await sql`
     with claimed as (
       update deliveries set status = 'CLAIMED', channel = ${channel}, attempt = attempt + 1, executor = ${executor},

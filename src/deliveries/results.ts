@@ -9,11 +9,12 @@ import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import { changeTransfers, type TransferChange } from '../transfers/store.ts'
 import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, type DeliveryWait, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
-import type { AttemptOutcome } from './tables.ts'
+import { ATTEMPT_OUTCOMES, type AttemptOutcome } from './tables.ts'
 
 /** A payment that an executor made. */
 export interface Settlement {
@@ -134,18 +135,26 @@ export async function block<Tables>(
   await ownerOf(transaction, owners, delivery).waits(transaction, delivery, { waitingFor, detail })
 }
 
-/** Records the result of an attempt of each delivery, with its own detail; one that was never attempted has no attempt. */
+/**
+ * Records the result of an attempt of each delivery, with its own detail; one that was never attempted has no attempt.
+ *
+ * @param replaceable the outcomes that it may replace
+ */
 export async function endAttempts<Tables>(
   transaction: Transaction<Tables>,
   rows: readonly Pick<DeliveryRow, 'id' | 'attempt'>[],
   { outcome, detail }: AttemptEnd,
+  replaceable: readonly AttemptOutcome[] = ATTEMPT_OUTCOMES,
 ): Promise<void> {
   await sql`
     update delivery_attempts set outcome = ${outcome}, detail = ${detail ?? null},
       ended_at = greatest(started_at, date_trunc('milliseconds', clock_timestamp()))
-    from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ attempt }) => attempt)}::integer[])
-      as ended (id, attempt)
-    where delivery_attempts.delivery_id = ended.id and delivery_attempts.attempt = ended.attempt
+    from ${unnested(rows, [
+      ['id', 'uuid', ({ id }) => id],
+      ['attempt', 'integer', ({ attempt }) => attempt],
+    ])}
+    where delivery_id = wanted.id and delivery_attempts.attempt = wanted.attempt
+      and outcome = any(${[...replaceable]}::text[])
   `.execute(transaction)
 }
 

@@ -141,11 +141,8 @@ async function keepOutdated<Tables>(
   const detail = `${result}; the delivery was already ${row.status}`
   const names = { settled: 'SETTLED', refused: 'REFUSED', accepted: 'ACCEPTED', unknown: 'UNKNOWN' } as const
   // A result that was recorded for this attempt is not overwritten.
-  await sql`
-    update delivery_attempts set outcome = ${names[outcome.kind]}, detail = ${detail},
-      ended_at = greatest(started_at, date_trunc('milliseconds', clock_timestamp()))
-    where delivery_id = ${row.id} and attempt = ${attempt} and outcome in ('STARTED', 'UNKNOWN')
-  `.execute(transaction)
+  const ended = { outcome: names[outcome.kind], detail }
+  await endAttempts(transaction, [{ id: row.id, attempt }], ended, ['STARTED', 'UNKNOWN'])
   const isPaid = outcome.kind === 'settled' && row.status === 'FAILED'
   const isPaidAsOther = outcome.kind === 'settled' && row.status === 'SETTLED' && row.reference !== outcome.reference
   const isRefused = outcome.kind === 'refused' && row.status === 'SETTLED'

@@ -84,20 +84,9 @@ export interface ReceivingAddress {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-interface ReceivingRow {
-  readonly id: string
-  readonly customer_id: string
-  readonly profile_id: string
-  readonly identity_id: string | null
-  readonly crypto_network: CryptoNetwork
-  readonly family: AddressFamily
-  readonly address: string
-  readonly conversion_target_asset: string
-  readonly metadata: Readonly<Record<string, unknown>>
-}
-
-const RECEIVING_COLUMNS = sql`id, customer_id, profile_id, identity_id, crypto_network, family, address,
-  conversion_target_asset, metadata`
+/** The columns of a `ReceivingAddress`. */
+const RECEIVING_COLUMNS = sql`id, customer_id as "customerId", profile_id as "profileId", identity_id as "identityId",
+  crypto_network as "network", address, conversion_target_asset as "conversionTargetAsset", metadata`
 
 /** For each payment, in the same order, the deposit address of any customer that it arrived at; undefined when it is none. */
 export async function receivingAddresses<Tables>(
@@ -110,13 +99,13 @@ export async function receivingAddresses<Tables>(
   })
   const all = forms.flat()
   if (all.length === 0) return payments.map(() => undefined)
-  const { rows } = await sql<ReceivingRow>`
-    select ${RECEIVING_COLUMNS} from deposit_addresses
+  const { rows } = await sql<ReceivingAddress & { readonly family: AddressFamily }>`
+    select ${RECEIVING_COLUMNS}, family from deposit_addresses
     where (family, address) in (
       select * from unnest(${all.map(({ family }) => family)}::text[], ${all.map(({ form }) => form)}::text[])
     )
   `.execute(transaction)
-  const found = new Map(rows.map((row) => [`${row.family}/${row.address}`, receivingAddress(row)]))
+  const found = new Map(rows.map(({ family, ...address }) => [`${family}/${address.address}`, address]))
   return forms.map((each) =>
     each.map(({ family, form }) => found.get(`${family}/${form}`)).find((address) => address !== undefined),
   )
@@ -127,23 +116,10 @@ export async function receivingAddressWithId<Tables>(
   transaction: Transaction<Tables>,
   id: string,
 ): Promise<ReceivingAddress | undefined> {
-  const { rows } = await sql<ReceivingRow>`
+  const { rows } = await sql<ReceivingAddress>`
     select ${RECEIVING_COLUMNS} from deposit_addresses where id = ${id}
   `.execute(transaction)
-  return rows[0] === undefined ? undefined : receivingAddress(rows[0])
-}
-
-function receivingAddress(row: ReceivingRow): ReceivingAddress {
-  return {
-    id: row.id,
-    customerId: row.customer_id,
-    profileId: row.profile_id,
-    identityId: row.identity_id,
-    network: row.crypto_network,
-    address: row.address,
-    conversionTargetAsset: row.conversion_target_asset,
-    metadata: row.metadata,
-  }
+  return rows[0]
 }
 
 function isOneOf(forms: readonly (readonly [AddressFamily, string])[]): RawBuilder<boolean> {

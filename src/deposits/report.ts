@@ -41,6 +41,8 @@ export interface Report extends PaymentTerms {
   readonly occurredAt: string
   /** Who reported it, as the audit trail names it. */
   readonly reportedBy: string
+  /** Why a sandbox deposit is HELD from the beginning. */
+  readonly holdReason?: string
 }
 
 /** The source of invented payments, each of which is another one. */

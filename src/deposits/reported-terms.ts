@@ -17,7 +17,7 @@ export function newDepositOf(report: Report): DepositValues {
     account_id: null,
     ...termColumns(report),
     status: report.status,
-    secondary_status: null,
+    secondary_status: report.holdReason === undefined ? null : 'HELD',
     disposition: null,
     deposit_address_id: null,
     fiat_instructions_id: null,
@@ -27,7 +27,7 @@ export function newDepositOf(report: Report): DepositValues {
     delivery_id: null,
     returned_from: null,
     confirmations: report.confirmations,
-    reason: null,
+    reason: report.holdReason ?? null,
     corrections: [],
     transfer_id: null,
   }

@@ -13,7 +13,7 @@ import { transactionWithRetries } from '../store/retry.ts'
 import { sql } from '../store/sql.ts'
 import { getTransfer } from '../transfers/lists.ts'
 import { attribute } from './attribution.ts'
-import { assignDeposit, holdDeposit } from './operator-actions.ts'
+import { assignDeposit } from './operator-actions.ts'
 import { type DepositSettings, type Outcome, recordReports } from './record.ts'
 import { isReport, type Report, readReport, SANDBOX_SOURCE } from './report.ts'
 import type { SandboxDepositBody } from './schemas.ts'
@@ -39,17 +39,13 @@ export async function makeSandboxDeposit(
   settings: DepositSettings,
 ): Promise<string> {
   try {
-    const make = async (transaction: Transaction<DepositTables>): Promise<Recorded> => {
+    const make = async (transaction: Transaction<DepositTables>): Promise<string> => {
       await requireProfile(transaction, customerId, profileId)
       const key = body.ref_id === undefined ? randomBytes(32) : keyOf(customerId, body.ref_id)
       const report = await reportOf(transaction, profileId, body, settings, key.toString('hex'))
       return await record(transaction, profileId, report, settings)
     }
-    const { depositId, last } = await repeatLostRaces(() => transactionWithRetries(db, make))
-    if (last !== undefined) {
-      await transactionWithRetries(db, (transaction) => recordReports(transaction, [last.report], last.settings))
-    }
-    return depositId
+    return await repeatLostRaces(() => transactionWithRetries(db, make))
   } catch (error) {
     if (!(error instanceof RefIdTaken)) throw error
     const existing: unknown = JSON.parse((await getTransfer(db, customerId, error.depositId)) as string)
@@ -67,35 +63,28 @@ class RefIdTaken extends Error {
   }
 }
 
-/** A sandbox deposit, and its last report where the first one was PENDING, for a transaction of its own. */
-interface Recorded {
-  readonly depositId: string
-  readonly last?: { readonly report: Report; readonly settings: DepositSettings }
-}
-
 async function record(
   transaction: Transaction<DepositTables>,
   profileId: string,
   report: Report,
   settings: DepositSettings,
-): Promise<Recorded> {
+): Promise<string> {
   const { decimals = 0 } = settings.conversions.assets.find(({ symbol }) => symbol === report.asset) ?? {}
   const amount = formatAmount(report.amount, decimals)
-  const isHeld = amount === MAGIC_AMOUNTS.held
   const isFailed = amount === MAGIC_AMOUNTS.failed
   const isBelow = amount === MAGIC_AMOUNTS.belowMinimum
   const applied: DepositSettings = isBelow ? { ...settings, minimumOf: () => report.amount + 1n } : settings
-  const [attribution] = await attribute(transaction, [report])
-  const isChanged = attribution === undefined || isHeld || isFailed
-  const [outcome] = await recordReports(transaction, [isChanged ? { ...report, status: 'PENDING' } : report], applied)
+  const hold = amount === MAGIC_AMOUNTS.held ? { holdReason: 'the magic amount' } : {}
+  const first: Report = { ...report, ...hold, ...(isFailed ? { status: 'PENDING' } : {}) }
+  const [outcome] = await recordReports(transaction, [first], applied)
   const { depositId, kind } = outcome as Outcome
   if (kind !== 'created') throw new RefIdTaken(depositId)
+  const [attribution] = await attribute(transaction, [report])
   if (attribution === undefined) {
     await assignDeposit(transaction, ACTOR, depositId, { profileId, runsRules: true }, applied)
   }
-  if (isHeld) await holdDeposit(transaction, ACTOR, depositId, 'the magic amount')
-  if (!isChanged) return { depositId }
-  return { depositId, last: { report: isFailed ? { ...report, status: 'FAILED' } : report, settings: applied } }
+  if (isFailed) await recordReports(transaction, [{ ...report, status: 'FAILED' }], applied)
+  return depositId
 }
 
 /** What a customer's `ref_id` gives as external id and as hash of the payment: the same each time. */

@@ -4,9 +4,9 @@
  * caller repeats its transaction, which then finds that row.
  */
 import { StatementFailed, type Transaction } from '../store/db.ts'
-import { holding, locking } from '../store/lock-order.ts'
+import { holding } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
-import { type Column, namesOf, unnested } from '../store/unnested.ts'
+import { type Column, inserting, namesOf, unnested } from '../store/unnested.ts'
 import type { Report } from './report.ts'
 import type { DepositValues } from './tables.ts'
 
@@ -98,7 +98,6 @@ export async function insertDeposits<Tables>(
   ]
   const names = sql.raw(namesOf(COLUMNS))
   const ids = firsts.map(({ after }) => after.id)
-  locking(transaction, 'payment', ids)
   holding(transaction, 'deposit', ids)
   const { rows } = await sql<{ readonly now: string }>`
     with wanted as materialized (
@@ -123,17 +122,16 @@ export async function recordSightings<Tables>(
   sightings: readonly Reported[],
 ): Promise<void> {
   if (sightings.length === 0) return
+  const columns: readonly Column<Reported>[] = [
+    ['source', 'text', ({ report }) => report.source],
+    ['external_id', 'text', ({ report }) => report.externalId],
+    ['deposit_id', 'uuid', ({ after }) => after.id],
+    ['status', 'text', ({ report }) => report.status],
+    ['confirmations', 'integer', ({ report }) => report.confirmations],
+  ]
+  const computed = { reports: sql`1`, first_reported_at: NOW, last_reported_at: NOW }
   const { rows } = await sql`
-    insert into deposit_sightings (source, external_id, deposit_id, status, confirmations, reports,
-      first_reported_at, last_reported_at)
-    select source, external_id, deposit_id, status, confirmations, 1, ${NOW}, ${NOW}
-    from ${unnested(sightings, [
-      ['source', 'text', ({ report }) => report.source],
-      ['external_id', 'text', ({ report }) => report.externalId],
-      ['deposit_id', 'uuid', ({ after }) => after.id],
-      ['status', 'text', ({ report }) => report.status],
-      ['confirmations', 'integer', ({ report }) => report.confirmations],
-    ])}
+    ${inserting('deposit_sightings', sightings, columns, computed)}
     order by source, external_id
     on conflict (source, external_id) do update set
       status = excluded.status,

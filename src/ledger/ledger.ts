@@ -6,10 +6,11 @@ import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
 import { forUpdate } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
-import { unnested } from '../store/unnested.ts'
+import { type Column, inserting, unnested } from '../store/unnested.ts'
 import {
   type BalanceChange,
   balanceChanges,
+  type LedgerAccount,
   type MinorUnits,
   type Posting,
   PROFILE_BUCKETS,
@@ -48,6 +49,29 @@ export type LockedBalances = (key: BalanceKey) => Balances
 
 type BalanceRow = { readonly profile_id: string; readonly asset: string } & Readonly<Record<ProfileBucket, string>>
 
+const NOW = sql`date_trunc('milliseconds', clock_timestamp())`
+
+const POSTING: readonly Column<Posting>[] = [
+  ['group_id', 'uuid', ({ groupId }) => groupId],
+  ['asset', 'text', ({ asset }) => asset],
+  ['amount', 'numeric', ({ amount }) => amount],
+  ['debit_bucket', 'text', ({ debit }) => debit.bucket],
+  ['debit_profile_id', 'uuid', ({ debit }) => profileOf(debit)],
+  ['credit_bucket', 'text', ({ credit }) => credit.bucket],
+  ['credit_profile_id', 'uuid', ({ credit }) => profileOf(credit)],
+  ['effective_at', 'timestamptz', ({ effectiveAt }) => effectiveAt ?? null],
+]
+
+const KEY: readonly Column<BalanceKey>[] = [
+  ['profile_id', 'uuid', ({ profileId }) => profileId],
+  ['asset', 'text', ({ asset }) => asset],
+]
+
+const CHANGE: readonly Column<BalanceChange>[] = [
+  ...KEY,
+  ...PROFILE_BUCKETS.map((bucket): Column<BalanceChange> => [bucket, 'numeric', (change) => change[bucket]]),
+]
+
 /**
  * The balances of these profiles and assets, locked until the transaction ends. A transaction that reads a balance before it
  * posts locks all balances that it will post to in this one call.
@@ -84,43 +108,23 @@ export async function post<Tables>(transaction: Transaction<Tables>, requested: 
   const postings = withRepayments(requested, (key) => balances(key).receivable)
   const changes = balanceChanges(postings)
   for (const change of changes) refuseOverdraft(change, balances(change))
-  const profileOf = (account: Posting['debit']) => ('profileId' in account ? account.profileId : null)
-  const now = sql`date_trunc('milliseconds', clock_timestamp())`
+  const written = inserting('postings', postings, POSTING, {
+    effective_at: sql`coalesce(effective_at, ${NOW})`,
+    created_at: NOW,
+  })
   await sql`
-    with written as (
-      insert into postings (group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
-        effective_at, created_at)
-      select group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket, credit_profile_id,
-        coalesce(effective_at, ${now}), ${now}
-      from ${unnested(postings, [
-        ['group_id', 'uuid', ({ groupId }) => groupId],
-        ['asset', 'text', ({ asset }) => asset],
-        ['amount', 'numeric', ({ amount }) => amount],
-        ['debit_bucket', 'text', ({ debit }) => debit.bucket],
-        ['debit_profile_id', 'uuid', ({ debit }) => profileOf(debit)],
-        ['credit_bucket', 'text', ({ credit }) => credit.bucket],
-        ['credit_profile_id', 'uuid', ({ credit }) => profileOf(credit)],
-        ['effective_at', 'timestamptz', ({ effectiveAt }) => effectiveAt ?? null],
-      ])}
-      returning id
-    )
+    with written as (${written} returning id)
     update balances set
-      available = balances.available + changed.available,
-      in_transit = balances.in_transit + changed.in_transit,
-      held = balances.held + changed.held,
-      receivable = balances.receivable + changed.receivable,
+      ${sql.join(PROFILE_BUCKETS.map((bucket) => sql.raw(`${bucket} = balances.${bucket} + wanted.${bucket}`)))},
       version = balances.version + 1,
       last_posting_id = (select max(id) from written)
-    from unnest(
-      ${changes.map(({ profileId }) => profileId)}::uuid[],
-      ${changes.map(({ asset }) => asset)}::text[],
-      ${changes.map(({ available }) => String(available))}::numeric[],
-      ${changes.map(({ in_transit }) => String(in_transit))}::numeric[],
-      ${changes.map(({ held }) => String(held))}::numeric[],
-      ${changes.map(({ receivable }) => String(receivable))}::numeric[]
-    ) as changed (profile_id, asset, available, in_transit, held, receivable)
-    where balances.profile_id = changed.profile_id and balances.asset = changed.asset
+    from ${unnested(changes, CHANGE)}
+    where balances.profile_id = wanted.profile_id and balances.asset = wanted.asset
   `.execute(transaction)
+}
+
+function profileOf(account: LedgerAccount): string | null {
+  return 'profileId' in account ? account.profileId : null
 }
 
 function refuseOverdraft(change: BalanceChange, balances: Balances): void {
@@ -142,7 +146,7 @@ function lockedRows<Tables>(transaction: Transaction<Tables>, keys: readonly Bal
     select * from unnest(${wanted.map((key) => key.profileId)}::uuid[], ${wanted.map((key) => key.asset)}::text[])
   )`
   return sql<BalanceRow>`
-    select profile_id, asset, available, in_transit, held, receivable from balances
+    select profile_id, asset, ${sql.raw(PROFILE_BUCKETS.join(', '))} from balances
     where ${isWanted} and (select count(*) from balances where ${isWanted}) = ${wanted.length}
     order by profile_id, asset collate "C"
     ${forUpdate(transaction, 'balance', [...distinct.keys()])}
@@ -152,10 +156,7 @@ function lockedRows<Tables>(transaction: Transaction<Tables>, keys: readonly Bal
 /** Inserts the missing balances, in the order in which they are locked. */
 async function insertMissing<Tables>(transaction: Transaction<Tables>, keys: readonly BalanceKey[]): Promise<void> {
   await sql`
-    insert into balances (profile_id, asset)
-    select profile_id, asset
-    from unnest(${keys.map((key) => key.profileId)}::uuid[], ${keys.map((key) => key.asset)}::text[])
-      as wanted (profile_id, asset)
+    ${inserting('balances', keys, KEY)}
     where not exists (
       select from balances where balances.profile_id = wanted.profile_id and balances.asset = wanted.asset
     )

@@ -7,7 +7,7 @@ import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../store/db.ts'
 import { forUpdate } from '../store/lock-order.ts'
 import { sql } from '../store/sql.ts'
-import { type Column, namesOf, unnested } from '../store/unnested.ts'
+import { type Column, inserting } from '../store/unnested.ts'
 import type { Done } from './done.ts'
 
 /** Notified when work is due; the payload is empty. */
@@ -88,15 +88,12 @@ export async function startOrchestrations<Tables>(
   { convertSecondsMax }: StartSettings,
 ): Promise<void> {
   if (starts.length === 0) return
-  const names = sql.raw(namesOf(COLUMNS))
+  const started = inserting('orchestrations', starts, COLUMNS, {
+    updated_at: sql`created_at`,
+    expires_at: sql`created_at + make_interval(secs => ${convertSecondsMax}::double precision)`,
+  })
   await sql`
-    with started as (
-      insert into orchestrations (${names}, updated_at, expires_at)
-      select ${names}, created_at,
-        created_at + make_interval(secs => ${convertSecondsMax}::double precision)
-      from ${unnested(starts, COLUMNS)}
-      returning id, step
-    )
+    with started as (${started} returning id, step)
     insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
     select id, step, clock_timestamp() from started where step is not null
   `.execute(transaction)

@@ -5,6 +5,7 @@
 import type { Transaction } from '../store/db.ts'
 import { forShare } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
+import { unnested } from '../store/unnested.ts'
 import type { RuleDestination, RuleSource, RuleStatus } from './model.ts'
 
 export interface CandidateRule {
@@ -13,16 +14,6 @@ export interface CandidateRule {
   readonly identityId: string | null
   readonly sourceAsset: string
   readonly destinationAsset: string
-  readonly source: RuleSource
-  readonly destination: RuleDestination
-}
-
-interface CandidateRow {
-  readonly id: string
-  readonly status: RuleStatus
-  readonly identity_id: string | null
-  readonly source_asset: string
-  readonly destination_asset: string
   readonly source: RuleSource
   readonly destination: RuleDestination
 }
@@ -41,8 +32,9 @@ export interface ProfileRules {
   readonly hasInactive: boolean
 }
 
-const COLUMNS = sql`rules.id, rules.status, rules.identity_id, rules.source_asset, rules.destination_asset, rules.source,
-  rules.destination`
+/** The columns of a `CandidateRule`. */
+const COLUMNS = sql`rules.id, rules.status, rules.identity_id as "identityId", rules.source_asset as "sourceAsset",
+  rules.destination_asset as "destinationAsset", rules.source, rules.destination`
 
 /** The rules that these deposit addresses and fiat instructions were made for, by the id of either. */
 export async function lockRulesOfInstructions<Tables>(
@@ -50,14 +42,14 @@ export async function lockRulesOfInstructions<Tables>(
   instructionIds: readonly string[],
 ): Promise<ReadonlyMap<string, CandidateRule>> {
   if (instructionIds.length === 0) return new Map()
-  const { rows } = await sql<CandidateRow & { readonly instructions_id: string }>`
-    select ${COLUMNS}, coalesce(deposit_address_id, fiat_instructions_id) as instructions_id from rules
+  const { rows } = await sql<CandidateRule & { readonly instructionsId: string }>`
+    select ${COLUMNS}, coalesce(deposit_address_id, fiat_instructions_id) as "instructionsId" from rules
     where deposit_address_id = any(${[...instructionIds]}::uuid[])
       or fiat_instructions_id = any(${[...instructionIds]}::uuid[])
     order by rules.id
     ${forShare(transaction, 'rule', instructionIds)}
   `.execute(transaction)
-  return new Map(rows.map((row) => [row.instructions_id, ruleOf(row)]))
+  return new Map(rows.map(({ instructionsId, ...rule }) => [instructionsId, rule]))
 }
 
 /** Of each profile and asset, in the same order, the rules whose source is the profile. */
@@ -67,42 +59,25 @@ export async function lockRulesOfProfiles<Tables>(
 ): Promise<readonly ProfileRules[]> {
   if (wanted.length === 0) return []
   const names = wanted.map(({ profileId, asset }) => `${profileId}/${asset}`)
-  const { rows } = await sql<
-    { readonly has_inactive: boolean } & { readonly [Name in keyof CandidateRow]: CandidateRow[Name] | null }
-  >`
-    select active.*, exists (${ofProfile(sql`select`, sql`('PENDING', 'DELETED')`)}) as has_inactive
-    from unnest(
-      ${wanted.map(({ customerId }) => customerId)}::uuid[],
-      ${wanted.map(({ profileId }) => profileId)}::uuid[],
-      ${wanted.map(({ asset }) => asset)}::text[]
-    ) with ordinality as wanted (customer_id, profile_id, asset, number)
+  const { rows } = await sql<(CandidateRule | { readonly id: null }) & Pick<ProfileRules, 'hasInactive'>>`
+    select active.*, exists (${ofProfile(sql`select`, sql`('PENDING', 'DELETED')`)}) as "hasInactive"
+    from ${unnested(wanted, [
+      ['number', 'integer', (_, index) => index],
+      ['customer_id', 'uuid', ({ customerId }) => customerId],
+      ['profile_id', 'uuid', ({ profileId }) => profileId],
+      ['asset', 'text', ({ asset }) => asset],
+    ])}
     left join lateral (
       ${ofProfile(sql`select ${COLUMNS}`, sql`('ACTIVE')`)} order by rules.created_at, rules.id limit 1
       ${forShare(transaction, 'rule', names)}
     ) as active on true
     order by wanted.number
   `.execute(transaction)
-  return rows.map((row) => ({
-    active: row.id === null ? undefined : ruleOf(row as CandidateRow),
-    hasInactive: row.has_inactive,
-  }))
+  return rows.map(({ hasInactive, ...rule }) => ({ active: rule.id === null ? undefined : rule, hasInactive }))
 }
 
 function ofProfile(select: RawBuilder<unknown>, statuses: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`${select} from rules
     where rules.customer_id = wanted.customer_id and rules.profile_id = wanted.profile_id
       and rules.status in ${statuses} and rules.source_asset = wanted.asset and rules.source ? 'profile'`
-}
-
-function ruleOf(row: CandidateRow): CandidateRule {
-  const { id, status, source, destination } = row
-  return {
-    id,
-    status,
-    identityId: row.identity_id,
-    sourceAsset: row.source_asset,
-    destinationAsset: row.destination_asset,
-    source,
-    destination,
-  }
 }

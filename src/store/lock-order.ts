@@ -18,8 +18,6 @@ const ORDER = [
   'bank amount',
   'rule',
   'account',
-  /** A new deposit: its unique indexes make a second one of the same payment wait. */
-  'payment',
   'orchestration',
   /**
    * The orchestration or the returned deposit of a delivery that is locked. Many may follow each other in any order: the

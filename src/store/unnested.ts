@@ -24,14 +24,21 @@ export function unnested<Item>(items: readonly Item[], columns: readonly Column<
   ) as wanted`
 }
 
-/** An `insert` of a row per item. */
+/**
+ * An `insert` of a row per item.
+ *
+ * @param computed further columns, or others' values, as expressions over the table `wanted`
+ */
 export function inserting<Item>(
   table: string,
   items: readonly Item[],
   columns: readonly Column<Item>[],
+  computed: Readonly<Record<string, RawBuilder<unknown>>> = {},
 ): RawBuilder<unknown> {
-  const names = sql.raw(namesOf(columns))
-  return sql`insert into ${sql.raw(table)} (${names}) select ${names} from ${unnested(items, columns)}`
+  const names = [...new Set([...columns.map(([name]) => name), ...Object.keys(computed)])]
+  const values = sql.join(names.map((name) => computed[name] ?? sql.raw(name)))
+  return sql`
+    insert into ${sql.raw(table)} (${sql.raw(names.join(', '))}) select ${values} from ${unnested(items, columns)}`
 }
 
 /** The columns' names, as a list in a statement. */

@@ -31,7 +31,6 @@ it('more locks of a kind that is held are refused', () => {
 
 it('what a transaction has locked or created may be named again', () => {
   const transaction = begin()
-  locking(transaction, 'payment', ['d1'])
   holding(transaction, 'deposit', ['d1'])
   locking(transaction, 'balance', ['p1/USDC', 'p2/USDC'])
   locking(transaction, 'customer clock', ['c1'])

@@ -38,7 +38,7 @@ const WORDS = [
   {
     rule: 'second-ledger',
     // `post` alone writes postings and balances: it repays debts and refuses overdrafts.
-    pattern: /\b(insert into|update) (postings|balances)\b|\b(insertInto|updateTable)\('(postings|balances)'/,
+    pattern: /\b(insert into|update) (postings|balances)\b|\b(insertInto|inserting|updateTable)\('(postings|balances)'/,
     where: (path: string) => path.startsWith('src/') && path !== 'src/ledger/ledger.ts',
   },
   {

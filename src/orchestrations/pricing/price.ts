@@ -10,7 +10,7 @@ import type { MinorUnits } from '../../ledger/posting.ts'
 import type { Transaction } from '../../store/db.ts'
 import { locking } from '../../store/lock-order.ts'
 import { sql } from '../../store/sql.ts'
-import { unnested } from '../../store/unnested.ts'
+import { type Column, inserting } from '../../store/unnested.ts'
 import type { PricedAsset, PricingContext, PricingMarket } from './context.ts'
 import { marketEvidence, parEvidence } from './evidence.ts'
 import { type BookSide, type MarketTerms, marketPrice, sideOf, type Walk } from './market.ts'
@@ -90,24 +90,20 @@ export async function recordConversions<Tables>(
   const conversions = results.flatMap(({ conversion }) => conversion ?? [])
   if (conversions.length === 0) return
   const marketOf = ({ evidence }: Conversion) => (evidence.kind === 'market' ? evidence : undefined)
-  await sql`
-    insert into conversions (orchestration_id, kind, source_asset, source_amount, destination_asset, destination_amount,
-      market, side, base_amount, evidence, created_at)
-    select orchestration_id, kind, source_asset, source_amount, destination_asset, destination_amount,
-      market, side, base_amount, evidence, clock_timestamp()
-    from ${unnested(conversions, [
-      ['orchestration_id', 'uuid', ({ orchestrationId }) => orchestrationId],
-      ['kind', 'text', ({ evidence }) => evidence.kind],
-      ['source_asset', 'text', ({ sourceAsset }) => sourceAsset],
-      ['source_amount', 'numeric', ({ sourceAmount }) => sourceAmount],
-      ['destination_asset', 'text', ({ destinationAsset }) => destinationAsset],
-      ['destination_amount', 'numeric', ({ destinationAmount }) => destinationAmount],
-      ['market', 'text', (conversion) => marketOf(conversion)?.market.symbol ?? null],
-      ['side', 'text', (conversion) => marketOf(conversion)?.side ?? null],
-      ['base_amount', 'numeric', (conversion) => marketOf(conversion)?.base_amount ?? null],
-      ['evidence', 'jsonb', ({ evidence }) => JSON.stringify(evidence)],
-    ])}
-  `.execute(transaction)
+  const columns: readonly Column<Conversion>[] = [
+    ['orchestration_id', 'uuid', ({ orchestrationId }) => orchestrationId],
+    ['kind', 'text', ({ evidence }) => evidence.kind],
+    ['source_asset', 'text', ({ sourceAsset }) => sourceAsset],
+    ['source_amount', 'numeric', ({ sourceAmount }) => sourceAmount],
+    ['destination_asset', 'text', ({ destinationAsset }) => destinationAsset],
+    ['destination_amount', 'numeric', ({ destinationAmount }) => destinationAmount],
+    ['market', 'text', (conversion) => marketOf(conversion)?.market.symbol ?? null],
+    ['side', 'text', (conversion) => marketOf(conversion)?.side ?? null],
+    ['base_amount', 'numeric', (conversion) => marketOf(conversion)?.base_amount ?? null],
+    ['evidence', 'jsonb', ({ evidence }) => JSON.stringify(evidence)],
+  ]
+  const created_at = sql`clock_timestamp()`
+  await inserting('conversions', conversions, columns, { created_at }).execute(transaction)
 }
 
 function planOf({ sourceAsset, destinationAsset }: PriceRequest, { assets, parAssets, markets }: PricingContext): Plan {
