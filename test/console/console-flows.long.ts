@@ -2,11 +2,13 @@
  * The flows of each role in a browser, in light colours on a wide screen and in dark ones at 390 pixels: what a person does,
  * what the page then shows, and what the service has stored. Four eyes, and the keyboard alone.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { StreamClient } from '../../packages/client/src/index.ts'
 import { CHROMIUM } from '../support/foreign-programs.ts'
+import { temporaryFolder } from '../support/running-service.ts'
 import { accessibilityFaults } from './accessibility.ts'
 import {
   type ConsoleStage,
@@ -330,6 +332,34 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
     await page.getByText('This is you').waitFor()
   })
 
+  it('an administrator makes a machine, whose token is bound to sources and assets', async () => {
+    const { page } = people.admin
+    await page.goto(`${stage.url}/operators`)
+    await page.getByRole('button', { name: 'New operator' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('custody')
+    await dialog
+      .getByLabel('Role')
+      .selectOption({ label: 'deposit_reporter: a machine that reports deposits and reads them' })
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('API tokens only').waitFor()
+    expect(await page.getByRole('button', { name: /Reset login|Change role/ }).count()).toBe(0)
+    await page.getByRole('button', { name: 'New token' }).click()
+    expect(await dialog.getByLabel('Role').locator('option').allTextContents()).toEqual([
+      'deposit_reporter: a machine that reports deposits and reads them',
+    ])
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByLabel('Name').fill('adapter')
+    await dialog.getByLabel('Only these sources').fill('node, custody')
+    await dialog.getByLabel('Only these assets').fill('BTC')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByText('deposit_reporter: node, custody, BTC').waitFor()
+    expect((await stage.call('GET', '/operators/custody')).tokens).toMatchObject([
+      { role: 'deposit_reporter', sources: ['node', 'custody'], assets: ['BTC'] },
+    ])
+  })
+
   it('shows the book at a time from a recording, and moves it with the slider', async () => {
     const { page } = people.viewer
     await page.goto(`${stage.url}/markets/BTCUSD`)
@@ -492,6 +522,38 @@ describe('with four eyes', () => {
     await second.page.locator('.facts').getByText('Declined').waitFor()
     expect((await stage.call('GET', '/controls')).paused.deliveries).toBe(false)
     expect([...first.faults, ...second.faults]).toEqual([])
+  })
+})
+
+describe('with four eyes on operators', () => {
+  it('a token is shown to the person who requests it, and to no other', async () => {
+    // People are made before the kind is listed.
+    const folder = temporaryFolder()
+    const config = join(folder.path, 'config.yaml')
+    writeFileSync(config, 'operator: {}\n')
+    const stage = await openConsoleStage({ config })
+    const first = await stage.person(browser, 'amy', 'admin')
+    const second = await stage.person(browser, 'ann', 'admin')
+    writeFileSync(config, 'operator: { four_eyes: [operators] }\n')
+    stage.service.command.child.kill('SIGHUP')
+    await vi.waitFor(async () => expect((await stage.call('GET', '/session')).four_eyes).toEqual(['operators']), 30_000)
+    await first.page.goto(`${stage.url}/operators/ann`)
+    await act(first.page, 'New token', { Name: 'report', [COMMENT]: PAID }, 'Request: create')
+    await first.page.getByText('valid once another person has confirmed').waitFor()
+    const token = (await first.page.locator('.secret-rows code').last().textContent()) ?? ''
+    expect(await accessibilityFaults(first.page)).toEqual([])
+    const whoami = () =>
+      fetch(`${stage.service.operator.url}/admin/v1/session`, { headers: { authorization: `Bearer ${token}` } })
+    expect((await whoami()).status).toBe(401)
+    await second.page.goto(`${stage.url}/review/requests?status=PENDING`)
+    await second.page.getByRole('link', { name: /API token/ }).click()
+    await act(second.page, 'Confirm')
+    await second.page.getByText('Confirmed and carried out').waitFor()
+    expect(await second.page.locator('.secret-rows').count()).toBe(0)
+    expect((await whoami()).status).toBe(200)
+    expect([...first.faults, ...second.faults]).toEqual([])
+    await stage.stop()
+    folder.remove()
   })
 })
 

@@ -33,10 +33,14 @@ function newServer(): PostgresServer {
 const at = (url: string, server: PostgresServer): string =>
   url.replace(/host=[^&]+/, `host=${encodeURIComponent(server.folder)}`)
 
-async function customers(url: string, data: string, added: readonly string[]): Promise<string[]> {
+async function startService(url: string, data: string) {
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const key = { 'keys.encryption_key': Buffer.alloc(32, 5).toString('base64') }
-  const service = await startServiceInside(data, [], { 'store.url': url, ...key })
+  return await startServiceInside(data, [], { 'store.url': url, ...key })
+}
+
+async function customers(url: string, data: string, added: readonly string[]): Promise<string[]> {
+  const service = await startService(url, data)
   for (const name of added) await service.operator.call('POST', '/customers', { name })
   const { items } = await service.operator.call<{ items: { name: string }[] }>('GET', '/customers')
   await service.stop()
@@ -104,11 +108,18 @@ it.skipIf(!hasPostgres)('a base backup and the archived log restore the store to
     .toBe(false)
   expect(existsSync(join(data, 'recovery.signal'))).toBe(false)
   expect(await customers(restored, join(folder, 'second'), [])).toEqual(['before the backup', 'since the backup'])
-  // A promoted server is on another timeline: deliveries wait for a person.
-  const { rows } = await withClient(restored, (client) =>
-    client.query(
-      "select split_part(identity, '/', 2) as confirmed, identity <> store_identity() as other from store_origin",
-    ),
-  )
-  expect(rows).toEqual([{ confirmed: '00000001', other: true }])
+  // A promoted server is on another timeline: deliveries wait for a person, also after another start.
+  const restoredService = () => startService(restored, join(folder, 'second'))
+  const before = await restoredService()
+  expect(await before.operator.call('GET', '/controls')).toMatchObject({
+    paused: { deliveries: true },
+    deliveries_paused_because: 'store_restored',
+  })
+  expect(JSON.stringify(await before.operator.call('GET', '/doctor'))).toContain('the store was restored or promoted')
+  const resumed = await before.operator.call<object>('PATCH', '/controls', { paused: { deliveries: false } })
+  expect(resumed).toMatchObject({ paused: { deliveries: false } })
+  await before.stop()
+  const after = await restoredService()
+  expect(await after.operator.call('GET', '/controls')).not.toHaveProperty('deliveries_paused_because')
+  await after.stop()
 })
