@@ -1,16 +1,20 @@
 /**
  * The reference for deposits: a ledger in the manner of the public project pgledger, written for this comparison.
- * Accounts have a balance and a version; one call of a database function locks both accounts in order of their ids,
- * updates them, and writes one transfer and two entries with the balances before and after. Ids are texts with a prefix
- * and the time first, as there, but created by a plain SQL expression, which is cheaper than the original's function.
+ * Accounts have a balance and a version; one call of a database function makes one transfer or, as there, several: it locks
+ * all their accounts in order of their ids, and for each transfer updates two of them, and writes the transfer and two entries
+ * with the balances before and after. Ids are texts with a prefix and the time first, as there, but created by a plain SQL
+ * expression, which is cheaper than the original's function.
  */
 import type { Db } from '../src/store/db.ts'
 import { sql } from '../src/store/sql.ts'
+import { type Contender, perSecond } from './interleaved.ts'
 
 /** As in the benchmark of that project: every transfer contends for its accounts with others. */
-export const ANCHOR_ACCOUNTS_CONTENDED = 10
+const ACCOUNTS_CONTENDED = 10
 /** Enough accounts that transfers hardly ever contend. */
-export const ANCHOR_ACCOUNTS_SPREAD = 1_000
+const ACCOUNTS_SPREAD = 1_000
+/** Concurrent callers: enough to keep every connection busy, as in that project's benchmark. */
+const CALLERS = 20
 
 const NEW_ID = (prefix: string) => `
   '${prefix}_' || lpad(to_hex((extract(epoch from clock_timestamp()) * 1000000)::bigint), 14, '0')
@@ -54,7 +58,8 @@ const SCHEMA = [
   )`,
   'create index on anchor_entries (account_id)',
   'create index on anchor_entries (transfer_id)',
-  `create function anchor_transfer(source text, destination text, moved numeric) returns text language plpgsql as $$
+  // The accounts are locked.
+  `create function anchor_move(source text, destination text, moved numeric) returns text language plpgsql as $$
     declare
       payer anchor_accounts;
       payee anchor_accounts;
@@ -63,8 +68,6 @@ const SCHEMA = [
       if moved <= 0 or source = destination then
         raise exception 'a transfer moves an amount above zero between two accounts';
       end if;
-      perform id from anchor_accounts where id = least(source, destination) for update;
-      perform id from anchor_accounts where id = greatest(source, destination) for update;
       update anchor_accounts set balance = balance - moved, version = version + 1, updated_at = now()
         where id = source returning * into payer;
       update anchor_accounts set balance = balance + moved, version = version + 1, updated_at = now()
@@ -86,13 +89,60 @@ const SCHEMA = [
       return made;
     end
   $$`,
+  `create function anchor_transfer(source text, destination text, moved numeric) returns text language plpgsql as $$
+    begin
+      perform id from anchor_accounts where id = least(source, destination) for update;
+      perform id from anchor_accounts where id = greatest(source, destination) for update;
+      return anchor_move(source, destination, moved);
+    end
+  $$`,
+  `create function anchor_transfers(sources text[], destinations text[], amounts numeric[]) returns text[]
+    language plpgsql as $$
+    declare
+      locked text;
+      made text[] := '{}';
+    begin
+      for locked in select distinct unnest(sources || destinations) order by 1 loop
+        perform id from anchor_accounts where id = locked for update;
+      end loop;
+      for number in 1 .. array_length(sources, 1) loop
+        made := array_append(made, anchor_move(sources[number], destinations[number], amounts[number]));
+      end loop;
+      return made;
+    end
+  $$`,
 ]
 
+/** The measurement with which single reports (1), or reports in batches, are compared. */
+export function anchorName(batch: number): string {
+  return nameOf(ACCOUNTS_CONTENDED, batch)
+}
+
+function nameOf(accounts: number, batch: number): string {
+  return `anchor: transfers among ${accounts} accounts${batch === 1 ? '' : `, ${batch} per call`}`
+}
+
+/** Its transfers per second, one by one and in calls of `batch`. */
+export function anchorContenders(anchor: LedgerAnchor, batch: number, milliseconds: number): readonly Contender[] {
+  return [ACCOUNTS_CONTENDED, ACCOUNTS_SPREAD].flatMap((accounts) => [
+    {
+      name: nameOf(accounts, 1),
+      unit: '/s',
+      run: () => perSecond(() => anchor.transfer(accounts), CALLERS, milliseconds),
+    },
+    {
+      name: nameOf(accounts, batch),
+      unit: '/s',
+      run: async () => batch * (await perSecond(() => anchor.transfers(accounts, batch), CALLERS, milliseconds)),
+    },
+  ])
+}
+
 export interface LedgerAnchor {
-  /** Ids of its accounts; the first few are the contended ones. */
-  readonly accounts: readonly string[]
   /** One transfer in a transaction of its own, between two of the first `accounts` at random. */
   transfer(accounts: number): Promise<void>
+  /** As many of these transfers in one call, which is one transaction. */
+  transfers(accounts: number, batch: number): Promise<void>
   /** Throws unless the balances are the sums of the entries, and sum to zero. */
   verify(): Promise<void>
 }
@@ -101,22 +151,31 @@ export async function createLedgerAnchor(db: Db): Promise<LedgerAnchor> {
   for (const statement of SCHEMA) await sql.raw(statement).execute(db.tables())
   const { rows } = await sql<{ id: string }>`
     insert into anchor_accounts (name, currency, may_be_negative, may_be_positive)
-    select 'account ' || number, 'USD', true, true from generate_series(1, ${ANCHOR_ACCOUNTS_SPREAD}::int) as number
+    select 'account ' || number, 'USD', true, true from generate_series(1, ${ACCOUNTS_SPREAD}::int) as number
     returning id
   `.execute(db.tables())
   const accounts = rows.map(({ id }) => id)
   return {
-    accounts,
     async transfer(count) {
-      const source = Math.floor(Math.random() * count)
-      const destination = (source + 1 + Math.floor(Math.random() * (count - 1))) % count
-      const amount = 1 + Math.floor(Math.random() * 1_000_000)
-      await sql`select anchor_transfer(${accounts[source]}, ${accounts[destination]}, ${amount}::numeric)`.execute(
-        db.tables(),
-      )
+      const { source, destination, amount } = newTransfer(accounts, count)
+      await sql`select anchor_transfer(${source}, ${destination}, ${amount}::numeric)`.execute(db.tables())
+    },
+    async transfers(count, batch) {
+      const made = Array.from({ length: batch }, () => newTransfer(accounts, count))
+      await sql`
+        select anchor_transfers(${made.map(({ source }) => source)}::text[],
+          ${made.map(({ destination }) => destination)}::text[], ${made.map(({ amount }) => amount)}::numeric[])
+      `.execute(db.tables())
     },
     verify: () => verifyAnchor(db),
   }
+}
+
+function newTransfer(accounts: readonly string[], count: number) {
+  const source = Math.floor(Math.random() * count)
+  const destination = (source + 1 + Math.floor(Math.random() * (count - 1))) % count
+  const amount = 1 + Math.floor(Math.random() * 1_000_000)
+  return { source: accounts[source], destination: accounts[destination], amount }
 }
 
 async function verifyAnchor(db: Db): Promise<void> {

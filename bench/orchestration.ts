@@ -1,258 +1,127 @@
 /**
- * Deposits COMPLETED per second, compared with the transfers per second of a ledger in the manner of pgledger on the
- * same server with as many connections, alternating. PostgreSQL runs on this machine with its default settings and
- * syncs to the disk.
+ * Deposits as users report them: over HTTP to the operator listener of the built program, with the token of a reporter, as JSON.
+ * Rules convert them at par, convert them at a market, or pay them out, and each run lasts until every orchestration has ended;
+ * how each deposit ended is checked. On PostgreSQL they are compared with the transfers of another ledger on the same server,
+ * batches with batches, in turns. PostgreSQL runs on this machine with its default settings, and both stores sync to the disk.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
-import { openEmbedded } from '../src/store/embedded.ts'
+import type { Db } from '../src/store/db.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
-import { sql } from '../src/store/sql.ts'
 import { hasPostgres, PostgresServer } from '../test/support/postgres.ts'
-import { createReceivers } from '../test/support/receivers.ts'
-import { ANCHOR_ACCOUNTS_CONTENDED, ANCHOR_ACCOUNTS_SPREAD, createLedgerAnchor } from './ledger-anchor.ts'
-import { measureClaims, measureClaimsBesideOldTransaction } from './orchestration-claim.ts'
-import { newReport, type OrchestrationService, startOrchestrationService } from './orchestration-service.ts'
+import { ClaimingExecutor } from './claiming-executor.ts'
+import { type Contender, interleaved } from './interleaved.ts'
+import { anchorContenders, anchorName, createLedgerAnchor } from './ledger-anchor.ts'
+import { MARKET_FLAGS, newEngineAccess, startEngine, untilLive } from './publishing-engine.ts'
+import { PAYMENT_FLAGS, ReportedPayments, WAYS, type Way } from './reported-payments.ts'
 import type { BenchResult } from './result.ts'
+import { Api, newMachine, openStoreOf, type Program, REQUESTS_MAX, withProgram } from './served-program.ts'
 
-/** The default of `store.connections_max`. */
+const BATCH = 50
+/** Concurrent requests of the reporter with one deposit each, and with a batch each. */
+const CALLERS = { single: REQUESTS_MAX, batch: 8 } as const
+/** The default of `store.connections_max`, for the other ledger too. */
 const CONNECTIONS = 10
-/** Concurrent callers of the reference: enough to keep every connection busy, as in that project's benchmark. */
-const CALLERS = 20
-/** Customers of the runs with many. */
-const RECEIVERS = 1_000
-/** Concurrent sources of reports, with one deposit each, or fifty each. */
-const REPORTERS = 100
-/** Deposits per second of the latency measurement. */
-const PACE = 100
-/** Sources that report fifty at once: enough for as many full groups as the service commits at the same time. */
-const BATCH_REPORTERS = 8
-const ANCHOR = anchorName(ANCHOR_ACCOUNTS_CONTENDED)
+/** Pause of the engine between two changes: books that set prices are at most five seconds old. */
+const ENGINE_MILLISECONDS = 1_000
+const FLAGS = { ...MARKET_FLAGS, ...PAYMENT_FLAGS }
 const log = createLog('error')
 const clock = createSystemClock()
-
-function anchorName(accounts: number): string {
-  return `anchor: transfers among ${accounts} accounts`
-}
 
 interface Size {
   readonly rounds: number
   readonly milliseconds: number
-  /** Of deposits at a constant rate. */
-  readonly pacedSeconds: number
-  /** The number of finished orchestrations in the measurement of claims. */
-  readonly finished: readonly number[]
-  /** The number of finished orchestrations whose rows an old transaction keeps from being removed. */
-  readonly kept: number
 }
 
-const QUICK: Size = { rounds: 3, milliseconds: 1_000, pacedSeconds: 5, finished: [0, 100_000], kept: 100_000 }
-const ORDINARY: Size = {
-  rounds: 7,
-  milliseconds: 5_000,
-  pacedSeconds: 30,
-  finished: [0, 500_000, finishedMax()],
-  kept: 500_000,
-}
-
-/** `BENCH_FINISHED_MILLIONS`: millions of finished orchestrations; 1 by default, because more take many minutes. */
-function finishedMax(): number {
-  return Number(process.env.BENCH_FINISHED_MILLIONS ?? 1) * 1_000_000
-}
-
-/** A measurement of every round: its work in one round, and its results. */
-interface Contender {
-  readonly name: string
-  readonly unit: string
-  readonly reference?: string
-  run(): Promise<number>
-}
+const QUICK: Size = { rounds: 1, milliseconds: 500 }
+const ORDINARY: Size = { rounds: 3, milliseconds: 1_000 }
 
 export async function run({ quick }: { readonly quick: boolean }): Promise<BenchResult[]> {
   const size = quick ? QUICK : ORDINARY
   return [...(hasPostgres ? await onPostgres(size) : []), ...(await onEmbedded(size))]
 }
 
-/** The embedded store, empty and on the disk of this machine; it is removed afterwards. */
-async function onEmbedded({ rounds, milliseconds, pacedSeconds }: Size): Promise<BenchResult[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'))
-  const db = await openEmbedded({ folder: join(folder, 'store'), log, clock })
-  await migrate(db, log)
-  const service = startOrchestrationService(db)
-  const many = await createReceivers(db, RECEIVERS)
-  const next = () => many[Math.floor(Math.random() * many.length)] as string
-  const deposits = (what: string, batch: number) => ({
-    name: `embedded: deposits to COMPLETED: ${what}`,
-    unit: '/s',
-    run: () => depositsPerSecond(service, milliseconds, batch, next),
-  })
-  const results = await interleaved([deposits('many customers', 1), deposits('in batches of 50', 50)], rounds)
-  results.push(...(await paced(service, 'embedded: ', pacedSeconds, next)))
-  await service.stop()
-  await db.close()
-  rmSync(folder, { recursive: true })
-  return results
-}
-
-async function onPostgres({ rounds, milliseconds, pacedSeconds, finished, kept }: Size): Promise<BenchResult[]> {
+async function onPostgres(size: Size): Promise<BenchResult[]> {
   const server = PostgresServer.create({ settings: { fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB' } })
   await server.start()
-  const openAt = (url: string) => openPostgres({ url, connectionsMax: CONNECTIONS, log, clock, random: Math.random })
-  const open = async () => openAt(await server.createDatabase())
-  const db = await open()
-  const anchor = await createLedgerAnchor(db)
-  const ours = await open()
-  await migrate(ours, log)
-  const service = startOrchestrationService(ours)
-  const many = await createReceivers(ours, RECEIVERS)
-  const [one] = many as [string]
-  const deposits = (what: string, batch: number, next: () => string, how?: 'forWorker') => ({
-    name: `deposits to COMPLETED: ${what}`,
-    unit: '/s',
-    reference: ANCHOR,
-    run: () => depositsPerSecond(service, milliseconds, batch, next, how),
-  })
-  const contenders = [
-    {
-      name: 'driver: `select 1`',
-      unit: '/s',
-      run: () => perSecond(() => sql`select 1`.execute(db.tables()), milliseconds),
-    },
-    ...[ANCHOR_ACCOUNTS_CONTENDED, ANCHOR_ACCOUNTS_SPREAD].map((accounts) => ({
-      name: anchorName(accounts),
-      unit: '/s',
-      run: () => perSecond(() => anchor.transfer(accounts), milliseconds),
-    })),
-    deposits('many customers', 1, () => many[Math.floor(Math.random() * many.length)] as string),
-    deposits('one customer with one profile', 1, () => one),
-    deposits('one customer, in batches of 50', 50, () => one),
-    deposits('one customer, in batches of 50, all by the worker', 50, () => one, 'forWorker'),
-  ]
-  const results = await interleaved(contenders, rounds)
-  await anchor.verify()
-  results.push(
-    ...(await paced(service, '', pacedSeconds, () => many[Math.floor(Math.random() * many.length)] as string)),
+  const open = (url: string) => openPostgres({ url, connectionsMax: CONNECTIONS, log, clock, random: Math.random })
+  const other = open(await server.createDatabase())
+  const anchor = await createLedgerAnchor(other)
+  const url = await server.createDatabase()
+  const db = open(url)
+  await migrate(db, log)
+  const flags = { ...FLAGS, 'store.url': url, 'keys.encryption_key': Buffer.alloc(32, 7).toString('base64') }
+  const results = await withProgram(flags, (program) =>
+    measure(program, 'PostgreSQL', size, anchorContenders(anchor, BATCH, size.milliseconds), async () => db),
   )
-  await service.stop()
-  results.push(...(await measureClaims(ours, finished)), makingReports(one))
-  await ours.close()
-  await db.close()
-  const address = await server.createDatabase()
-  const other = openAt(address)
-  await migrate(other, log)
-  results.push(...(await measureClaimsBesideOldTransaction(other, address, kept)))
+  await anchor.verify()
   await other.close()
   await server.remove()
   return results
 }
 
-/** One run of each per round, so that the load of the machine affects all alike; the first round is a warm-up. */
-async function interleaved(contenders: readonly Contender[], rounds: number): Promise<BenchResult[]> {
-  const results = contenders.map(({ name, unit, reference }) => ({
-    name,
-    unit,
-    runs: [] as number[],
-    ...(reference === undefined ? {} : { reference }),
-  }))
-  const processors = contenders.map(({ name }) => ({
-    name: `${name}: this process`,
-    unit: '% of a core',
-    runs: [] as number[],
-  }))
-  for (let round = 0; round <= rounds; round++) {
-    for (const [index, contender] of contenders.entries()) {
-      const usage = process.cpuUsage()
-      const start = performance.now()
-      const value = await contender.run()
-      process.stderr.write(`${contender.name}: ${Math.round(value)} ${contender.unit}\n`)
-      const { user, system } = process.cpuUsage(usage)
-      if (round === 0) continue
-      results[index]?.runs.push(value)
-      processors[index]?.runs.push((user + system) / 10 / (performance.now() - start))
-    }
-  }
-  return results.flatMap((result, index) => [result, processors[index] as BenchResult])
+function onEmbedded(size: Size): Promise<BenchResult[]> {
+  return withProgram(FLAGS, (program) => measure(program, 'embedded', size, [], () => openStoreOf(program)))
 }
 
-/** Deposits at a constant rate: the time from the report to COMPLETED, by the store's clock. */
-async function paced(
-  service: OrchestrationService,
+/** @param openStore opens the program's store after it has stopped */
+async function measure(
+  program: Program,
   engine: string,
-  seconds: number,
-  next: () => string,
+  { rounds, milliseconds }: Size,
+  references: readonly Contender[],
+  openStore: () => Promise<Db>,
 ): Promise<BenchResult[]> {
-  await service.delays()
-  const start = performance.now()
-  const reports: Promise<void>[] = []
-  for (let number = 0; number < seconds * PACE; number++) {
-    const wait = start + (number * 1_000) / PACE - performance.now()
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
-    reports.push(service.report([next()]))
-  }
-  await Promise.all(reports)
-  await service.settled()
-  const delays = [...(await service.delays())].sort((left, right) => left - right)
-  if (delays.length !== seconds * PACE) throw new Error(`${delays.length} deposits of ${seconds * PACE} are COMPLETED`)
-  const part = (share: number) => delays[Math.ceil(delays.length * share) - 1] as number
-  return [0.5, 0.99].map((share) => ({
-    name: `${engine}${PACE} deposits/s: accepted to COMPLETED, p${share * 100}`,
-    unit: 'ms',
-    runs: [part(share)],
-  }))
+  const stopEngine = startEngine(await newEngineAccess(program), ENGINE_MILLISECONDS)
+  await untilLive(program)
+  const payments = await ReportedPayments.create(program, await newMachine(program, 'deposit_reporter'))
+  const executor = new ClaimingExecutor(await newMachine(program, 'executor'), 'executor')
+  executor.start()
+  const contenders = WAYS.flatMap((way) =>
+    [1, BATCH].map((batch) => ({
+      name: `${engine}: ${way}, ${batch === 1 ? 'one by one' : `in batches of ${batch}`}`,
+      unit: '/s',
+      ...(references.length === 0 ? {} : { reference: anchorName(batch) }),
+      pid: program.pid,
+      run: () => depositsPerSecond(program, payments, way, batch, milliseconds),
+    })),
+  )
+  const results = await interleaved([...references, ...contenders], rounds)
+  await executor.stop()
+  await stopEngine()
+  await program.stop()
+  const db = await openStore()
+  await payments.check(db, executor.references)
+  await db.close()
+  return results
 }
 
-/** The cost of generating the reports alone. */
-function makingReports(address: string): BenchResult {
-  const count = 20_000
-  const start = performance.now()
-  for (let index = 0; index < count; index++) newReport(address)
-  return {
-    name: 'making reports, without a service',
-    unit: '/s',
-    runs: [(count * 1_000) / (performance.now() - start)],
-  }
-}
-
-/**
- * Reports for some time with `CALLERS` concurrent callers, waits until all deposits are COMPLETED, and divides by the
- * whole time. The backlog is as large after a run as before it.
- */
+/** Deposits per second from the first report until all orchestrations have ended. */
 async function depositsPerSecond(
-  service: OrchestrationService,
-  milliseconds: number,
+  { operator }: Program,
+  payments: ReportedPayments,
+  way: Way,
   batch: number,
-  next: () => string,
-  how?: 'forWorker',
+  milliseconds: number,
 ): Promise<number> {
+  Api.repeated = 0
   const start = performance.now()
   let reported = 0
   const caller = async () => {
     while (performance.now() - start < milliseconds) {
-      await service.report(Array.from({ length: batch }, next), how)
+      await payments.report(way, batch)
       reported += batch
     }
   }
-  await Promise.all(Array.from({ length: batch === 1 ? REPORTERS : BATCH_REPORTERS }, caller))
-  await service.settled()
-  const rate = (reported / (performance.now() - start)) * 1_000
-  const completed = (await service.delays()).length
-  if (completed !== reported) throw new Error(`${completed} deposits of ${reported} are COMPLETED`)
-  return rate
+  await Promise.all(Array.from({ length: batch === 1 ? CALLERS.single : CALLERS.batch }, caller))
+  await untilEnded(operator)
+  if (Api.repeated > 0) process.stderr.write(`${Api.repeated} calls were repeated, because the store was busy\n`)
+  return (reported * 1_000) / (performance.now() - start)
 }
 
-async function perSecond(work: () => Promise<unknown>, milliseconds: number): Promise<number> {
-  const start = performance.now()
-  let done = 0
-  const caller = async () => {
-    while (performance.now() - start < milliseconds) {
-      await work()
-      done++
-    }
-  }
-  await Promise.all(Array.from({ length: CALLERS }, caller))
-  return (done / (performance.now() - start)) * 1_000
+/** Resolves when no orchestration is unfinished. */
+async function untilEnded(operator: Api): Promise<void> {
+  const open = () => operator.call<{ items: unknown[] }>('GET', '/orchestrations?status=PROCESSING&limit=1')
+  while ((await open()).items.length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
 }
