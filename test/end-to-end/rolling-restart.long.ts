@@ -229,10 +229,20 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
     }
   }
   await more()
+  /** What proves the books, as each process with the role `api` says, all of which follow the feeds over NATS. */
+  const proofs = () =>
+    Promise.all(
+      cluster.withRole('api').map(async ({ http }) => {
+        const response = await fetch(`${http}/v2/markets`, { headers: { authorization: `Bearer ${client.token}` } })
+        const { items } = (await response.json()) as { items: { symbol: string; proof: string }[] }
+        return Object.fromEntries(items.map(({ symbol, proof }) => [symbol, proof]))
+      }),
+    )
   return {
     cluster,
     load,
     more,
+    proofs,
     verifiers,
     /** Ends a process as a deployment does, starts it again, and has it serve. */
     async replace(name: string): Promise<void> {
@@ -247,7 +257,11 @@ describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
   titleWith('a rolling restart of a cluster under load (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
   () => {
     it('of every process, one after the other, fails no request and ends connections with 1012 alone', async () => {
-      const { cluster, load, more, replace, verifiers } = await startLoadedCluster({ store: await migratedDatabase() })
+      const { cluster, load, more, proofs, replace, verifiers } = await startLoadedCluster({
+        store: await migratedDatabase(),
+      })
+      const proven = { BTCUSD: 'NONE', [PULLED]: 'CHECKSUM', [PUSHED]: 'CHECKSUM' }
+      await expect.poll(proofs).toEqual([proven, proven])
       for (const name of cluster.names) {
         await replace(name)
         await more()
