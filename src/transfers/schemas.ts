@@ -128,7 +128,7 @@ export const Statement = Type.Object(
   { title: 'Statement' },
 )
 
-/** The result of the last comparison of balances with postings. */
+/** What the comparisons of balances, transfers and postings have found. */
 export const Ledger = Type.Object(
   {
     compared_at: Type.Optional(Type.String({ format: 'date-time', description: 'Absent until the first is complete' })),
@@ -137,6 +137,15 @@ export const Ledger = Type.Object(
     differences: Type.Array(
       Type.Object({ account: Type.String(), asset: Type.String(), kept: Type.String(), recomputed: Type.String() }),
     ),
+    transfers_compared_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Absent until all were compared once' }),
+    ),
+    postings_read_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Every posting was read since then; absent until it is known' }),
+    ),
+    changed_postings: Type.Array(Type.Object({ first_id: Type.String(), last_id: Type.String() }), {
+      description: 'Ranges of postings that were changed, added or removed after they had been read',
+    }),
   },
   { title: 'Ledger' },
 )

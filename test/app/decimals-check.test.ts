@@ -10,7 +10,7 @@ import { openStore } from '../../src/app/open-store.ts'
 import { createLog } from '../../src/base/log.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { addAssets, addOwner, credit } from '../support/ledger.ts'
+import { addAssets, addOwner, bookedAsEntries, credit } from '../support/ledger.ts'
 import { sharedDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
@@ -54,6 +54,7 @@ beforeAll(async () => {
   await addAssets(db, { BTC: 8 })
   const { profileId } = await addOwner(db)
   await credit(db, profileId, 'BTC', 5n)
+  await bookedAsEntries(db)
   expect(await examineLedger(db, configOf(6, url).config)).toEqual([
     { verdict: 'ok', name: 'ledger', detail: '1 balances compared, each is the sum of its postings' },
     { verdict: 'bad', name: 'ledger', detail: `assets: ${FAULT}`, next: 'restore the decimals' },

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { post } from '../../src/ledger/ledger.ts'
+import { bookedAsEntries, ledgerDifferences } from '../support/ledger.ts'
 import { moneyViolations } from '../support/money-oracles.ts'
 import { propertySettings } from '../support/property.ts'
 import { balancesOf, newProfile, useDepositsNode, wireOf } from './deposits-node.ts'
@@ -170,4 +171,6 @@ it('the state of the right report is reached from any sequence of wrong ones', a
     propertySettings(25),
   )
   expect(await moneyViolations(stand.node.db)).toEqual([])
+  await bookedAsEntries(stand.node.db)
+  expect(await ledgerDifferences(stand.node.db)).toEqual([])
 })

@@ -1,18 +1,23 @@
-/** Postings in the store: exact with many writers at once, never below zero, never changed. */
+/** Postings in the store: exact with many writers at once, never below zero, never changed; and how wrong ones are found. */
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import { createDeliveries } from '../../src/deliveries/create.ts'
 import { decimalsFaults, ensureLedgerAssets, readDecimals } from '../../src/ledger/assets.ts'
 import { serviceBalance, writeCheckpoints } from '../../src/ledger/checkpoints.ts'
-import { LedgerComparison } from '../../src/ledger/comparison.ts'
+import { LedgerComparison, type LedgerDifference } from '../../src/ledger/comparison.ts'
 import { InsufficientBalance, lockBalances, post } from '../../src/ledger/ledger.ts'
 import type { LedgerAccount, Posting, ProfileBucket } from '../../src/ledger/posting.ts'
+import { TransferComparison } from '../../src/ledger/transfer-comparison.ts'
 import { LedgerUpkeep } from '../../src/ledger/upkeep.ts'
+import { readReading, rereadOldest } from '../../src/ledger/verified-sums.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
+import { changeTransfers, insertTransfers } from '../../src/transfers/store.ts'
 import { captureLog } from '../support/captured-log.ts'
-import { addAssets, addOwner } from '../support/ledger.ts'
+import { addAssets, addOwner, bookedAsEntries } from '../support/ledger.ts'
 import { Random } from '../support/random.ts'
 import { openTestStore } from '../support/test-store.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
@@ -29,7 +34,7 @@ let db: Db
 let profiles: readonly string[]
 beforeAll(async () => {
   db = await openTestStore({ log: createLog('error') })
-  await addAssets(db, { BTC: 8, ETH: 18, USD: 2 })
+  await addAssets(db, { BTC: 8, ETH: 18, USD: 2, USDC: 6 })
 })
 beforeEach(async () => {
   profiles = await Promise.all(Array.from({ length: PROFILES }, async () => (await addOwner(db)).profileId))
@@ -315,6 +320,9 @@ describe('checkpoints', () => {
   })
 })
 
+const byAmount = (differences: readonly LedgerDifference[]) =>
+  differences.map(({ kept, recomputed, ...rest }) => ({ ...rest, difference: BigInt(kept) - BigInt(recomputed) }))
+
 describe('the comparison', () => {
   it('finds a balance, a checkpoint and a missing balance that are wrong, and only those', async () => {
     const [a, b] = profiles as [string, string]
@@ -326,10 +334,10 @@ describe('the comparison', () => {
     await change(`update ledger_checkpoints set debits = debits + 2 where bucket = 'desk' and asset = 'USD'`)
     await change(`delete from balances where profile_id = '${b}'`)
     const { differences } = await compare()
-    expect(differences.map(({ kept, recomputed, ...rest }) => ({ ...rest, difference: kept - recomputed }))).toEqual([
+    expect(byAmount(differences)).toEqual([
       { account: 'desk', asset: 'USD', difference: -2n },
-      { account: `held of ${b}`, asset: 'USD', difference: -9n },
       { account: `available of ${a}`, asset: 'USD', difference: 1n },
+      { account: `held of ${b}`, asset: 'USD', difference: -9n },
     ])
     await change(`update balances set available = available - 1 where profile_id = '${a}'`)
     await change(`update ledger_checkpoints set debits = debits - 2 where bucket = 'desk' and asset = 'USD'`)
@@ -339,6 +347,243 @@ describe('the comparison', () => {
   })
 })
 
+describe('postings that were read before', () => {
+  const change = (...statements: readonly string[]) =>
+    db.transaction(async (transaction) => {
+      await sql`alter table postings disable trigger postings_are_final`.execute(transaction)
+      for (const statement of statements) await sql.raw(statement).execute(transaction)
+      await sql`alter table postings enable trigger postings_are_final`.execute(transaction)
+    })
+  const segments = async () => {
+    const { rows } = await sql<{ after_id: string; last_id: string; digest: Uint8Array; read_at: string }>`
+      select after_id, last_id, digest, read_at from ledger_segments order by after_id
+    `.execute(db.tables())
+    return rows
+  }
+  /** As if this much time had passed since postings were read, and sums made; then reads what is due. */
+  const readLater = async (after: string) => {
+    await sql.raw(`update ledger_segments set read_at = read_at - interval '${after}'`).execute(db.tables())
+    await sql.raw(`update ledger_position set began_at = began_at - interval '${after}'`).execute(db.tables())
+    while (await rereadOldest(db));
+    return (await readReading(db)).changed
+  }
+  /** Fills segments; returns the id of the credit of this amount in one of them, before which an id is free. */
+  const fillSegment = async (profileId: string, amount: bigint) => {
+    await postAll(...Array.from({ length: 60 }, () => move(EXTERNAL, of(profileId), 1n)))
+    await sql`select nextval(pg_get_serial_sequence('postings', 'id'))`.execute(db.tables())
+    await postAll(move(EXTERNAL, of(profileId), amount))
+    const { rows } = await sql<{ id: string }>`select max(id) as id from postings`.execute(db.tables())
+    await postAll(...Array.from({ length: 60 }, () => move(EXTERNAL, of(profileId), 1n)))
+    await writeCheckpoints(db)
+    expect((await compare()).differences).toEqual([])
+    return Number(rows[0]?.id)
+  }
+
+  it('are not read by the next comparison, which continues where the last one ended', async () => {
+    const [a] = profiles as [string]
+    await fillSegment(a, 100n)
+    const before = await segments()
+    expect(before.length).toBeGreaterThan(1)
+    await postAll(...Array.from({ length: 110 }, () => move(EXTERNAL, of(a), 1n)))
+    await writeCheckpoints(db)
+    expect((await compare()).differences).toEqual([])
+    const after = await segments()
+    expect(after.slice(0, before.length)).toEqual(before)
+    expect(after.length).toBeGreaterThan(before.length)
+    expect(after.map(({ after_id }) => after_id)).toEqual(['0', ...after.slice(0, -1).map(({ last_id }) => last_id)])
+  })
+
+  it('have the digest of their text, whatever the engine and the settings of its sessions', async () => {
+    await fillSegment(profiles[0] as string, 1n)
+    const { after_id, last_id, digest } = (await segments()).at(-1) as Awaited<ReturnType<typeof segments>>[number]
+    const { rows } = await sql<Record<string, string | null>>`
+      select * from postings where id > ${after_id} and id <= ${last_id} order by id
+    `.execute(db.tables())
+    const text = rows.map((row) =>
+      [
+        ...[row.id, row.group_id, row.asset, row.amount, row.debit_bucket, row.debit_profile_id ?? ''],
+        ...[row.credit_bucket, row.credit_profile_id ?? ''],
+        ...[Date.parse(row.effective_at as string), Date.parse(row.created_at as string)],
+      ].join('/'),
+    )
+    expect(Buffer.from(digest).toString('hex')).toBe(createHash('sha256').update(text.join('\n')).digest('hex'))
+  })
+
+  const CREDIT = `'${newId()}', 'USD', 100, 'external', null, 'available'`
+  it.each([
+    [
+      'changed',
+      'update postings set amount = 107 where id = ID',
+      'update postings set amount = 100 where id = ID',
+      -7n,
+    ],
+    [
+      'changed in its time alone',
+      `update postings set created_at = created_at - interval '1 day' where id = ID`,
+      `update postings set created_at = created_at + interval '1 day' where id = ID`,
+      0n,
+    ],
+    ['removed', 'delete from postings where id = ID', 'insert into postings overriding system value ROW', 100n],
+    [
+      'added',
+      `insert into postings (id, group_id, asset, amount, debit_bucket, debit_profile_id, credit_bucket,
+        credit_profile_id, effective_at, created_at) overriding system value
+      values (ID - 1, ${CREDIT}, 'PROFILE', now(), now())`,
+      'delete from postings where id = ID - 1',
+      -100n,
+    ],
+  ])('of which one was %s are found a day later, and so is the balance', async (_, statement, opposite, difference) => {
+    const [a] = profiles as [string]
+    const id = await fillSegment(a, 100n)
+    const { rows } = await sql<Record<string, string | null>>`select * from postings where id = ${id}`.execute(
+      db.tables(),
+    )
+    const row = Object.values(rows[0] as (typeof rows)[number]).map((value) => (value === null ? 'null' : `'${value}'`))
+    const filled = (text: string) =>
+      text.replaceAll('ID', String(id)).replace('PROFILE', a).replace('ROW', `values (${row.join()})`)
+    await change(filled(statement))
+    const changed = await readLater('1 day')
+    expect(changed).toHaveLength(1)
+    const [{ first_id = 0, last_id = 0 } = {}] = changed
+    expect(id).toBeGreaterThanOrEqual(Number(first_id))
+    expect(id).toBeLessThanOrEqual(Number(last_id))
+    const found = difference === 0n ? [] : [{ account: `available of ${a}`, asset: 'USD', difference }]
+    expect(byAmount((await compare()).differences).filter(({ account }) => account !== 'external')).toEqual(found)
+    await change(filled(opposite))
+    expect(await readLater('1 minute')).toEqual([])
+    expect((await compare()).differences).toEqual([])
+  })
+
+  it('have sums that are made again when a balance differs from them, so a wrong sum is found and repaired', async () => {
+    const [a] = profiles as [string]
+    await fillSegment(a, 100n)
+    await sql`update ledger_sums set amount = amount + 5 where profile_id = ${a}`.execute(db.tables())
+    const found = [{ account: `available of ${a}`, asset: 'USD', difference: -5n }]
+    expect(byAmount((await compare()).differences)).toEqual(found)
+    await readLater('6 hours')
+    expect(byAmount((await compare()).differences)).toEqual(found)
+    expect((await compare()).differences).toEqual([])
+  })
+})
+
+describe('the comparison of transfers', () => {
+  const ADDRESS = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+  const USDC_ON_ETHEREUM = { asset: 'USDC', amount: 500n } as const
+
+  beforeAll(() => bookedAsEntries(db))
+
+  /** A deposit that was credited, and a delivery that paid it out: their ids. */
+  async function depositAndPay(): Promise<{
+    readonly deposit: string
+    readonly payment: string
+    readonly profile: string
+  }> {
+    const { customerId, profileId, accountId } = await addOwner(db)
+    const [deposit, payment, createdAt] = [newId(), newId(), '2026-11-24T00:00:00.000Z']
+    const { asset, amount } = USDC_ON_ETHEREUM
+    const of = { customerId, profileId, accountId, asset, amount, groupId: deposit, createdAt }
+    const [external, inTransit] = [EXTERNAL, { bucket: 'in_transit', profileId }] as const
+    await db.transaction(async (transaction) => {
+      await sql`
+        insert into deposits (id, customer_id, profile_id, asset, amount, status, disposition, network, occurred_at,
+          created_at, updated_at)
+        values (${deposit}, ${customerId}, ${profileId}, ${asset}, ${amount}, 'COMPLETED', 'NO_RULE', 'ETHEREUM', now(), now(),
+          now())
+      `.execute(transaction)
+      const shown = { direction: 'CREDIT', type: 'CRYPTO_DEPOSIT', status: 'COMPLETED' } as const
+      await insertTransfers(transaction, [{ id: deposit, ...of, ...shown }])
+      await post(transaction, [{ asset, amount, debit: external, credit: inTransit, groupId: deposit }])
+      const destination = { crypto: { network: 'ETHEREUM', address: ADDRESS } } as const
+      const owner = { depositId: deposit }
+      await createDeliveries(transaction, [
+        { id: payment, ...of, owner, destination, failsTo: 'available', metadata: {} },
+      ])
+    })
+    await db.transaction(async (transaction) => {
+      await post(transaction, [{ asset, amount, debit: inTransit, credit: external, groupId: payment }])
+      await sql`
+        update deliveries set status = 'SETTLED', reference = ${payment}, next_attempt_at = null where id = ${payment}
+      `.execute(transaction)
+      await changeTransfers(transaction, [{ id: payment, status: 'COMPLETED' }])
+    })
+    return { deposit, payment, profile: profileId }
+  }
+
+  /** What it finds about the profile after this statement, which is rolled back. */
+  async function found(profile: string, statement: string): Promise<readonly LedgerDifference[]> {
+    const differences: LedgerDifference[] = []
+    const isUndone = new Error('it is rolled back')
+    const planting = db.transaction(async (transaction) => {
+      await sql.raw(statement).execute(transaction)
+      const pass = new TransferComparison({ tables: () => transaction } as unknown as Db, 100)
+      while (await pass.step());
+      differences.push(...pass.differences)
+      throw isUndone
+    })
+    await expect(planting).rejects.toBe(isUndone)
+    return differences.filter((each) => JSON.stringify(each).includes(profile))
+  }
+
+  const settled = (profile: string, amount = 500) => `COMPLETED ${ADDRESS} ${amount} USDC ${profile}`
+  it.each([
+    ['nothing wrong', 'select 1', () => []],
+    [
+      'a payment with another amount than its transfer',
+      `update deliveries set amount = 50000 where id = 'PAYMENT'`,
+      ({ payment, profile }: Awaited<ReturnType<typeof depositAndPay>>) => [
+        [`transfer ${payment}`, `DEBIT ${settled(profile)}`, `DEBIT ${settled(profile, 50_000)}`],
+      ],
+    ],
+    [
+      'a payment to another address than its transfer shows',
+      `update deliveries set destination = '{"crypto": {"network": "ETHEREUM", "address": "0x01"}}' where id = 'PAYMENT'`,
+      ({ payment, profile }) => [
+        [`transfer ${payment}`, `DEBIT ${settled(profile)}`, `DEBIT COMPLETED 0x01 500 USDC ${profile}`],
+      ],
+    ],
+    [
+      'a payment whose transfer is not COMPLETED',
+      `update transfers set status = 'PENDING' where id = 'PAYMENT'`,
+      ({ payment, profile }) => [
+        [`transfers of ${profile} in ${payment}`, '0', '-500'],
+        [`transfer ${payment}`, `DEBIT PENDING ${ADDRESS} 500 USDC ${profile}`, `DEBIT ${settled(profile)}`],
+      ],
+    ],
+    [
+      'a deposit without its transfer',
+      `delete from transfers where id = 'DEPOSIT'`,
+      ({ deposit, profile }) => [
+        [`transfers of ${profile} in ${deposit}`, '0', '500'],
+        [`transfer ${deposit}`, 'none', `CREDIT COMPLETED 500 USDC ${profile}`],
+      ],
+    ],
+    [
+      'a deposit with another amount than was credited',
+      `update deposits set amount = 499 where id = 'DEPOSIT'`,
+      ({ deposit, profile }) => [
+        [`transfer ${deposit}`, `CREDIT COMPLETED 500 USDC ${profile}`, `CREDIT COMPLETED 499 USDC ${profile}`],
+      ],
+    ],
+    [
+      'a transfer without postings',
+      `insert into transfers (id, customer_id, profile_id, asset, amount, direction, type, status, group_id, metadata,
+          created_at, updated_at)
+        select 'ffffffff-0000-7000-8000-000000000000', customer_id, profile_id, asset, 3, 'CREDIT', 'INTERNAL_TRANSFER',
+          'COMPLETED', 'ffffffff-0000-7000-8000-000000000000', '{}', now(), now() from transfers where id = 'DEPOSIT'`,
+      ({ profile }) => [[`transfers of ${profile} in ffffffff-0000-7000-8000-000000000000`, '3', '0']],
+    ],
+  ] as readonly [string, string, (ids: Awaited<ReturnType<typeof depositAndPay>>) => readonly (readonly string[])[]][])(
+    'finds %s',
+    async (_, statement, expected) => {
+      const ids = await depositAndPay()
+      const { deposit, payment, profile } = ids
+      const differences = await found(profile, statement.replace('DEPOSIT', deposit).replace('PAYMENT', payment))
+      const texts = differences.map(({ account, kept, recomputed }) => [account, kept, recomputed])
+      expect(texts.sort()).toEqual([...expected(ids)].sort())
+    },
+  )
+})
+
 describe('the upkeep', () => {
   it('compares again and again, counts and names what differs, and registers assets that were added', async () => {
     const [a] = profiles as [string]
@@ -346,6 +591,7 @@ describe('the upkeep', () => {
     const clock = new VirtualClock()
     const metrics = createMetricsRegistry()
     const upkeep = new LedgerUpkeep({ db, clock, log: createLog('silent'), metrics })
+    await bookedAsEntries(db)
     const imbalance = async () => {
       const text = await metrics.getSingleMetricAsString('tidegate_ledger_imbalance')
       return /^tidegate_ledger_imbalance (\d+)$/m.exec(text)?.[1]

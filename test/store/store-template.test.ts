@@ -30,7 +30,14 @@ it('the template has the schema of this version, and only the rows that its migr
     )
     if ((rows[0]?.count ?? 0) > 0) filled.push(name)
   }
-  expect(filled.sort()).toEqual(['controls', 'directory_version', 'operators', 'schema_migrations', 'store_origin'])
+  expect(filled.sort()).toEqual([
+    'controls',
+    'directory_version',
+    'ledger_position',
+    'operators',
+    'schema_migrations',
+    'store_origin',
+  ])
   await db.close()
   rmSync(root, { recursive: true })
 })

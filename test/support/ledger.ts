@@ -1,7 +1,9 @@
 /** Customers, profiles and balances as rows, for suites that use the store without a service. */
 import { newId } from '../../src/base/ids.ts'
+import { LedgerComparison } from '../../src/ledger/comparison.ts'
 import { post } from '../../src/ledger/ledger.ts'
 import type { ProfileBucket } from '../../src/ledger/posting.ts'
+import { TransferComparison } from '../../src/ledger/transfer-comparison.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 
@@ -51,6 +53,27 @@ export async function credit(
     post(transaction, [
       { asset, amount, debit: { bucket: 'external' }, credit: { bucket, profileId }, groupId: newId() },
     ]),
+  )
+}
+
+/** Makes every posting that belongs to nothing one of a ledger entry, which no transfer shows. */
+export async function bookedAsEntries(db: Db): Promise<void> {
+  await sql`
+    insert into ledger_entries (id, kind, legs, reference, reason)
+    select distinct group_id, 'desk_funding', '[]'::jsonb, group_id::text, 'a test' from postings
+    where group_id not in (
+      select id from ledger_entries union all select id from deposits
+      union all select id from orchestrations union all select id from deliveries
+    )
+  `.execute(db.tables())
+}
+
+/** What the service's own comparisons find wrong in the ledger and in the transfers. */
+export async function ledgerDifferences(db: Db): Promise<readonly string[]> {
+  const passes = [new LedgerComparison(db), new TransferComparison(db)]
+  for (const pass of passes) while (await pass.step());
+  return passes.flatMap(({ differences }) =>
+    differences.map((each) => `the comparison finds a difference: ${Object.values(each).join(' ')}`),
   )
 }
 

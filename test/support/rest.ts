@@ -184,7 +184,7 @@ export class RestNode {
           cluster: testNode({ clock: shared.clock }),
           publicUrl: () => '',
           sourcesOf: () => [],
-          ledgerState: () => ({ balances: 0, differences: [], overdue: false }),
+          ledgerState: () => ({ balances: 0, differences: [], overdue: false, changed_postings: [] }),
           ...(options.converter === undefined ? {} : { converter: options.converter }),
         }),
       ],

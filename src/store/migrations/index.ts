@@ -47,6 +47,7 @@ import { ledgerEntries } from './202611240140-ledger-entries.ts'
 import { storeIdentity } from './202611240145-store-identity.ts'
 import { issuers } from './202611240150-issuers.ts'
 import { requestedCredentials } from './202611240330-requested-credentials.ts'
+import { verifiedSums } from './202611240340-verified-sums.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -97,4 +98,5 @@ export const MIGRATIONS: readonly Migration[] = [
   storeIdentity,
   issuers,
   requestedCredentials,
+  verifiedSums,
 ]

@@ -3,9 +3,9 @@
  * The rules of the store itself are in `money-oracles`.
  */
 
-import { LedgerComparison } from '../../../src/ledger/comparison.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { sql } from '../../../src/store/sql.ts'
+import { ledgerDifferences } from '../../support/ledger.ts'
 import { moneyViolations, unexplained } from '../../support/money-oracles.ts'
 import { ASSETS, balanceLine, Expected, groupedBy } from './expected.ts'
 import type { Json } from './nodes.ts'
@@ -53,12 +53,10 @@ export async function findStoreViolations(service: readonly string[], db: Db): P
   const found = rows
     .filter(({ units }) => units !== '0')
     .map(({ account, asset, units }) => `${account} ${asset}: ${units}`)
-  const comparison = new LedgerComparison(db)
-  while (await comparison.step());
   return [
     ...(await moneyViolations(db)),
     ...(await unexplained(db)),
-    ...comparison.differences.map(({ account, asset }) => `the comparison finds a difference: ${account} ${asset}`),
+    ...(await ledgerDifferences(db)),
     ...difference(found, service, 'an account of the service is what the model says'),
   ]
 }

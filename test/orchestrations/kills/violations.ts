@@ -1,7 +1,7 @@
 /** What must be true of the store, the sources and the executor when no process is killed any more and nothing is due. */
-import { LedgerComparison } from '../../../src/ledger/comparison.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { sql } from '../../../src/store/sql.ts'
+import { ledgerDifferences } from '../../support/ledger.ts'
 import { moneyViolations, unexplained } from '../../support/money-oracles.ts'
 import { type Campaign, UNKNOWN_ADDRESS } from './campaign.ts'
 import type { Executor } from './executor.ts'
@@ -11,20 +11,13 @@ export async function findViolations(db: Db, campaign: Campaign, executor: Execu
   return [
     ...(await moneyViolations(db)),
     ...(await unexplained(db)),
-    ...(await differences(db)),
+    ...(await ledgerDifferences(db)),
     ...(await wrongPayments(db, campaign)),
     ...(await lostReports(db, campaign)),
     ...(await wrongDeliveries(db, executor)),
     ...executor.violations,
     ...executor.paidTwice.map((id) => `an orchestration was paid twice: ${id}`),
   ]
-}
-
-/** The ledger's own comparison, as `doctor` and the metric make it. */
-async function differences(db: Db): Promise<readonly string[]> {
-  const comparison = new LedgerComparison(db)
-  while (await comparison.step());
-  return comparison.differences.map(({ account, asset }) => `the comparison finds a difference: ${account} ${asset}`)
 }
 
 /** Every payment is one COMPLETED deposit of its amount with one credit and one disposition; there are no others. */

@@ -3,8 +3,8 @@
  * the rules.
  */
 
-import { LedgerComparison } from '../../../src/ledger/comparison.ts'
 import { sql } from '../../../src/store/sql.ts'
+import { ledgerDifferences } from '../../support/ledger.ts'
 import { moneyViolations, unexplained } from '../../support/money-oracles.ts'
 import type { FaultyStore } from '../../support/store-faults.ts'
 import { calm, createFirstRules, pickAction } from './actions.ts'
@@ -70,18 +70,11 @@ async function findViolations(world: World): Promise<readonly string[]> {
     world.deadlocks === 0 ? [] : [`transactions never wait for each other in a circle: ${world.deadlocks} did`]
   return [
     ...(await moneyViolations(world.db, DESK_LIMITS)),
-    ...(await differences(world)),
+    ...(await ledgerDifferences(world.db)),
     ...(await deliveryViolations(world)),
     ...deadlocks,
     ...(await lost(world)),
   ]
-}
-
-/** What the service's own comparison of balances with postings finds. */
-async function differences({ db }: World): Promise<readonly string[]> {
-  const comparison = new LedgerComparison(db)
-  while (await comparison.step());
-  return comparison.differences.map(({ account, asset }) => `the imbalance of the ledger is zero: ${account} ${asset}`)
 }
 
 /** Payments that were reported to their source as COMPLETED, and are not. */
