@@ -67,11 +67,11 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'ledger',
-    description: 'whether every balance is the sum of its postings',
+    description: 'whether balances, transfers and postings agree',
     verbs: [
       {
         usage: 'show',
-        description: 'shows what the last comparison of balances with postings found',
+        description: 'shows what the comparisons of balances, transfers and postings found',
         example: 'ledger show',
         method: 'GET',
         path: '/ledger',

@@ -91,7 +91,7 @@ export class LedgerComparison {
     return end !== undefined
   }
 
-  /** The last account of the next piece, which has at most so many balances and twice as many sums; undefined: all others. */
+  /** The last account of the next piece, by its balances and sums; undefined: the piece has all others. */
   async #nextEnd(): Promise<Key | undefined> {
     const nth = (table: string, number: number) => sql`
       select profile_id, asset from ${sql.raw(table)} where ${this.#within(undefined)}

@@ -20,7 +20,7 @@ export const SUMS_TABLES = ['ledger_position', 'ledger_sums', 'ledger_segments']
 const SEGMENTS_MAX = 10
 /** After this time a segment is read again, one in 3 seconds: less than 1 % of a core, and 4 billion postings in 30 days. */
 const REREAD_AFTER = sql.lit('1 day')
-/** One that differs, which somebody may have restored. */
+/** One that differs, which an operator may have restored. */
 const REREAD_CHANGED_AFTER = sql.lit('1 minute')
 /** Between two times that the sums are made again because a balance differs from them. */
 const AGAIN_AFTER = sql.lit('6 hours')

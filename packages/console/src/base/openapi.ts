@@ -2366,6 +2366,21 @@ export interface components {
                 kept: string;
                 recomputed: string;
             }[];
+            /**
+             * Format: date-time
+             * @description Absent until all were compared once
+             */
+            transfers_compared_at?: string;
+            /**
+             * Format: date-time
+             * @description Every posting was read since then; absent until it is known
+             */
+            postings_read_at?: string;
+            /** @description Ranges of postings that were changed, added or removed after they had been read */
+            changed_postings: {
+                first_id: string;
+                last_id: string;
+            }[];
         };
         LedgerEntry: {
             /**

@@ -61,7 +61,15 @@ export function DeskPage() {
   )
 }
 
-function LedgerCard({ ledger: { compared_at, balances, differences } }: { readonly ledger: Schema<'Ledger'> }) {
+function LedgerCard({ ledger }: { readonly ledger: Schema<'Ledger'> }) {
+  const { compared_at, balances } = ledger
+  const changed = ledger.changed_postings.map(({ first_id, last_id }) => ({
+    account: `postings ${first_id} to ${last_id}`,
+    asset: '',
+    kept: 'changed after they had been read',
+    recomputed: '',
+  }))
+  const differences = [...ledger.differences, ...changed]
   const isEqual = differences.length === 0
   return (
     <Card
@@ -88,8 +96,8 @@ function LedgerCard({ ledger: { compared_at, balances, differences } }: { readon
           columns={[
             { name: 'Account', show: ({ account }) => account },
             { name: 'Asset', show: ({ asset }) => asset },
-            { name: 'Balance', isNumber: true, show: ({ kept }) => <Amount of={kept} /> },
-            { name: 'Sum of postings', isNumber: true, show: ({ recomputed }) => <Amount of={recomputed} /> },
+            { name: 'Kept', show: ({ kept }) => kept },
+            { name: 'By postings or record', show: ({ recomputed }) => recomputed },
           ]}
         />
       )}
