@@ -1,9 +1,10 @@
 /**
  * Ledger entries: what an operator books by the table of `entry-kinds`. An entry is written once per reference, together with
- * its postings and audit row, and never changes. A reversal is an entry with the opposite postings.
+ * its postings and audit row, and never changes. A reversal is an entry with the opposite postings; a debt that it renews is
+ * repaid at once from what the profile has available, except when it gives a repayment back.
  *
- * The desk may be short after an entry: its position is what it received less what it paid. Collected fees and the balances
- * of profiles cannot go below zero.
+ * The desk may be short after an entry: its position is what it received less what it paid. No sweep takes more than the
+ * collected fees, and no balance of a profile goes below zero.
  */
 import { isUuid, newId } from '../base/ids.ts'
 import { readInstant, TIME_RULE } from '../http/list-times.ts'
@@ -169,7 +170,7 @@ async function refuseUncovered<Tables>(
     return { meta: { available: text(covered), needed: text(amount) } }
   }
   if (kind === 'fee_sweep') {
-    // Nothing but a sweep debits this account, and sweeps wait here for each other.
+    // Sweeps wait here for each other. A fee that is given back after a sweep may still leave the account below zero.
     await lockNames(transaction, 'fees', ['tidegate fee sweep'])
     const collected = await serviceBalance(transaction, 'fees', asset)
     if (collected < amount)

@@ -1,6 +1,7 @@
 /**
  * Writes postings together with the balances that they change, in the caller's transaction; nothing else writes either. No
- * bucket of a profile goes below zero. What becomes available first repays what its profile owes in the asset.
+ * bucket of a profile goes below zero. What becomes available first repays what its profile owes in the asset, and a new debt
+ * is repaid at once from what is available.
  */
 import { assert } from '../base/assert.ts'
 import type { Transaction } from '../store/db.ts'
@@ -95,8 +96,7 @@ export async function lockBalances<Tables>(
 
 /**
  * Writes postings with the repayments that are due, and the balances that they change. Throws `InsufficientBalance` before
- * anything is written when a
- * bucket would go below zero.
+ * anything is written when a bucket would go below zero.
  *
  * The lock is a separate statement: a statement that waits for a lock still reads with its snapshot from before the wait,
  * so one statement that locked and wrote could miss a change of the balance. Ids of postings are taken after the locks, so
@@ -105,7 +105,7 @@ export async function lockBalances<Tables>(
 export async function post<Tables>(transaction: Transaction<Tables>, requested: readonly Posting[]): Promise<void> {
   if (requested.length === 0) return
   const balances = await lockBalances(transaction, balanceChanges(requested))
-  const postings = withRepayments(requested, (key) => balances(key).receivable)
+  const postings = withRepayments(requested, balances)
   const changes = balanceChanges(postings)
   for (const change of changes) refuseOverdraft(change, balances(change))
   const written = inserting('postings', postings, POSTING, {

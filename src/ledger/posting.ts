@@ -62,27 +62,46 @@ export function balanceChanges(postings: readonly Posting[]): readonly BalanceCh
 
 /**
  * The postings, each credit to `available` followed by the repayment of what its profile owes in the asset, until nothing is
- * owed. A credit from the profile's own `receivable` gives a repayment back, and repays nothing.
+ * owed; at the end, new debts are repaid from what is available then. A credit from the profile's own `receivable` gives a
+ * repayment back, and repays nothing.
  *
- * @param owed the profile's `receivable` before these postings
+ * @param before the profile's balances before these postings
  */
 export function withRepayments(
   postings: readonly Posting[],
-  owed: (balance: Pick<BalanceChange, 'profileId' | 'asset'>) => MinorUnits,
+  before: (change: BalanceChange) => Readonly<Record<'available' | 'receivable', MinorUnits>>,
 ): readonly Posting[] {
   const left = new Map(
-    balanceChanges(postings).map((change) => [`${change.profileId}/${change.asset}`, owed(change) + change.receivable]),
+    balanceChanges(postings).map((change) => {
+      const { available, receivable } = before(change)
+      const after = { available: available + change.available, receivable: receivable + change.receivable }
+      return [`${change.profileId}/${change.asset}`, after]
+    }),
   )
-  return postings.flatMap((posting) => {
-    const { asset, amount, debit, credit, groupId } = posting
-    if (!('profileId' in credit) || credit.bucket !== 'available') return [posting]
-    const { profileId } = credit
-    if (debit.bucket === 'receivable' && debit.profileId === profileId) return [posting]
-    const key = `${profileId}/${asset}`
-    const owes = left.get(key) as MinorUnits
-    const repaid = owes < amount ? owes : amount
-    if (repaid <= 0n) return [posting]
-    left.set(key, owes - repaid)
-    return [posting, { asset, amount: repaid, debit: credit, credit: { bucket: 'receivable', profileId }, groupId }]
+  const repayment = ({ asset, amount, groupId }: Posting, profileId: string, isCredit: boolean): readonly Posting[] => {
+    const rest = left.get(`${profileId}/${asset}`) as Record<'available' | 'receivable', MinorUnits>
+    const most = isCredit || amount < rest.available ? amount : rest.available
+    const repaid = rest.receivable < most ? rest.receivable : most
+    if (repaid <= 0n) return []
+    rest.available -= repaid
+    rest.receivable -= repaid
+    const [debit, credit] = [{ bucket: 'available', profileId } as const, { bucket: 'receivable', profileId } as const]
+    return [{ asset, amount: repaid, debit, credit, groupId }]
+  }
+  const credited = postings.flatMap((posting) => {
+    const { debit, credit } = posting
+    if (credit.bucket !== 'available' || isOwed(debit, credit.profileId)) return [posting]
+    return [posting, ...repayment(posting, credit.profileId, true)]
   })
+  const owed = postings.flatMap((posting) => {
+    const { debit, credit } = posting
+    if (debit.bucket !== 'receivable') return []
+    const isGivenBack = credit.bucket === 'available' && isOwed(debit, credit.profileId)
+    return isGivenBack ? [] : repayment(posting, debit.profileId, false)
+  })
+  return [...credited, ...owed]
+}
+
+function isOwed(account: LedgerAccount, profileId: string): boolean {
+  return account.bucket === 'receivable' && account.profileId === profileId
 }

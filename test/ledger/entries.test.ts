@@ -66,8 +66,10 @@ async function debtor(amount: MinorUnits): Promise<string> {
 /** A debt beside money, as earlier releases left it. */
 async function debtorWithMoney(owed: MinorUnits, available: MinorUnits): Promise<string> {
   const { profileId } = await addOwner(node.db)
-  await credit(node.db, profileId, 'USD', available)
-  await move({ bucket: 'receivable', profileId }, { bucket: 'external' }, owed, 'USD')
+  const both = owed < available ? owed : available
+  if (owed > both) await move({ bucket: 'receivable', profileId }, { bucket: 'external' }, owed - both, 'USD')
+  if (available > both) await credit(node.db, profileId, 'USD', available - both)
+  await move({ bucket: 'receivable', profileId }, { bucket: 'available', profileId }, both, 'USD')
   return profileId
 }
 
@@ -108,12 +110,15 @@ it.each([
   expect(await postingsOf(entry.id)).toEqual(postings)
   const done = await reverse(entry.id)
   expect(done).toEqual({ ...entry, reversed_by: expect.any(String) })
-  expect(await postingsOf(done.reversed_by)).toEqual(postings.map((text) => text.replace(/(\w+) -> (\w+)/, '$2 -> $1')))
+  const opposite = postings.map((text) => text.replace(/(\w+) -> (\w+)/, '$2 -> $1'))
+  // The debt is there again, and repaid from what the profile has.
+  const reversal = kind === 'write_off' ? [...opposite, 'available -> receivable 600 USD'] : opposite
+  expect(await postingsOf(done.reversed_by)).toEqual(reversal)
   expect(await reverse(entry.id)).toEqual(done)
-  expect(await postingsOf(done.reversed_by)).toHaveLength(postings.length)
-  const reversal = made(await entries('GET', `/${done.reversed_by}`))
-  expect(reversal).toMatchObject({ kind, reverses: entry.id, reason: 'booked twice' })
-  expect(reversal.reference).toBeUndefined()
+  expect(await postingsOf(done.reversed_by)).toEqual(reversal)
+  const record = made(await entries('GET', `/${done.reversed_by}`))
+  expect(record).toMatchObject({ kind, reverses: entry.id, reason: 'booked twice' })
+  expect(record.reference).toBeUndefined()
   const again = await entries('POST', `/${done.reversed_by}/reverse`, { reason: 'no' })
   expect(again).toMatchObject({ status: 409, body: { code: 'invalid_state', meta: { current: 'REVERSAL' } } })
   expect(await auditOf(entry.id)).toEqual(['ledger_entry.create', 'ledger_entry.reverse'])
@@ -250,6 +255,24 @@ it('a repayment needs the money and the debt, and a write-off the debt', async (
   ])
 })
 
+it('a reversed write-off is repaid from what became available meanwhile, and the rest is owed', async () => {
+  const profile_id = await debtor(600n)
+  const { id } = await book('write_off', [{ asset: 'USD', amount: '6' }], { profile_id })
+  await credit(node.db, profile_id, 'USD', 200n)
+  await reverse(id)
+  expect(await balanceOf(node.db, profile_id, 'USD')).toMatchObject({ available: 0n, receivable: 400n })
+  await credit(node.db, profile_id, 'USD', 1_000n)
+  expect(await balanceOf(node.db, profile_id, 'USD')).toMatchObject({ available: 600n, receivable: 0n })
+})
+
+it('a reversed repayment gives the money and the debt back', async () => {
+  const profile_id = await debtorWithMoney(700n, 1_000n)
+  const { id } = await book('debt_repayment', [{ asset: 'USD', amount: '5' }], { profile_id })
+  expect(await balanceOf(node.db, profile_id, 'USD')).toMatchObject({ available: 500n, receivable: 200n })
+  await reverse(id)
+  expect(await balanceOf(node.db, profile_id, 'USD')).toMatchObject({ available: 1_000n, receivable: 700n })
+})
+
 it('concurrent repayments never take more than is owed', async () => {
   const profile_id = await debtorWithMoney(300n, 1_000n)
   const ask = () => entries('POST', '', bodyOf('debt_repayment', [USD], { profile_id }))
@@ -317,13 +340,15 @@ it('entries are listed by kind, reference, profile and time, in pages', async ()
 it(`balances equal an independent model after random entries, credits, debts and reversals (seed ${SEED})`, async () => {
   const random = new Random(SEED)
   const assets = ['USD', 'BTC']
-  const owners = [await addOwner(node.db), await addOwner(node.db)].map(({ profileId }) => profileId)
+  const owners = [await debtorWithMoney(50_000n, 60_000n), (await addOwner(node.db)).profileId] as const
   const model = new Map<string, bigint>()
   const of = (account: string) => model.get(account) ?? 0n
   const add = (account: string, amount: bigint) => model.set(account, of(account) + amount)
   for (const asset of assets) {
     for (const bucket of ['desk', 'fees'] as const) add(`${bucket} ${asset}`, await serviceSum(bucket, asset))
   }
+  add(`available ${owners[0]} USD`, 60_000n)
+  add(`owed ${owners[0]} USD`, 50_000n)
   const undo: { readonly id: string; readonly body: object; readonly back: () => void; isDone: boolean }[] = []
   for (let step = 0; step < STEPS; step++) {
     const asset = random.pick(assets)
@@ -334,15 +359,20 @@ it(`balances equal an independent model after random entries, credits, debts and
         ? `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`
         : `0.${String(amount).padStart(8, '0')}`
     const [available, owed] = [`available ${profileId} ${asset}`, `owed ${profileId} ${asset}`]
+    const repay = (most: bigint) => {
+      const repaid = [of(owed), of(available), most].reduce((least, each) => (each < least ? each : least))
+      add(owed, -repaid)
+      add(available, -repaid)
+    }
     const change = random.integer(10)
     if (change === 0) {
       await credit(node.db, profileId, asset, amount)
-      const repaid = of(owed) < amount ? of(owed) : amount
-      add(owed, -repaid)
-      add(available, amount - repaid)
+      add(available, amount)
+      repay(amount)
     } else if (change === 1) {
       await move({ bucket: 'receivable', profileId }, { bucket: 'external' }, amount, asset)
       add(owed, amount)
+      repay(amount)
     } else if (change === 2) {
       await move({ bucket: 'external' }, { bucket: 'fees' }, amount, asset)
       add(`fees ${asset}`, amount)
@@ -398,6 +428,7 @@ it(`balances equal an independent model after random entries, credits, debts and
       for (const [account, by] of changes) add(account, by)
       const back = () => {
         for (const [account, by] of changes) add(account, -by)
+        if (kind === 'write_off') repay(amount)
       }
       undo.push({ id: answer.body.id, body, back, isDone: false })
     }

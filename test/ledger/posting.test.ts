@@ -2,7 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatAmount, parseAmount } from '../../src/ledger/amounts.ts'
-import { balanceChanges, type LedgerAccount, type Posting, PROFILE_BUCKETS } from '../../src/ledger/posting.ts'
+import {
+  balanceChanges,
+  type LedgerAccount,
+  type Posting,
+  PROFILE_BUCKETS,
+  withRepayments,
+} from '../../src/ledger/posting.ts'
 import { propertySettings } from '../support/property.ts'
 
 const SERVICE_BUCKETS = ['external', 'desk', 'unattributed', 'fees'] as const
@@ -57,6 +63,36 @@ describe('postings', () => {
         }
       }),
       propertySettings(100),
+    )
+  })
+})
+
+describe('repayments', () => {
+  it('leave no debt beside what is available, unless a repayment is given back', () => {
+    const some = fc.bigInt({ min: 0n, max: 10n ** 30n })
+    fc.assert(
+      fc.property(fc.array(posting, { maxLength: 12 }), some, fc.boolean(), (all, amount, isOwed) => {
+        const ofProfile = (one: LedgerAccount) => ('profileId' in one ? one.profileId : undefined)
+        const requested = all.filter(
+          ({ debit, credit }) =>
+            debit.bucket !== 'receivable' || credit.bucket !== 'available' || ofProfile(debit) !== ofProfile(credit),
+        )
+        const before = isOwed ? { available: 0n, receivable: amount } : { available: amount, receivable: 0n }
+        const made = withRepayments(requested, () => before)
+        for (const change of balanceChanges(made)) {
+          const [available, receivable] = [before.available + change.available, before.receivable + change.receivable]
+          expect(available > 0n && receivable > 0n).toBe(false)
+        }
+        expect(made.filter((one) => requested.includes(one))).toEqual(requested)
+        for (const { debit, credit } of made.filter((one) => !requested.includes(one))) {
+          expect([debit.bucket, credit.bucket, ofProfile(debit)]).toEqual([
+            'available',
+            'receivable',
+            ofProfile(credit),
+          ])
+        }
+      }),
+      propertySettings(200),
     )
   })
 })
