@@ -4,7 +4,6 @@
  * unique index, and only its transition to COMPLETED posts anything.
  */
 import { newId } from '../base/ids.ts'
-import { formatAmount } from '../ledger/amounts.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { type Completion, completionAudit } from '../orchestrations/at-once.ts'
@@ -26,13 +25,14 @@ import {
   orchestrationOf,
   ownerColumns,
 } from './credit.ts'
-import { type DepositRow, lockKnown, termsOf } from './known.ts'
+import { type DepositRow, type Known, lockKnown, termsOf } from './known.ts'
 import type { MatchSettings } from './match.ts'
 import { keepDepositMode } from './mode.ts'
 import { newDepositDocument } from './new-document.ts'
 import { type RefusedReport, recordRefusals } from './refused-reports.ts'
 import { differingFields, type Report, SANDBOX_SOURCE } from './report.ts'
 import { type DecimalsOf, newDepositOf, replacedBy, replacedTerms } from './reported-terms.ts'
+import { asPresentTerms } from './revisions.ts'
 import { findSimilar, type Similar } from './similar.ts'
 import type { DepositDocument } from './store.ts'
 import type { DepositValues } from './tables.ts'
@@ -104,7 +104,8 @@ export async function recordReports<Tables>(
   const { assets } = settings.conversions
   const decimalsOf: DecimalsOf = (asset) => assets.find(({ symbol }) => symbol === asset)?.decimals
   const known = await lockKnown(transaction, reports)
-  const steps = reports.map((report, index) => stepOf(report, known[index], decimalsOf))
+  const present = await asPresentTerms(transaction, reports, known, decimalsOf)
+  const steps = reports.map((report, index) => stepOf(report, known[index], present[index] as Report))
   const similar = await findSimilar(
     transaction,
     steps.filter(isArrivingByBank).map(({ report, after }) => ({ report, depositId: after.id })),
@@ -165,23 +166,27 @@ function refusalOf(outcome: Outcome, report: Report): readonly RefusedReport[] {
   return kind === 'conflict' ? [{ report, depositId, problem: 'deposit_conflict', fields: outcome.fields }] : []
 }
 
-function stepOf(report: Report, known: Awaited<ReturnType<typeof lockKnown>>[number], decimalsOf: DecimalsOf): Step {
+/** @param present the report, with the present terms of its deposit when it has those of a revision */
+function stepOf(report: Report, known: Known | undefined, present: Report): Step {
   if (known === undefined) {
     const after = newDepositOf(report)
     return { report, before: undefined, after, effect: 'create', fields: [], isReplacing: false }
   }
   const { deposit: before, isTorn } = known
   const effect = reportEffect(before.status, report.status)
-  const reported = isEarlierRevision(before, report, decimalsOf) ? { ...report, ...currentTermsOf(before) } : report
-  const differing = differingFields(termsOf(before), reported)
-  const fields = isTorn && differing.length === 0 ? ['fiat.bank_reference'] : differing
-  const isSameKind = (before.tx_hash === null) === (report.txHash === null)
-  const isReplacing =
-    fields.length > 0 && effect === 'complete' && !isTorn && isSameKind && before.corrections.length === 0
+  const isReplacing = effect === 'complete' && !isTorn && isReplaceable(before, report)
   if (isReplacing) return { report, before, after: replacedBy(before, report), effect, fields: [], isReplacing }
+  const differing = differingFields(termsOf(before), present)
+  const fields = isTorn && differing.length === 0 ? ['fiat.bank_reference'] : differing
   const after = { ...before, bank_reference: before.bank_reference ?? report.bankReference }
   if (fields.length > 0) return { report, before, after, effect: 'conflict', fields, isReplacing }
   return { report, before, after, effect, fields: effect === 'conflict' ? ['status'] : [], isReplacing }
+}
+
+/** Whether a report that completes the deposit has other terms, and no person has corrected those that it has. */
+function isReplaceable(before: DepositRow, report: Report): boolean {
+  const isSameKind = (before.tx_hash === null) === (report.txHash === null)
+  return isSameKind && before.corrections.length === 0 && differingFields(termsOf(before), report).length > 0
 }
 
 /** Whether it makes a bank payment count that did not count before. */
@@ -196,18 +201,6 @@ function heldStep(step: Step, similar: Similar | undefined): Step {
   if (similar === undefined || step.after.secondary_status !== null) return step
   const reason = `may be the payment of deposit ${similar.depositId}, whose bank reference is nearly equal`
   return { ...step, after: { ...step.after, secondary_status: 'HELD', reason } }
-}
-
-/** Whether the report has the asset and amount that the deposit had before a correction. */
-function isEarlierRevision({ corrections }: DepositRow, { asset, amount }: Report, decimalsOf: DecimalsOf): boolean {
-  const decimals = decimalsOf(asset)
-  if (decimals === undefined) return false
-  const text = formatAmount(amount, decimals)
-  return corrections.some(({ before }) => before.asset === asset && before.amount === text)
-}
-
-function currentTermsOf({ asset, amount }: DepositRow): Pick<Report, 'asset' | 'amount'> {
-  return { asset, amount: BigInt(amount) }
 }
 
 async function movesOf<Tables>(

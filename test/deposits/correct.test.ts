@@ -239,6 +239,49 @@ describe('a correction of a profile', () => {
     expect(await balancesOf(stand, profileId)).toEqual(bucket('0', { held: '100000000' }))
   })
 
+  it('makes reports with an address of the right profile known, and other ones stay a conflict', async () => {
+    const { profileId, body, deposit } = await wrongDeposit()
+    const [right, third] = [await newProfile(stand), await newProfile(stand)]
+    const [own, rights, thirds] = await Promise.all([profileId, right, third].map((each) => newAddress(stand, each)))
+    const answers = async (address: string | undefined, amount: string) => {
+      const crypto = { ...body.crypto, address }
+      const { status } = await stand.node.operator('POST', '/deposits', { ...body, crypto, amount, source: 'node' })
+      return status
+    }
+    expect(await answers(rights, '5.5')).toBe(409)
+    const corrected = await correct(deposit.id, { amount: '5.5', profile_id: right })
+    expect(await answers(rights, '5.5')).toBe(200)
+    // The terms before the correction, at the address that was reported and at another one of the same profile.
+    expect(await answers(body.crypto.address, '5.05')).toBe(200)
+    expect(await answers(own, '5.05')).toBe(200)
+    expect(await answers(rights, '5.05')).toBe(409)
+    expect(await answers(own, '5.5')).toBe(409)
+    expect(await answers(thirds, '5.5')).toBe(409)
+    expect(await answers(ETHEREUM_ADDRESS, '5.5')).toBe(409)
+    expect(await answers(rights, '7')).toBe(409)
+    expect((await stand.node.operator('GET', `/deposits/${deposit.id}`)).body).toEqual(corrected)
+    expect(await balancesOf(stand, right)).toEqual(bucket('5500000'))
+  })
+
+  it('makes a report with the memo of the right profile known, and so does an assignment', async () => {
+    const [wrong, right] = [await newProfile(stand), await newProfile(stand)]
+    const memoOf = async (profileId: string) => {
+      const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
+      return (await newRule(stand, profileId, { source, source_asset: 'USD' })).source.fiat.memo_id
+    }
+    const [wrongs, rights] = [await memoOf(wrong), await memoOf(right)]
+    const body = wireOf({ memo_id: wrongs })
+    const { id } = await report(stand, body)
+    await correct(id, { profile_id: right })
+    const known = await report(stand, { ...body, fiat: { ...body.fiat, memo_id: rights } })
+    expect(known).toMatchObject({ id, profile_id: right })
+    const lost = wireOf({ memo_id: 'NO MEMO OF OURS' })
+    const { id: lostId } = await report(stand, lost)
+    await act(lostId, 'assign', { profile_id: right })
+    const found = await report(stand, { ...lost, fiat: { ...lost.fiat, memo_id: rights } })
+    expect(found).toMatchObject({ id: lostId, profile_id: right, disposition: { code: 'ASSIGNED' } })
+  })
+
   it('of a wire that was assigned wrongly leaves a debt of what was spent', async () => {
     const [wrong, right] = [await newProfile(stand), await newProfile(stand)]
     const source = { profile: { profile_id: wrong } }

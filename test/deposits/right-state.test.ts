@@ -1,6 +1,7 @@
 /**
  * From any sequence of wrong reports, assignments, holds, reversals and corrections of one payment, the state of the right
- * one can be reached. The model knows no posting: what a profile has follows from what the deposit is and what was spent.
+ * one can be reached, and then the right report is known, and so is every report that was accepted before. The model knows no
+ * posting: what a profile has follows from what the deposit is and what was spent.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -9,7 +10,8 @@ import { post } from '../../src/ledger/ledger.ts'
 import { bookedAsEntries, ledgerDifferences } from '../support/ledger.ts'
 import { moneyViolations } from '../support/money-oracles.ts'
 import { propertySettings } from '../support/property.ts'
-import { balancesOf, newProfile, useDepositsNode, wireOf } from './deposits-node.ts'
+import { ETHEREUM_ADDRESS } from '../support/rules.ts'
+import { balancesOf, newAddress, newProfile, reportOf, useDepositsNode, wireOf } from './deposits-node.ts'
 
 const stand = useDepositsNode()
 
@@ -21,6 +23,8 @@ const step = fc.oneof(
     kind: fc.constant('report' as const),
     amount,
     status: fc.constantFrom('PENDING', 'COMPLETED', 'FAILED'),
+    // Of the profile with this number, or of none.
+    place: fc.constantFrom(0, 1, 2),
   }),
   fc.record({ kind: fc.constant('assign' as const), profile }),
   fc.record({ kind: fc.constantFrom('hold' as const, 'release' as const, 'reject' as const, 'reverse' as const) }),
@@ -34,30 +38,47 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 /** One payment, as it should be after the calls that succeeded. */
 class Payment {
   readonly profiles: readonly string[]
-  readonly #wire = wireOf({ remittance: 'rent' })
+  readonly #addresses: readonly string[] | undefined
+  readonly #report: ReturnType<typeof wireOf> | ReturnType<typeof reportOf>
   readonly #spent = [0, 0]
   #id = ''
   #status = 'NONE'
   #secondary: string | undefined
   #amount = 0
   #profile: number | undefined
+  #isAssigned = false
   #isCorrected = false
+  /** Reports with terms that the deposit has, or has had before a correction. */
+  #accepted = new Map<string, readonly [units: number, place: number]>()
 
-  constructor(profiles: readonly string[]) {
+  /** @param addresses of the profiles, and one of none; undefined: it is a wire without a memo */
+  constructor(profiles: readonly string[], addresses: readonly string[] | undefined) {
     this.profiles = profiles
+    this.#addresses = addresses
+    this.#report = addresses === undefined ? wireOf({ remittance: 'rent' }) : reportOf(ETHEREUM_ADDRESS)
   }
 
-  async report(units: number, status: string): Promise<number> {
-    const answer = await stand.node.operator('POST', '/deposits', { ...this.#wire, status, amount: textOf(units) })
+  async report(units: number, status: string, place: number): Promise<number> {
+    const body = this.#report
+    const address = this.#addresses?.[place]
+    const arrived = 'crypto' in body ? { crypto: { ...body.crypto, address } } : {}
+    const answer = await stand.node.operator('POST', '/deposits', {
+      ...body,
+      ...arrived,
+      status,
+      amount: textOf(units),
+    })
     if (answer.status !== 200) return answer.status
-    if (this.#status === 'NONE') {
-      this.#id = answer.body.id
+    const isFirst = this.#status === 'NONE'
+    const isReplacing = this.#status !== 'COMPLETED' && status === 'COMPLETED' && !this.#isCorrected
+    if (isFirst) this.#id = answer.body.id
+    if (isFirst || isReplacing) {
       this.#amount = units
+      if (!this.#isAssigned) this.#profile = address === undefined || place === 2 ? undefined : place
+      this.#accepted.clear()
     }
-    if (this.#status !== 'COMPLETED') {
-      if (status === 'COMPLETED' && !this.#isCorrected) this.#amount = units
-      this.#status = status
-    }
+    if (this.#status !== 'COMPLETED') this.#status = status
+    this.#accepted.set(`${units} ${place}`, [units, place])
     return this.#verify(answer.body)
   }
 
@@ -77,6 +98,7 @@ class Payment {
     this.#profile = to
     const status = await this.act('assign', { profile_id: this.profiles[to] })
     if (status !== 200) this.#profile = before
+    else if (before === undefined) this.#isAssigned = true
     return status
   }
 
@@ -99,20 +121,22 @@ class Payment {
   /** As an orchestration out of the balance does. */
   async spend(from: number, units: number): Promise<void> {
     const profileId = this.profiles[from] as string
-    const { available } = await balancesOf(stand, profileId, 'USD')
-    if (BigInt(available) < units) return
+    const [asset, amount] = [this.#asset, BigInt(units * this.#unit)]
+    const { available } = await balancesOf(stand, profileId, asset)
+    if (BigInt(available) < amount) return
     this.#spent[from] = (this.#spent[from] ?? 0) + units
     const debit = { bucket: 'available', profileId } as const
     const credit = { bucket: 'desk' } as const
     await stand.node.db.transaction((transaction) =>
-      post(transaction, [{ asset: 'USD', amount: BigInt(units), debit, credit, groupId: newId() }]),
+      post(transaction, [{ asset, amount, debit, credit, groupId: newId() }]),
     )
   }
 
   async makeRight(): Promise<void> {
-    if (this.#status === 'NONE') expect(await this.report(RIGHT.amount, 'PENDING')).toBe(200)
+    const report = () => this.report(RIGHT.amount, 'COMPLETED', RIGHT.profile)
+    if (this.#status === 'NONE') expect(await report()).toBe(200)
     expect(await this.correct(RIGHT)).toBe(200)
-    expect(await this.report(RIGHT.amount, 'COMPLETED')).toBe(200)
+    expect(await report()).toBe(200)
     if (this.#secondary === 'REJECTED') {
       expect(await this.act('reverse', { reason: 'rejected by mistake' })).toBe(200)
       expect(await this.correct(RIGHT)).toBe(200)
@@ -121,6 +145,7 @@ class Payment {
     const { body } = await stand.node.operator('GET', `/deposits/${this.#id}`)
     expect(body).toMatchObject({ status: 'COMPLETED', amount: '5.5', profile_id: this.profiles[RIGHT.profile] })
     expect(body.secondary_status).toBeUndefined()
+    for (const [units, place] of this.#accepted.values()) expect(await this.report(units, 'COMPLETED', place)).toBe(200)
   }
 
   /** Available or owed is what was credited and not spent. */
@@ -129,13 +154,22 @@ class Payment {
       const isCredited = this.#status === 'COMPLETED' && this.#profile === index && this.#secondary !== 'REVERSED'
       const isHeld = isCredited && (this.#secondary === 'HELD' || this.#secondary === 'REJECTED')
       const rest = (isCredited && !isHeld ? this.#amount : 0) - (this.#spent[index] ?? 0)
-      expect(await balancesOf(stand, profileId, 'USD')).toEqual({
-        available: `${Math.max(rest, 0)}`,
+      expect(await balancesOf(stand, profileId, this.#asset)).toEqual({
+        available: `${Math.max(rest, 0) * this.#unit}`,
         in_transit: '0',
-        held: isHeld ? `${this.#amount}` : '0',
-        receivable: `${Math.max(-rest, 0)}`,
+        held: isHeld ? `${this.#amount * this.#unit}` : '0',
+        receivable: `${Math.max(-rest, 0) * this.#unit}`,
       })
     }
+  }
+
+  get #asset(): string {
+    return this.#report.asset
+  }
+
+  /** A cent, in units of the asset. */
+  get #unit(): number {
+    return this.#asset === 'USD' ? 1 : 10_000
   }
 
   #verify(document: Readonly<Record<string, unknown>>): number {
@@ -152,7 +186,7 @@ function textOf(units: number): string {
 }
 
 async function run(payment: Payment, each: Step): Promise<void> {
-  if (each.kind === 'report') await payment.report(each.amount, each.status)
+  if (each.kind === 'report') await payment.report(each.amount, each.status, each.place)
   else if (each.kind === 'assign') await payment.assign(each.profile)
   else if (each.kind === 'correct') await payment.correct(each)
   else if (each.kind === 'spend') await payment.spend(each.profile, each.amount)
@@ -162,8 +196,10 @@ async function run(payment: Payment, each: Step): Promise<void> {
 
 it('the state of the right report is reached from any sequence of wrong ones', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
-      const payment = new Payment([await newProfile(stand), await newProfile(stand)])
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), fc.boolean(), async (steps, isWire) => {
+      const [one, other] = [await newProfile(stand), await newProfile(stand)]
+      const addresses = async () => [await newAddress(stand, one), await newAddress(stand, other), ETHEREUM_ADDRESS]
+      const payment = new Payment([one, other], isWire ? undefined : await addresses())
       for (const each of steps) await run(payment, each)
       await payment.makeRight()
       await payment.verifyBalances()
