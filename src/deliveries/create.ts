@@ -23,6 +23,8 @@ export interface NewDelivery {
   readonly asset: string
   /** Above zero; in `in_transit` of the profile. */
   readonly amount: MinorUnits
+  /** The fee that was charged for this payment alone, which its transfer shows; absent: none. */
+  readonly fee?: MinorUnits
   readonly destination: DeliveryDestination
   /** The bucket of the profile to which the amount returns when the delivery fails. */
   readonly failsTo: 'available' | 'held'

@@ -4,6 +4,7 @@
  * the transaction back.
  */
 import type { ReviewLimits } from '../controls/review.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../store/db.ts'
 import { locking } from '../store/lock-order.ts'
 import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'
@@ -16,10 +17,16 @@ export interface OwnerWait {
 }
 
 export interface DeliveryOwner {
-  /** It was paid. With `delivery.late` it had failed before, and `failed` was called. */
-  settled<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<void>
-  /** It was not paid; its amount returns to the profile, into `delivery.failsTo`. */
-  failed<Tables>(transaction: Transaction<Tables>, delivery: Delivery, failure: DeliveryFailure): Promise<void>
+  /**
+   * It was paid. With `delivery.late` it had failed before, and `failed` was called.
+   * @returns the fee that is charged again, in the delivery's asset; 0 unless it is late
+   */
+  settled<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<MinorUnits>
+  /**
+   * It was not paid; its amount returns to the profile, into `delivery.failsTo`.
+   * @returns the fee that was charged for the payment alone and is given back, in the delivery's asset
+   */
+  failed<Tables>(transaction: Transaction<Tables>, delivery: Delivery, failure: DeliveryFailure): Promise<MinorUnits>
   /** The reason why it waits has changed; undefined: only its executor has to act. */
   waits<Tables>(transaction: Transaction<Tables>, delivery: Delivery, wait: OwnerWait | undefined): Promise<void>
 }

@@ -2,6 +2,9 @@
  * Applies results to deliveries, in the caller's transaction and on locked rows: the state by the table in `model`, the
  * postings, the customer's transfer, the attempt and the call of the owner. Callers check the attempt, and before a failure
  * that no attempt may have been paid.
+ *
+ * A fee that was charged for the payment is given back when it fails, and charged again when it was made after all. What the
+ * payment cost the operator is noted at the delivery: it is part of no posting and of no transfer.
  */
 import { assert } from '../base/assert.ts'
 import { lockBalances, post } from '../ledger/ledger.ts'
@@ -10,7 +13,7 @@ import { writeAudit } from '../store/audit.ts'
 import type { Transaction } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
-import { changeTransfers, type TransferChange } from '../transfers/store.ts'
+import { changeTransfers } from '../transfers/store.ts'
 import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, type DeliveryWait, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
@@ -22,7 +25,7 @@ export interface Settlement {
   readonly reference: string
   /** The attempt that paid; absent: the present one. */
   readonly attempt?: number
-  /** The cost of the payment, in the asset of the delivery; absent when it was not reported. */
+  /** What the payment cost the operator, in the asset of the delivery; absent when it was not reported. */
   readonly fee?: MinorUnits
 }
 
@@ -53,15 +56,15 @@ export async function settle<Tables>(
   `,
   )
   const delivery = deliveryOf(settled)
-  await ownerOf(transaction, owners, delivery).settled(transaction, delivery)
-  await post(transaction, late ? await latePostings(transaction, row) : [postingOf(row, { bucket: 'external' })])
+  const charged = await ownerOf(transaction, owners, delivery).settled(transaction, delivery)
+  const paid = postingOf(row, { bucket: 'external' })
+  await post(transaction, late ? await latePostings(transaction, row, charged) : [paid])
   const hash = 'crypto' in row.destination && TRANSACTION_HASH.test(reference) ? { cryptoTxHash: reference } : {}
-  const paid: TransferChange = { id: row.id, status: 'COMPLETED', ...hash, ...(fee === undefined ? {} : { fee }) }
-  await changeTransfers(transaction, [paid])
+  await changeTransfers(transaction, [{ id: row.id, status: 'COMPLETED', ...hash }])
   await endAttempts(transaction, [{ id: row.id, attempt }], { outcome: 'SETTLED' })
 }
 
-/** Fails deliveries that were not paid and will not be: their amounts return to their profiles. */
+/** Fails deliveries that were not paid and will not be: their amounts and fees return to their profiles. */
 export async function failAll<Tables>(
   transaction: Transaction<Tables>,
   owners: DeliveryOwners,
@@ -74,13 +77,14 @@ export async function failAll<Tables>(
     const set = sql`status = ${next(row, 'fail')}, fail_code = ${code}, fail_detail = ${detail}`
     failed.push(await change(transaction, row, set))
   }
+  const postings = rows.map((row) => postingOf(row, { bucket: row.fails_to, profileId: row.profile_id }))
   for (const delivery of failed.map(deliveryOf)) {
-    await ownerOf(transaction, owners, delivery).failed(transaction, delivery, failure)
+    const amount = await ownerOf(transaction, owners, delivery).failed(transaction, delivery, failure)
+    const { id: groupId, profileId, asset } = delivery
+    const credit = { bucket: 'available', profileId } as const
+    if (amount > 0n) postings.push({ asset, amount, debit: { bucket: 'fees' }, credit, groupId })
   }
-  await post(
-    transaction,
-    rows.map((row) => postingOf(row, { bucket: row.fails_to, profileId: row.profile_id })),
-  )
+  await post(transaction, postings)
   await changeTransfers(
     transaction,
     rows.map(({ id }) => ({ id, status: 'FAILED' })),
@@ -187,23 +191,29 @@ function postingOf({ id, profile_id: profileId, asset, amount }: DeliveryRow, cr
 }
 
 /**
- * The postings of a late settlement: the money was returned to the profile and was also paid. It is debited from the bucket
- * to which it returned, then from `available`; the profile owes the rest.
+ * The postings of a late settlement: the money was returned to the profile and was also paid. It is debited with the fee
+ * from the bucket to which it returned, then from `available`; the profile owes the rest.
  */
 async function latePostings<Tables>(
   transaction: Transaction<Tables>,
   { id: groupId, profile_id: profileId, asset, amount, fails_to }: DeliveryRow,
+  fee: MinorUnits,
 ): Promise<readonly Posting[]> {
-  const balances = (await lockBalances(transaction, [{ profileId, asset }]))({ profileId, asset })
-  const credit = { bucket: 'external' } as const
+  const left = { ...(await lockBalances(transaction, [{ profileId, asset }]))({ profileId, asset }) }
+  const buckets = fails_to === 'held' ? (['held', 'available'] as const) : (['available'] as const)
   const postings: Posting[] = []
-  let missing = BigInt(amount)
-  for (const bucket of fails_to === 'held' ? (['held', 'available'] as const) : (['available'] as const)) {
-    const taken = balances[bucket] < missing ? balances[bucket] : missing
-    if (taken > 0n) postings.push({ asset, amount: taken, debit: { bucket, profileId }, credit, groupId })
-    missing -= taken
+  const take = (wanted: MinorUnits, credit: LedgerAccount): void => {
+    let missing = wanted
+    for (const bucket of buckets) {
+      const taken = left[bucket] < missing ? left[bucket] : missing
+      if (taken > 0n) postings.push({ asset, amount: taken, debit: { bucket, profileId }, credit, groupId })
+      left[bucket] -= taken
+      missing -= taken
+    }
+    if (missing > 0n)
+      postings.push({ asset, amount: missing, debit: { bucket: 'receivable', profileId }, credit, groupId })
   }
-  if (missing > 0n)
-    postings.push({ asset, amount: missing, debit: { bucket: 'receivable', profileId }, credit, groupId })
+  take(BigInt(amount), { bucket: 'external' })
+  take(fee, { bucket: 'fees' })
   return postings
 }

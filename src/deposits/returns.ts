@@ -75,9 +75,11 @@ export const depositReturns: DeliveryOwner = {
   async settled(transaction, delivery) {
     // A payment that had been reported as failed was made after all; a deposit that was reversed meanwhile stays REVERSED.
     if (delivery.late) await setReturned(transaction, delivery)
+    return 0n
   },
   async failed(transaction, delivery, failure) {
     await undoReturn(transaction, delivery, failure)
+    return 0n
   },
   async waits() {
     // A deposit does not show its wait; the delivery does.

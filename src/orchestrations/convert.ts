@@ -11,7 +11,7 @@ import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { nextCreationTimes } from '../store/creation-time.ts'
 import type { Transaction } from '../store/db.ts'
-import { changeTransfers, insertTransfers } from '../transfers/store.ts'
+import { insertTransfers } from '../transfers/store.ts'
 import { type Done, priceAll } from './done.ts'
 import type { StepMetrics } from './metrics.ts'
 import { beforePrice, type Failure, feeOf, networksOf, type Wait } from './model.ts'
@@ -208,19 +208,9 @@ async function writeMovements<Tables>(
   const deliveries = done.flatMap(({ row, done: { amounts, ids }, holdDetail }) => {
     const delivery = deliveryOf(row, amounts, ids, timeOf(row))
     const hold = holdDetail === undefined ? {} : { holdDetail }
-    return delivery === undefined ? [] : [{ delivery: { ...delivery, ...hold }, row, amounts }]
+    return delivery === undefined ? [] : [{ ...delivery, ...hold }]
   })
-  await createDeliveries(
-    transaction,
-    deliveries.map(({ delivery }) => delivery),
-  )
-  // Without a conversion there is no other transfer that shows the fee.
-  await changeTransfers(
-    transaction,
-    deliveries.flatMap(({ delivery: { id }, row, amounts: { fee } }) =>
-      fee > 0n && row.sourceAsset === row.destinationAsset ? [{ id, fee }] : [],
-    ),
-  )
+  await createDeliveries(transaction, deliveries)
 }
 
 function claimsOf(steps: readonly Step[]): readonly Claim[] {

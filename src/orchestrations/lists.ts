@@ -153,7 +153,8 @@ const ORCHESTRATION_ITEM: ItemText = {
       'receipt',
       objectIf('destination_amount', [
         ['initial_amount', sourceAmount],
-        ['fee_amount', amountText('fee_amount', 'source_asset')],
+        // Null: it was given back.
+        ['fee_amount', amountText(sql`coalesce(record.fee_amount, 0)`, 'source_asset')],
         ['converted_amount', amountText('converted_amount', 'source_asset')],
         ['rate', plainText('price')],
         ['outgoing_amount', destinationAmount],

@@ -118,8 +118,8 @@ export function conversionTransfers(
 
 /** The delivery that pays the amount out of the service; undefined when the destination is a profile. */
 export function deliveryOf(
-  { id, customerId, profileId, accountId, destinationAsset, destination, metadata }: Convertible,
-  { outgoing }: Amounts,
+  { id, customerId, profileId, accountId, sourceAsset, destinationAsset, destination, metadata }: Convertible,
+  { fee, outgoing }: Amounts,
   ids: StepIds,
   createdAt: string,
 ): NewDelivery | undefined {
@@ -132,6 +132,8 @@ export function deliveryOf(
     owner: { orchestrationId: id },
     asset: destinationAsset,
     amount: outgoing,
+    // Without a conversion there is no other transfer that shows the fee.
+    ...(sourceAsset === destinationAsset ? { fee } : {}),
     destination,
     failsTo: 'available',
     groupId: id,

@@ -33,8 +33,8 @@ export interface LockedOrchestration {
 
 /**
  * Starts a FAILED orchestration again, as a new one with `retry_of`, and returns the new one as JSON text. The amount that
- * was returned is reserved again: the source amount, or the destination amount when only the delivery failed. A second
- * retry returns the orchestration of the first.
+ * was returned is reserved again: the source amount, or the destination amount when the fee was kept. A second retry
+ * returns the orchestration of the first.
  */
 export async function retryOrchestration<Tables>(
   transaction: Transaction<Tables>,
@@ -48,9 +48,9 @@ export async function retryOrchestration<Tables>(
   const { rows } = await sql<{ id: string }>`select id from orchestrations where retry_of = ${id}`.execute(transaction)
   if (rows[0] !== undefined) return await textOf(transaction, rows[0].id)
   const { customer_id: customerId, profile_id: profileId, destination_asset: destinationAsset } = failed
-  const wasConverted = failed.destination_amount !== null
-  const asset = wasConverted ? destinationAsset : failed.source_asset
-  const amount = BigInt(failed.destination_amount ?? failed.source_amount)
+  const isWhole = failed.fee_amount === null
+  const asset = isWhole ? failed.source_asset : destinationAsset
+  const amount = BigInt(isWhole ? failed.source_amount : (failed.destination_amount as string))
   const decimals = (await readDecimals(transaction)).get(asset) as number
   const balances = await lockBalances(transaction, [{ profileId, asset }])
   refuseShort(balances({ profileId, asset }).available, amount, { symbol: asset, decimals })

@@ -16,7 +16,7 @@ import { type Claim, listed } from './queue.ts'
 /** An orchestration at step `convert`, locked for the worker that holds its claim. */
 export interface ClaimedOrchestration extends Convertible {
   readonly source: RuleSource
-  /** Whether a fee is charged: a retry of an orchestration that was charged is free. */
+  /** Whether a fee is charged: a retry of what was left after the fee is free. */
   readonly isCharged: boolean
   /** Whether `expires_at`, extended by the time in HOLD and PAUSED, has passed. */
   readonly isExpired: boolean
@@ -60,7 +60,9 @@ export async function lockClaimed<Tables>(
         destination_asset as "destinationAsset", source, destination, target.id as "destinationAccountId",
         orchestrations.metadata, expires_at + ${STOPPED_TIME} <= clock_timestamp() as "isExpired",
         not exists (
-          select from orchestrations as tried where tried.id = orchestrations.retry_of and tried.fee_amount is not null
+          select from orchestrations as tried where tried.id = orchestrations.retry_of
+            and tried.destination_asset = orchestrations.source_asset
+            and tried.destination_amount = orchestrations.source_amount
         ) as "isCharged", orchestrations.status, orchestrations.step
       from ${listed(claims)}
       join orchestration_queue as queue

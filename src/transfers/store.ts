@@ -18,7 +18,7 @@ export interface NewTransfer {
   readonly asset: string
   /** Greater than zero, without the fee. */
   readonly amount: MinorUnits
-  /** Default 0. */
+  /** What was charged for it, which never changes; default 0. */
   readonly fee?: MinorUnits
   readonly direction: TransferDirection
   readonly type: TransferType
@@ -44,7 +44,6 @@ export interface TransferChange
       NewTransfer,
       | 'asset'
       | 'amount'
-      | 'fee'
       | 'type'
       | 'status'
       | 'disposition'
@@ -65,7 +64,6 @@ export interface TransferChange
 const CHANGING: readonly Column<TransferChange>[] = [
   ['asset', 'text', ({ asset }) => asset ?? null],
   ['amount', 'numeric', ({ amount }) => amount ?? null],
-  ['fee', 'numeric', ({ fee }) => fee ?? null],
   ['type', 'text', ({ type }) => type ?? null],
   ['status', 'text', ({ status }) => status ?? null],
   ['disposition', 'text', ({ disposition }) => disposition ?? null],
@@ -90,6 +88,7 @@ const COLUMNS: readonly Column<NewTransfer>[] = [
   ['account_id', 'uuid', ({ accountId }) => accountId],
   ['direction', 'text', ({ direction }) => direction],
   ['group_id', 'uuid', ({ groupId }) => groupId],
+  ['fee', 'numeric', ({ fee }) => fee ?? 0n],
   ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata ?? {})],
   ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
   ['updated_at', 'timestamptz', ({ createdAt }) => createdAt],
@@ -103,8 +102,7 @@ export async function insertTransfers<Tables>(
   transfers: readonly NewTransfer[],
 ): Promise<void> {
   if (transfers.length === 0) return
-  const rows = transfers.map((transfer) => ({ fee: 0n, ...transfer }))
-  await inserting('transfers', rows, COLUMNS).execute(transaction)
+  await inserting('transfers', transfers, COLUMNS).execute(transaction)
 }
 
 /** Changes transfers, in one statement. Each id may occur once; ids without a transfer are ignored. */

@@ -14,6 +14,7 @@ import {
 } from '../../src/deliveries/reports.ts'
 import { deliveryDocument, listDeliveries, lockDelivery } from '../../src/deliveries/store.ts'
 import type { Db } from '../../src/store/db.ts'
+import { chargedFees } from '../../src/store/migrations/202611240350-charged-fees.ts'
 import { transactionWithRetries } from '../../src/store/retry.ts'
 import { sql } from '../../src/store/sql.ts'
 import { ALL_DUE } from '../support/all-due.ts'
@@ -328,7 +329,12 @@ describe('a settlement', () => {
       late: false,
       attempts: [{ attempt: 1, outcome: 'SETTLED' }],
     })
-    const shown = { status: 'COMPLETED', type: 'CRYPTO_WITHDRAWAL', fee: '250000', crypto_tx_hash: reference }
+    // The cost is the operator's: the customer was charged nothing.
+    const shown = { status: 'COMPLETED', type: 'CRYPTO_WITHDRAWAL', fee: '0', crypto_tx_hash: reference }
+    expect(await transferOf(db, id)).toEqual(shown)
+    // As earlier releases left it.
+    await sql`update transfers set fee = 250000 where id = ${id}`.execute(db.tables())
+    await sql.raw(chargedFees.text).execute(db.tables())
     expect(await transferOf(db, id)).toEqual(shown)
     expect(await balance()).toEqual(NOTHING)
     expect(calls()).toEqual(['settled'])

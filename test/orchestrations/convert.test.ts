@@ -248,7 +248,7 @@ describe('the result of a delivery', () => {
 
   it('ends the orchestration, or shows that the operator has to decide', async () => {
     const { id } = await attempt(() => ({ destination }))
-    const tell = (work: (transaction: Transaction<object>) => Promise<void>) => db.transaction(work)
+    const tell = (work: (transaction: Transaction<object>) => Promise<unknown>) => db.transaction(work)
     const { settled, failed, waits } = ORCHESTRATION_DELIVERIES
     await tell((transaction) => waits(transaction, deliveryOf(id), { waitingFor: 'OPERATOR', detail: 'unknown' }))
     expect(await orchestrationRow(db, id as string)).toMatchObject({

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
+import { serviceBalance } from '../../src/ledger/checkpoints.ts'
 import { convertBatch } from '../../src/orchestrations/convert.ts'
 import { claimWork } from '../../src/orchestrations/queue.ts'
 import { sql } from '../../src/store/sql.ts'
@@ -13,6 +14,7 @@ import {
   ORCHESTRATED_ASSETS,
   orchestrationRow,
   startAll,
+  violationsOf,
 } from '../support/orchestrations.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { ETHEREUM_ADDRESS, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'
@@ -390,6 +392,77 @@ describe('the operator', () => {
     await work({ feeBps: 100 })
     const row = await orchestrationRow(node.db, retry.id)
     expect(row).toMatchObject({ step: 'deliver', fee_amount: '0', destination_amount: '2475000' })
+  })
+
+  describe('without a conversion', () => {
+    const destination = { crypto: { network: 'ETHEREUM', address: ETHEREUM_ADDRESS } }
+    const operate = async (path: string, request: object) => {
+      const answer = await node.operator('POST', path, request)
+      expect(answer.status, answer.text).toBe(200)
+      return answer.body
+    }
+    const settle = (delivery: string, changes: object = {}) =>
+      operate(`/deliveries/${delivery}/settle`, { reference: `paid ${delivery}`, attempt: 1, ...changes })
+    const shown = async (transfer: string) => {
+      const { amount, fee, total, status } = (await customer.call('GET', `/v2/transfer/transfers/${transfer}`)).body
+      return [amount, fee, total, status].join(' ')
+    }
+    const usdc = () => balanceOf(node.db, alice.profileId, 'USDC')
+    const violations = async () =>
+      (await violationsOf(node.db)).filter((violation) => violation.includes(alice.profileId))
+    const collected = () => node.db.transaction((transaction) => serviceBalance(transaction, 'fees', 'USDC'))
+
+    /** The payment of what was not converted, claimed. */
+    async function claimPayment(id: string): Promise<string> {
+      await work({ feeBps: 100 })
+      const delivery = (await get(id)).destination_transfer.transfer_id
+      await operate(`/deliveries/${delivery}/claim`, { lease_seconds: 60 })
+      return delivery
+    }
+
+    it('a payment shows the fee that was charged for it, and not what it cost the operator', async () => {
+      await fund(2_500_000n)
+      const before = await collected()
+      const delivery = await claimPayment((await start({ destination_asset: 'USDC', destination })).id)
+      expect(await shown(delivery)).toBe('2.475 0.025 2.5 PENDING')
+      expect(await settle(delivery, { fee: '0.3' })).toMatchObject({ fee: '0.3' })
+      expect(await shown(delivery)).toBe('2.475 0.025 2.5 COMPLETED')
+      expect(await collected()).toBe(before + 25_000n)
+      expect(await violations()).toEqual([])
+    })
+
+    it('a payment that fails gives its fee back, its retry is charged, and so is one that was paid after all', async () => {
+      await fund(2_500_000n)
+      const before = await collected()
+      const { id } = await start({ destination_asset: 'USDC', destination })
+      const delivery = await claimPayment(id)
+      await operate(`/deliveries/${delivery}/fail`, { reason: 'closed', attempt: 1 })
+      expect(await usdc()).toMatchObject({ available: 2_500_000n, in_transit: 0n })
+      expect((await get(id)).receipt).toMatchObject({ fee_amount: '0', converted_amount: '2.475' })
+      expect(await collected()).toBe(before)
+      const retry = await operate(`/orchestrations/${id}/retry`, {})
+      expect(retry).toMatchObject({ source_asset: 'USDC', source_amount: '2.5', destination })
+      await settle(await claimPayment(retry.id))
+      expect(await collected()).toBe(before + 25_000n)
+      await settle(delivery, { late: true })
+      expect((await get(id)).receipt).toMatchObject({ fee_amount: '0.025', converted_amount: '2.475' })
+      expect(await usdc()).toMatchObject({ available: 0n, in_transit: 0n, receivable: 2_500_000n })
+      expect(await collected()).toBe(before + 50_000n)
+      expect(await violations()).toEqual([])
+    })
+
+    it('a second failed payment of what a conversion was charged for gives back no fee', async () => {
+      await fund(2_500_000n)
+      const before = await collected()
+      let { id } = await start({ destination })
+      for (let attempt = 1; attempt <= 3; attempt++) {
+        await operate(`/deliveries/${await claimPayment(id)}/fail`, { reason: 'closed', attempt: 1 })
+        expect(await balanceOf(node.db, alice.profileId, 'USDG')).toMatchObject({ available: 2_475_000n })
+        id = (await operate(`/orchestrations/${id}/retry`, {})).id
+      }
+      expect(await collected()).toBe(before + 25_000n)
+      expect(await violations()).toEqual([])
+    })
   })
 
   it('pauses what is configured, and wakes what waits when the pause ends', async () => {

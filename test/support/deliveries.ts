@@ -22,14 +22,20 @@ export interface OwnerCall {
   readonly delivery: Delivery
 }
 
-/** Owners that record their calls, including those of transactions that were rolled back. */
+/** Owners that record their calls, including those of transactions that were rolled back, and charge no fee. */
 export function recordingOwners(
   reviewAbove: ReviewLimits = new Map(),
 ): DeliveryOwners & { readonly calls: OwnerCall[] } {
   const calls: OwnerCall[] = []
   const owner: DeliveryOwner = {
-    settled: async (_, delivery) => void calls.push({ call: 'settled', delivery }),
-    failed: async (_, delivery, { code, detail }) => void calls.push({ call: `failed ${code}: ${detail}`, delivery }),
+    async settled(_, delivery) {
+      calls.push({ call: 'settled', delivery })
+      return 0n
+    },
+    async failed(_, delivery, { code, detail }) {
+      calls.push({ call: `failed ${code}: ${detail}`, delivery })
+      return 0n
+    },
     waits: async (_, delivery, wait) =>
       void calls.push({
         call: wait === undefined ? 'waits no more' : `waits ${wait.waitingFor}: ${wait.detail}`,

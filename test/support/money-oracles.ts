@@ -72,6 +72,27 @@ const RULES: Readonly<Record<string, string>> = {
       || ': ' || coalesce(sums.amount, 0) || ' reserved, ' || coalesce(in_transit, 0) || ' in transit'
     from sums full join balances on balances.profile_id = sums.profile_id and balances.asset = sums.asset
     where coalesce(sums.amount, 0) <> coalesce(in_transit, 0)`,
+  'transfers add up to what deposits, orchestrations and deliveries have changed of each balance': `
+    with moved as (
+      select profile_id, asset, sum(change) as amount from (
+        select credit_profile_id as profile_id, asset, group_id, amount as change from postings
+        union all select debit_profile_id, asset, group_id, -amount from postings
+      ) as sides
+      where profile_id is not null and group_id in
+        (select id from deposits union all select id from orchestrations union all select id from deliveries)
+      group by 1, 2
+    ), shown as (
+      -- The fee of a payment is charged when the payment is created.
+      select profile_id, asset, sum(case when direction = 'CREDIT' then 1 else -1 end * case
+        when status = 'COMPLETED' then amount + fee
+        when status = 'PENDING' and direction = 'DEBIT' then fee
+        else 0 end) as amount
+      from transfers group by 1, 2
+    )
+    select coalesce(moved.profile_id, shown.profile_id) || ' ' || coalesce(moved.asset, shown.asset)
+      || ': changed by ' || coalesce(moved.amount, 0) || ', shown ' || coalesce(shown.amount, 0)
+    from moved full join shown on shown.profile_id = moved.profile_id and shown.asset = moved.asset
+    where coalesce(moved.amount, 0) <> coalesce(shown.amount, 0)`,
   'an orchestration converts at most once': `
     select group_id::text from postings where 'desk' in (debit_bucket, credit_bucket)
     group by group_id having count(*) filter (where debit_bucket = 'desk') > 1

@@ -135,10 +135,16 @@ describe('a transfer', () => {
       confirmations: 3,
       updated_at: second.updated_at,
     })
-    await change({ id, secondaryStatus: null, fee: 1_000_000n, cryptoTxHash: '0x1' })
+    await change({ id, secondaryStatus: null, amount: 13_500_000n, cryptoTxHash: '0x1' })
     const third = await get(id)
     const { secondary_status: _, ...rest } = second
-    expect(third).toEqual({ ...rest, fee: '1', total: '13.5', crypto_tx_hash: '0x1', updated_at: third.updated_at })
+    expect(third).toEqual({
+      ...rest,
+      amount: '13.5',
+      total: '13.5',
+      crypto_tx_hash: '0x1',
+      updated_at: third.updated_at,
+    })
     expect([first.updated_at, second.updated_at, third.updated_at]).toEqual(
       [...new Set([first.updated_at, second.updated_at, third.updated_at])].toSorted(),
     )

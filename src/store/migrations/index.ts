@@ -48,6 +48,7 @@ import { storeIdentity } from './202611240145-store-identity.ts'
 import { issuers } from './202611240150-issuers.ts'
 import { requestedCredentials } from './202611240330-requested-credentials.ts'
 import { verifiedSums } from './202611240340-verified-sums.ts'
+import { chargedFees } from './202611240350-charged-fees.ts'
 import type { Migration } from './migration.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -99,4 +100,5 @@ export const MIGRATIONS: readonly Migration[] = [
   issuers,
   requestedCredentials,
   verifiedSums,
+  chargedFees,
 ]

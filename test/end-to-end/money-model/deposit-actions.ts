@@ -27,11 +27,14 @@ export async function changeDeposit(world: World): Promise<void> {
 async function change(world: World, payment: Payment, verb: Verb): Promise<void> {
   if (verb === 'correct') return await correct(world, payment)
   const profileId = world.random.pick(world.customers.flatMap(({ profiles }) => profiles))
+  if (verb === 'assign') payment.proposed = { ...payment.terms, profileId }
   const outcome = await world.act(`/deposits/${payment.depositId}/${verb}`, bodyOf(world, payment, verb, profileId))
   world.count(`deposit ${verb}: ${outcome.kind}`)
   if (outcome.kind === 'done') apply(payment, verb, profileId)
   else if (outcome.kind === 'unknown') await readState(world, payment)
   else if (outcome.kind === 'refused') refuseUnexpected(world, payment, verb, outcome)
+  if (verb === 'assign' && payment.isCompleted) payment.revisions.push(payment.terms)
+  delete payment.proposed
 }
 
 function bodyOf({ random }: World, { terms }: Payment, verb: Verb, profile_id: string): object {
@@ -68,7 +71,7 @@ async function correct(world: World, payment: Payment): Promise<void> {
     run_rules: random.chance(0.5),
     reason: 'reported wrongly',
   }
-  // A report of the new terms may be answered before this call is.
+  // A report of the new terms may be answered before this call is, as during an assignment.
   payment.proposed = next
   const outcome = await world.act(`/deposits/${payment.depositId}/correct`, body)
   world.count(`deposit correct: ${outcome.kind}`)

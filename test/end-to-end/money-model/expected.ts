@@ -10,10 +10,8 @@ import type { Entry, Payment, World } from './world.ts'
 interface Position {
   /** Available, in transit and held, less what it owes. */
   net: bigint
-  /** What no transfer shows: fees of payments that leave unconverted, and written-off debts. */
+  /** What no transfer shows: written-off debts. */
   unshown: bigint
-  /** A reversed write-off is a debt beside what is available. */
-  hasRenewedDebt: boolean
   inTransit: bigint
   held: bigint
 }
@@ -25,12 +23,11 @@ export class Expected {
   readonly service = new Map<string, bigint>()
   readonly #world: World
   readonly #deliveriesOf: ReadonlyMap<string, readonly Json[]>
-  /** Ids of orchestrations that were converted, and so have paid their fee. */
-  readonly #charged: ReadonlySet<string>
+  readonly #orchestrations: ReadonlyMap<string, Json>
 
   constructor(world: World, orchestrations: readonly Json[], deliveries: readonly Json[]) {
     this.#world = world
-    this.#charged = new Set(orchestrations.filter(({ receipt }) => receipt !== undefined).map(({ id }) => id))
+    this.#orchestrations = new Map(orchestrations.map((each) => [each.id, each]))
     this.#deliveriesOf = groupedBy(deliveries, ({ orchestration_id, deposit_id }) => orchestration_id ?? deposit_id)
     for (const payment of world.payments) this.#addPayment(payment)
     for (const orchestration of orchestrations) this.#addOrchestration(orchestration)
@@ -75,7 +72,6 @@ export class Expected {
     for (const { asset, units, isIn } of legs) {
       if (profileId !== undefined) {
         const position = this.#of(profileId, asset)
-        if (isReversed) position.hasRenewedDebt = true
         if (isReversed || kind === 'debt_repayment') continue
         position.net += units
         position.unshown += units
@@ -98,12 +94,10 @@ export class Expected {
       if (status === 'COMPLETED' || deliveries.length > 0) this.#report(`unconverted and ${status}: ${id}`)
       return
     }
-    const { fee, taken, outgoing } = convertedAtPar(
-      amount,
-      source_asset,
-      destination_asset,
-      !this.#charged.has(orchestration.retry_of),
-    )
+    const isCharged = this.#isCharged(orchestration)
+    const { fee: due, taken, outgoing } = convertedAtPar(amount, source_asset, destination_asset, isCharged)
+    // Without a conversion, a payment that failed gave its fee back.
+    const fee = source_asset === destination_asset && status === 'FAILED' ? 0n : due
     const wanted = [toText(fee, source_asset), toText(taken, source_asset), toText(outgoing, destination_asset)].join(
       ' ',
     )
@@ -121,7 +115,6 @@ export class Expected {
       this.#endsAs(orchestration, deliveries.length === 0 && status === 'COMPLETED')
       return
     }
-    if (source_asset === destination_asset) source.unshown -= fee
     const [delivery, ...others] = deliveries
     if (delivery === undefined || others.length > 0) {
       this.#report(`${deliveries.length} deliveries: ${id}`)
@@ -132,6 +125,19 @@ export class Expected {
       orchestration,
       status === (ENDS[delivery.status] ?? 'PROCESSING') && delivery.amount === destination_amount,
     )
+  }
+
+  /** A retry of what a conversion has made is free. Each retry has what came back of the one before. */
+  #isCharged({ id, retry_of, source_asset, source_amount }: Json): boolean {
+    const tried = this.#orchestrations.get(retry_of)
+    if (tried === undefined) return true
+    const isConverted = tried.destination_amount !== undefined && tried.source_asset !== tried.destination_asset
+    const isFree = isConverted || (tried.destination_amount !== undefined && !this.#isCharged(tried))
+    const wanted = isConverted ? tried.destination_amount : tried.source_amount
+    const isWhole =
+      source_amount === wanted && source_asset === (isConverted ? tried.destination_asset : tried.source_asset)
+    if (!isWhole) this.#report(`a retry of ${source_amount} ${source_asset} instead of ${wanted}: ${id}`)
+    return !isFree
   }
 
   #endsAs({ id, status, fail_reason }: Json, isRight: boolean): void {
@@ -160,7 +166,7 @@ export class Expected {
 
   #of(profileId: string, asset: string): Position {
     const key = `${profileId} ${asset}`
-    const position = this.profiles.get(key) ?? { net: 0n, unshown: 0n, hasRenewedDebt: false, inTransit: 0n, held: 0n }
+    const position = this.profiles.get(key) ?? { net: 0n, unshown: 0n, inTransit: 0n, held: 0n }
     this.profiles.set(key, position)
     return position
   }

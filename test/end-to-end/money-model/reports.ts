@@ -119,17 +119,20 @@ async function send(world: World, report: Report): Promise<void> {
     if (payment !== report.payment) others.push({ ...report, payment, terms, status: 'COMPLETED' })
   }
   for (let left = [report, ...others]; left.length > 0; ) {
-    const before = left.map(({ payment }) => payment.revisions.length)
+    const before = left.map(({ payment: { revisions, isCorrected } }) => ({ revisions: [...revisions], isCorrected }))
     const results = await answersTo(world, left)
     const unanswered: Report[] = []
     for (const [index, each] of left.entries()) {
       const result = results[index] as Result
       if (result.status === 503) unanswered.push(each)
-      else note(world, each, result, before[index] as number)
+      else note(world, each, result, before[index] as Before)
     }
     left = unanswered
   }
 }
+
+/** A payment when a report of it was sent. */
+type Before = Pick<Payment, 'revisions' | 'isCorrected'>
 
 interface Result {
   readonly status: number
@@ -154,12 +157,11 @@ async function answersTo(world: World, reports: readonly Report[]): Promise<read
   )
 }
 
-/** @param revisions how many the payment had when the report was sent */
 function note(
   world: World,
   { payment, terms, status }: Report,
   { status: answered, document }: Result,
-  revisions: number,
+  before: Before,
 ): void {
   const reject = (what: string) =>
     world.violations.push(`a report of payment ${payment.number} ${what}: ${status} ${JSON.stringify(document)}`)
@@ -174,17 +176,34 @@ function note(
     if (document.status !== 'COMPLETED') reject('was acknowledged and is not COMPLETED')
     if (!payment.isCompleted) {
       payment.isCompleted = true
-      if (!payment.isCorrected && !isSame(payment.terms, terms)) payment.terms = terms
+      if (!payment.isCorrected && !isSame(payment.terms, terms)) {
+        payment.terms = isAssigned(payment) ? { ...terms, profileId: payment.terms.profileId } : terms
+      }
       holdReviewed(payment)
       payment.revisions.push(terms)
-    } else if (![...payment.revisions, payment.proposed ?? payment.terms].some((each) => isSame(each, terms)))
-      reject('was accepted with other terms')
+      return
+    }
+    const isDecided = payment.isCorrected || payment.proposed !== undefined || isAssigned(payment)
+    const revisions = [...payment.revisions, payment.proposed ?? payment.terms]
+    if (!revisions.some((each) => isRevision(each, terms, isDecided))) reject('was accepted with other terms')
     return
   }
   if (answered !== 409 || document.code !== 'deposit_conflict') return void reject(`was answered ${answered}`)
-  if (status !== 'FAILED' && payment.revisions.slice(0, revisions).some((each) => isSame(each, terms))) {
+  if (status === 'FAILED') return
+  if (before.revisions.some((each) => isRevision(each, terms, before.isCorrected))) {
     reject('was rejected with terms that it has had')
   }
+}
+
+/** Once a person has decided about a payment, every place of a profile stands for the profile. */
+function isRevision(revision: Terms, terms: Terms, isDecided: boolean): boolean {
+  const place = isDecided && terms.profileId !== undefined && terms.profileId === revision.profileId
+  return isSame(revision, place ? { ...terms, place: revision.place } : terms)
+}
+
+/** To a profile by a person, or by a correction. */
+function isAssigned({ terms: { profileId, place } }: Payment): boolean {
+  return profileId !== place.profileId
 }
 
 /** What is credited to a profile waits for a person when it is large. */

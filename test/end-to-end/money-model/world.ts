@@ -61,7 +61,7 @@ export interface Payment {
   terms: Terms
   /** Every set of terms that it has had. */
   readonly revisions: Terms[]
-  /** Of a correction that is under way. */
+  /** Of a correction or an assignment that is under way. */
   proposed?: Terms
   /** By the operator, apart from returns. */
   base: 'HELD' | 'REJECTED' | null
