@@ -80,9 +80,10 @@ describe('postings', () => {
     const [a, b] = profiles as [string, string]
     await postAll(move(EXTERNAL, of(a), 1_000n))
     await postAll(move(of(a), of(a, 'in_transit'), 400n), move(of(a), of(b), 100n), move(of(a), of(a, 'held'), 50n))
-    await postAll(move(of(b, 'receivable'), EXTERNAL, 30n), move(of(a, 'in_transit'), { bucket: 'fees' }, 1n))
+    await postAll(move(of(b, 'receivable'), EXTERNAL, 130n), move(of(a, 'in_transit'), { bucket: 'fees' }, 1n))
     expect(await balanceOf(a)).toEqual({ available: '450', in_transit: '399', held: '50', receivable: '0' })
-    expect(await balanceOf(b)).toEqual({ available: '100', in_transit: '0', held: '0', receivable: '30' })
+    // What was available has repaid the debt.
+    expect(await balanceOf(b)).toEqual({ available: '0', in_transit: '0', held: '0', receivable: '30' })
     expect(await db.transaction((transaction) => serviceBalance(transaction, 'fees', 'USD'))).toBe(1n)
     await postAll(move({ bucket: 'fees' }, EXTERNAL, 1n))
   })

@@ -52,7 +52,7 @@ const unitsOf = (text: string) => BigInt(Math.round(Number(text) * 100))
 it('shows every posting with the balance after it', async () => {
   await postAll(move(EXTERNAL, of('available'), 10_050n))
   await postAll(move(of('available'), of('in_transit'), 5_000n), move(of('available'), of('held', otherId), 50n))
-  await postAll(move(of('in_transit'), EXTERNAL, 5_000n), move(of('receivable'), EXTERNAL, 25n))
+  await postAll(move(of('in_transit'), EXTERNAL, 5_000n), move(of('receivable'), of('available'), 25n))
   const [usd, ...others] = await statement(ALWAYS)
   expect(others).toEqual([])
   const line = { posting_id: expect.stringMatching(/^\d+$/), group_id: expect.any(String) }
@@ -74,9 +74,9 @@ it('shows every posting with the balance after it', async () => {
         balance: '100',
       },
       { ...line, ...times, debit: 'in_transit', credit: 'external', amount: '50', change: '-50', balance: '50' },
-      { ...line, ...times, debit: 'receivable', credit: 'external', amount: '0.25', change: '-0.25', balance: '49.75' },
+      { ...line, ...times, debit: 'receivable', credit: 'available', amount: '0.25', change: '0', balance: '50' },
     ],
-    closing: { balance: '49.75', available: '50', in_transit: '0', held: '0', receivable: '0.25' },
+    closing: { balance: '50', available: '50.25', in_transit: '0', held: '0', receivable: '0.25' },
   })
 })
 

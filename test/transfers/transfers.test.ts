@@ -304,14 +304,14 @@ describe('a customer', () => {
           asset: 'USDC',
           amount: 5n,
           debit: { bucket: 'receivable', profileId: id },
-          credit: { bucket: 'external' },
+          credit: { bucket: 'available', profileId: id },
           groupId: newId(),
         },
       ]),
     )
     const items = [
       { asset: 'BTC', available: '0.00000001', in_transit: '0', held: '1' },
-      { asset: 'USDC', available: '8.5', in_transit: '2', held: '0' },
+      { asset: 'USDC', available: '8.500005', in_transit: '2', held: '0' },
     ]
     expect((await customer.call('GET', `/v2/profiles/${id.toUpperCase()}/balances`)).body).toEqual({ items })
     const receivables = ['0', '0.000005']
