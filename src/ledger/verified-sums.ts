@@ -5,6 +5,7 @@
  * a time writes here, under the lock of the position. The comparison alone relies on it.
  */
 import type { Db, Transaction } from '../store/db.ts'
+import { unlessLocked } from '../store/lock-order.ts'
 import { type RawBuilder, sql } from '../store/sql.ts'
 
 /** Either the store, or the inside of one transaction. */
@@ -154,7 +155,7 @@ async function nextSegment(executor: Executor, segmentIds: number): Promise<Segm
 
 /** False while another process has it. */
 async function lockPosition(transaction: Transaction<unknown>): Promise<boolean> {
-  const { rows } = await sql`select id from ledger_position for update skip locked`.execute(transaction)
+  const { rows } = await sql`select id from ledger_position ${unlessLocked}`.execute(transaction)
   return rows.length > 0
 }
 
