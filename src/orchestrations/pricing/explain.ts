@@ -5,20 +5,17 @@
 import { parseDecimal } from '../../base/decimal.ts'
 import { isObject } from '../../base/json-value.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
-import { BASE_SCALE, type PricedAsset, type PricingLevel, type PricingMarket, type PricingSettings } from './context.ts'
-import {
-  type EvidenceAmount,
-  type EvidenceBook,
-  type EvidenceMarket,
-  type MarketEvidence,
-  marketEvidence,
-  type ParEvidence,
-  type PriceEvidence,
-  parEvidence,
+import { BASE_SCALE, type PricedAsset, type PricingBook, type PricingMarket, type PricingSettings } from './context.ts'
+import type {
+  EvidenceAmount,
+  EvidenceBook,
+  EvidenceMarket,
+  MarketEvidence,
+  ParEvidence,
+  PriceEvidence,
 } from './evidence.ts'
-import { type MarketTerms, marketPrice, paidAmount, sideOf, type Walk, walkedAmount } from './market.ts'
-import { isInsidePeg, parAmounts } from './par.ts'
-import { type UsableBook, usableBook } from './usable-book.ts'
+import { type BookSide, type MarketTerms, sideOf } from './market.ts'
+import { type Conversion, priceFrom } from './outcome.ts'
 
 /** A stored conversion with the price of its orchestration; amounts in minor units. */
 export interface StoredConversion {
@@ -61,16 +58,12 @@ interface Assets {
   readonly destination: PricedAsset
 }
 
-/** A conversion as it follows from the inputs of its evidence. */
-interface Recomputed {
-  readonly steps: readonly string[]
-  readonly row: Omit<StoredConversion, 'evidence'>
-  readonly evidence: PriceEvidence
-}
-
 export function explainPrice({ evidence, ...stored }: StoredConversion): Explanation {
   try {
-    const { steps, row, evidence: expected } = recompute(evidence as PriceEvidence)
+    const recomputed = recompute(evidence as PriceEvidence)
+    const row = rowOf(recomputed)
+    const { evidence: expected } = recomputed
+    const steps = expected.kind === 'par' ? parSteps(expected) : marketSteps(expected)
     const known = { ...stored, price: stored.price ?? row.price, price_source: stored.price_source ?? row.price_source }
     const differences = [
       ...differencesOf('evidence', evidence, expected),
@@ -98,96 +91,89 @@ function differencesOf(value: string, stored: unknown, recomputed: unknown): rea
   return stored === recomputed ? [] : [{ value, stored: String(stored), recomputed: String(recomputed) }]
 }
 
-function recompute(evidence: PriceEvidence): Recomputed {
-  if (evidence.kind === 'par') return recomputePar(evidence)
-  if (evidence.kind === 'market') return recomputeMarket(evidence)
-  throw new UnreadableEvidence('kind must be par or market')
-}
-
-function recomputePar(evidence: ParEvidence): Recomputed {
-  const terms = { source: assetOf(evidence.source), destination: assetOf(evidence.destination) }
-  const { source, destination } = terms
-  const amounts = parAmounts(unitsOf('source.amount', evidence.source.amount, source.decimals), source, destination)
-  if ('kind' in amounts) throw new UnreadableEvidence(amounts.detail)
-  const settings = settingsOf({ ...NO_BOUNDS, ...evidence.settings }, source)
-  const pegs = evidence.pegs.map((peg) => {
-    const market = marketOf(peg.market, terms)
-    const book = bookOf(peg.book, market)
-    if (isInsidePeg(book.doubleMid, market.priceDecimals, settings.pegBpsMax)) return { market, book }
-    throw new UnreadableEvidence(`${market.symbol} is outside the peg`)
-  })
-  const text = (amount: bigint) => `${formatAmount(amount, source.decimals)} ${source.symbol}`
-  const paid = formatAmount(amounts.destination, destination.decimals)
-  const finer = `is finer than ${destination.decimals} decimals and stays with the profile`
-  return {
-    steps: [
-      `${text(amounts.converted)} at par is ${paid} ${destination.symbol}`,
-      ...(amounts.remainder > 0n ? [`${text(amounts.remainder)} ${finer}`] : []),
-      ...evidence.pegs.map(
-        ({ market, book }) => `${market.symbol} is at ${book.mid}, ${settings.pegBpsMax} bps are allowed`,
-      ),
-    ],
-    row: { ...rowOf(terms, amounts.converted, amounts.destination), price: '1', price_source: 'par' },
-    evidence: parEvidence(terms, amounts, pegs, settings),
+/** Prices the conversion again, with the inputs in its evidence instead of live books and current settings. */
+function recompute(evidence: PriceEvidence): Conversion {
+  if (evidence.kind !== 'par' && evidence.kind !== 'market') {
+    throw new UnreadableEvidence('kind must be par or market')
   }
-}
-
-function recomputeMarket(evidence: MarketEvidence): Recomputed {
+  const isMarket = evidence.kind === 'market'
   const assets = { source: assetOf(evidence.source), destination: assetOf(evidence.destination) }
   const { source, destination } = assets
-  const market = marketOf(evidence.market, assets)
-  const terms: MarketTerms = { market, ...assets }
-  const side = sideOf(terms)
-  const levels = evidence.levels.map(({ price, amount }, index) => ({
-    price: unitsOf(`levels.${index}.price`, price, market.priceDecimals),
-    amount: unitsOf(`levels.${index}.amount`, amount, BASE_SCALE),
-  }))
-  checkOrder(levels, side)
-  const book = bookOf(evidence.book, market, { [side]: levels })
-  const settings = settingsOf({ ...NO_BOUNDS, ...evidence.settings }, side === 'bids' ? destination : source)
-  const amount = unitsOf('source.amount', evidence.source.amount, source.decimals)
-  const takenBefore = unitsOf('taken_before', evidence.taken_before, BASE_SCALE)
-  const priced = marketPrice(terms, amount, book, takenBefore, settings)
-  if ('kind' in priced) throw new UnreadableEvidence(priced.detail)
-  const { walk, destinationAmount, price } = priced
+  const used = (isMarket ? [evidence] : evidence.pegs).map(({ market: stored, book }) => {
+    const market = marketOf(stored, assets)
+    return { market, book: bookOf(book, market, isMarket ? levelsOf(evidence, { market, ...assets }) : {}) }
+  })
+  const isPurchase = isMarket && evidence.market.base_asset === destination.symbol
+  const context = {
+    assets: [source, destination],
+    parAssets: isMarket ? [] : [source.symbol, destination.symbol],
+    markets: used.map(({ market }) => market),
+    settings: settingsOf({ ...NO_BOUNDS, ...evidence.settings }, isPurchase ? source : destination),
+    isSandbox: true,
+    bookOf: (symbol: string) => used.find(({ market }) => market.symbol === symbol)?.book,
+  }
+  const request = {
+    orchestrationId: '',
+    sourceAsset: source.symbol,
+    sourceAmount: unitsOf('source.amount', evidence.source.amount, source.decimals),
+    destinationAsset: destination.symbol,
+  }
+  const takenBefore = isMarket ? unitsOf('taken_before', evidence.taken_before, BASE_SCALE) : 0n
+  const outcome = priceFrom(request, context, takenBefore)
+  if (outcome.kind !== 'priced') throw new UnreadableEvidence(outcome.detail)
+  return outcome.conversion
+}
+
+/** The stored columns of a conversion. */
+function rowOf({ evidence, ...conversion }: Conversion): Omit<StoredConversion, 'evidence'> {
+  const market = evidence.kind === 'market' ? evidence : undefined
   return {
-    steps: marketSteps(evidence, terms, walk, price, walkedAmount(terms, amount)),
-    row: {
-      ...rowOf(terms, amount, destinationAmount),
-      market: market.symbol,
-      side,
-      base_amount: formatAmount(walk.base, BASE_SCALE),
-      price,
-      price_source: market.symbol,
-    },
-    evidence: marketEvidence(terms, amount, book, takenBefore, priced, settings),
+    source_asset: conversion.sourceAsset,
+    source_amount: String(conversion.sourceAmount),
+    destination_asset: conversion.destinationAsset,
+    destination_amount: String(conversion.destinationAmount),
+    market: market?.market.symbol ?? null,
+    side: market?.side ?? null,
+    base_amount: market?.base_amount ?? null,
+    price: conversion.price,
+    price_source: conversion.priceSource,
   }
 }
 
-/** @param walked the source amount in the units of the walk */
-function marketSteps(
-  evidence: MarketEvidence,
-  terms: MarketTerms,
-  walk: Walk,
-  price: string,
-  walked: bigint,
-): readonly string[] {
-  const { market, source, destination } = terms
-  const side = sideOf(terms)
-  const quoteScale = BASE_SCALE + market.priceDecimals
-  const paid = paidAmount(terms, walk)
-  const [exact, scale] = side === 'bids' ? [walk.quote, quoteScale] : [walk.base, BASE_SCALE]
-  const rest = exact - paid * 10n ** BigInt(scale - destination.decimals)
-  const levels = `${walk.levels.length} ${walk.levels.length === 1 ? 'level' : 'levels'}`
-  const base = `${formatAmount(walk.base, BASE_SCALE)} ${market.baseAsset}`
-  const steps = [
-    `${levels} of the ${side} of ${market.symbol}: ${base} for ${formatAmount(walk.quote, quoteScale)} ${market.quoteAsset}`,
-    `the price is ${price} ${destination.symbol} for 1 ${source.symbol}; the mid was ${evidence.book.mid}`,
-    `${formatAmount(exact, scale)} ${destination.symbol} is paid as ${formatAmount(paid, destination.decimals)}; ${formatAmount(rest, scale)} stays with the desk`,
+function parSteps({
+  source,
+  destination,
+  converted_amount,
+  remainder,
+  pegs,
+  settings,
+}: ParEvidence): readonly string[] {
+  const finer = `is finer than ${destination.decimals} decimals and stays with the profile`
+  return [
+    `${converted_amount} ${source.asset} at par is ${destination.amount} ${destination.asset}`,
+    ...(remainder === '0' ? [] : [`${remainder} ${source.asset} ${finer}`]),
+    ...pegs.map(({ market, book }) => `${market.symbol} is at ${book.mid}, ${settings.peg_bps_max} bps are allowed`),
   ]
-  if (side === 'bids' || walked === walk.quote) return steps
-  const unspent = formatAmount(walked - walk.quote, quoteScale)
-  return [...steps, `${unspent} ${source.symbol} buys no unit of the book and stays with the desk`]
+}
+
+function marketSteps(evidence: MarketEvidence): readonly string[] {
+  const { market, side, book, source, destination, base_amount, quote_amount, price } = evidence
+  const count = `${evidence.levels.length} ${evidence.levels.length === 1 ? 'level' : 'levels'}`
+  const exact = side === 'bids' ? quote_amount : base_amount
+  const steps = [
+    `${count} of the ${side} of ${market.symbol}: ${base_amount} ${market.base_asset} for ${quote_amount} ${market.quote_asset}`,
+    `the price is ${price} ${destination.asset} for 1 ${source.asset}; the mid was ${book.mid}`,
+    `${exact} ${destination.asset} is paid as ${destination.amount}; ${difference(exact, destination.amount)} stays with the desk`,
+  ]
+  if (side === 'bids' || source.amount === quote_amount) return steps
+  const unspent = difference(source.amount, quote_amount)
+  return [...steps, `${unspent} ${source.asset} buys no unit of the book and stays with the desk`]
+}
+
+/** Amounts of quote assets have the decimals of a base amount and of a price. */
+function difference(more: string, less: string): string {
+  const scale = 2 * BASE_SCALE
+  return formatAmount(unitsOf('an amount', more, scale) - unitsOf('an amount', less, scale), scale)
 }
 
 const NO_BOUNDS = { peg_bps_max: 0, slippage_bps_max: 0, depth_seconds: 0 }
@@ -208,18 +194,6 @@ function settingsOf(bounds: Bounds, quote: PricedAsset): PricingSettings {
   }
 }
 
-function rowOf({ source, destination }: Assets, sourceAmount: bigint, destinationAmount: bigint) {
-  return {
-    source_asset: source.symbol,
-    source_amount: String(sourceAmount),
-    destination_asset: destination.symbol,
-    destination_amount: String(destinationAmount),
-    market: null,
-    side: null,
-    base_amount: null,
-  }
-}
-
 /** The market of the two assets, in the direction that the evidence has. */
 function marketOf({ base_asset, price_decimals }: EvidenceMarket, { source, destination }: Assets): PricingMarket {
   const [base, quote] = base_asset === source.symbol ? [source, destination] : [destination, source]
@@ -231,23 +205,26 @@ function marketOf({ base_asset, price_decimals }: EvidenceMarket, { source, dest
 function bookOf(
   { cursor, time, simulated: isSimulated, best_bid, best_ask }: EvidenceBook,
   { priceDecimals }: PricingMarket,
-  known: { readonly bids?: readonly PricingLevel[]; readonly asks?: readonly PricingLevel[] } = {},
-): UsableBook {
+  known: Partial<Pick<PricingBook, BookSide>>,
+): PricingBook {
   const best = (text: string) => [{ price: unitsOf('the best price', text, priceDecimals), amount: 1n }]
   const sides = { bids: best(best_bid), asks: best(best_ask), ...known }
-  const book = { cursor, time, ageMilliseconds: 0, isLive: true, isSimulated, ...sides }
-  const usable = usableBook(book, { settings: { bookAgeSecondsMax: 0 }, isSandbox: true })
-  if (typeof usable === 'string') throw new UnreadableEvidence(usable)
-  return usable
+  return { cursor, time, ageMilliseconds: 0, isLive: true, isSimulated, ...sides }
 }
 
-/** Each level must be worse than the one before. */
-function checkOrder(levels: readonly PricingLevel[], side: 'bids' | 'asks'): void {
-  for (const [index, { price }] of levels.entries()) {
-    const before = levels[index - 1]?.price
+/** The side that was used. Each level must be worse than the one before. */
+function levelsOf({ levels }: MarketEvidence, terms: MarketTerms): Partial<Pick<PricingBook, BookSide>> {
+  const side = sideOf(terms)
+  const read = levels.map(({ price, amount }, index) => ({
+    price: unitsOf(`levels.${index}.price`, price, terms.market.priceDecimals),
+    amount: unitsOf(`levels.${index}.amount`, amount, BASE_SCALE),
+  }))
+  for (const [index, { price }] of read.entries()) {
+    const before = read[index - 1]?.price
     if (before === undefined || (side === 'bids' ? price < before : price > before)) continue
     throw new UnreadableEvidence(`levels.${index} is not worse than the level before`)
   }
+  return { [side]: read }
 }
 
 function assetOf({ asset, decimals }: EvidenceAmount): PricedAsset {

@@ -76,13 +76,13 @@ function walkLevels(levels: Iterable<PricingLevel>, side: BookSide, amount: bigi
 }
 
 /** The source amount in the units of `walkLevels`. */
-export function walkedAmount(terms: MarketTerms, amount: MinorUnits): bigint {
+function walkedAmount(terms: MarketTerms, amount: MinorUnits): bigint {
   const scale = sideOf(terms) === 'bids' ? BASE_SCALE : BASE_SCALE + terms.market.priceDecimals
   return amount * 10n ** BigInt(scale - terms.source.decimals)
 }
 
 /** The amount that the desk pays for a walk, in minor units of the destination, rounded down. */
-export function paidAmount(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): MinorUnits {
+function paidAmount(terms: MarketTerms, { base, quote }: Pick<Walk, 'base' | 'quote'>): MinorUnits {
   const { decimals } = terms.destination
   if (sideOf(terms) === 'asks') return base / 10n ** BigInt(BASE_SCALE - decimals)
   return quote / 10n ** BigInt(BASE_SCALE + terms.market.priceDecimals - decimals)

@@ -213,13 +213,13 @@ describe('changed evidence', () => {
       { value: 'evidence', stored: `unreadable: ${reason}`, recomputed: 'readable' },
     ]
     expect(tight('settings/slippage_bps_max', 0)).toEqual(
-      unreadable('the average price is more than 0 bps worse than the mid'),
+      unreadable('BTCUSD: the average price is more than 0 bps worse than the mid'),
     )
     expect(tight('settings/notional_max', '74070.41')).toEqual(
-      unreadable('the amount is above conversion.notional_max of USD'),
+      unreadable('BTCUSD: the amount is above conversion.notional_max of USD'),
     )
     const [, par] = originals[2]!
     const outside = explainPrice({ ...par, evidence: changed(par.evidence, 'settings/peg_bps_max', () => 9) })
-    expect(outside.differences).toEqual(unreadable('USDCUSD is outside the peg'))
+    expect(outside.differences).toEqual(unreadable('USDCUSD is more than 9 bps away from 1'))
   })
 })
