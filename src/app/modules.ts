@@ -101,6 +101,8 @@ export interface OperatorModulesOptions
   readonly encryptionKey?: EncryptionKey | undefined
   /** The address that customers use. */
   publicUrl(): string
+  /** The setting `stream.public_url`. */
+  readonly streamUrl?: string
   refreshDirectory(): Promise<void>
   readonly readiness: () => Readiness
   readonly overview: Pick<OverviewHistory, 'document'>

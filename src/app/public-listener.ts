@@ -45,6 +45,8 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly signsReceipts?: boolean
   /** The setting `http.public_url`. */
   readonly publicUrl: string
+  /** The setting `stream.public_url`. */
+  readonly streamUrl?: string
   readonly gateway: Pick<Gateway, 'upgrade' | 'check'>
   /** Each declares the operations of one module of the REST API. */
   readonly modules: readonly ModuleRoutes[]

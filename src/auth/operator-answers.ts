@@ -81,9 +81,10 @@ export const NewSecretAnswer = Type.Object(
 
 export type ServiceAddresses = Static<Type.TObject<typeof addressMembers>>
 
-export function addressesAt(publicUrl: string): ServiceAddresses {
+/** @param streamUrl empty: the stream has the same address */
+export function addressesAt(publicUrl: string, streamUrl = ''): ServiceAddresses {
   const base = publicUrl.replace(/\/+$/, '')
-  return { base_url: base, auth_url: base, ws_url: base.replace(/^http/, 'ws') }
+  return { base_url: base, auth_url: base, ws_url: streamUrl || base.replace(/^http/, 'ws') }
 }
 
 export const SigningKey = Type.Object(

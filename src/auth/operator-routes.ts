@@ -50,6 +50,8 @@ export interface OperatorRoutesOptions {
   readonly encryptionKey?: EncryptionKey | undefined
   /** The address that customers use. */
   publicUrl(): string
+  /** The setting `stream.public_url`. */
+  readonly streamUrl?: string
   /** Reads what changed in the directory; resolves also after a failure. */
   refreshDirectory(): Promise<void>
 }
@@ -166,7 +168,11 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
         const actor = operatorActor(request)
         const { client, secret } = await ensureClient(transaction, actor, customerId, request.body, encryptionKey)
         if (secret === undefined) throw alreadyExists('the customer has a client with this name', client)
-        return { ...client, client_secret: secret.client_secret, ...addressesAt(options.publicUrl()) }
+        return {
+          ...client,
+          client_secret: secret.client_secret,
+          ...addressesAt(options.publicUrl(), options.streamUrl),
+        }
       }),
   )
   app.get<ById & Listed>(
@@ -190,7 +196,7 @@ function registerClientRoutes(app: FastifyInstance, options: OperatorRoutesOptio
   app.post<ById>('/clients/:id/secrets', answered(NewSecretAnswer, { body: Nothing }), (request) =>
     write(async (transaction) => ({
       ...(await createSecret(transaction, operatorActor(request), idOf(request.params.id), encryptionKey)),
-      ...addressesAt(options.publicUrl()),
+      ...addressesAt(options.publicUrl(), options.streamUrl),
     })),
   )
   app.delete<{ Params: { id: string; secret: string } }>('/clients/:id/secrets/:secret', answered(Client), (request) =>

@@ -41,8 +41,9 @@ export function reserveCredentialsFile(path: string): ReservedFile {
   }
 }
 
-/** @param url the public address of the service; absent = the configured one */
-export function serviceAddresses(config: Config, url = configuredUrl(config)): ServiceAddresses {
+/** @param url the public address of the service, and of its stream; absent = the configured ones */
+export function serviceAddresses(config: Config, url?: string): ServiceAddresses {
+  if (url === undefined) return addressesAt(configuredUrl(config), config['stream.public_url'])
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error(`--url '${url}' is not an http address`)
   return addressesAt(url)
 }

@@ -69,7 +69,7 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
       hasDemoPage,
     }
     const service = await startService(options).finally(endProgress)
-    const files = issuesTokens(config) ? await writeCredentials(service, config.data_dir) : undefined
+    const files = issuesTokens(config) ? await writeCredentials(service, config) : undefined
     process.stdout.write(bannerOf(what, service, config, files))
     if (!process.stdout.isTTY) process.stdout.write(readyLine(service.addresses))
     return withReload(service, () => readConfigResult(command, verbDefaults))
@@ -77,7 +77,8 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
 }
 
 /** Ensures that the demo client exists and that the files contain its secret and the current addresses. */
-async function writeCredentials(service: Service, folder: string): Promise<DemoFiles> {
+async function writeCredentials(service: Service, config: Config): Promise<DemoFiles> {
+  const folder = config.data_dir
   const files = { credentials: join(folder, 'demo-client.json'), tokenRequest: join(folder, 'demo-token-request') }
   const client = await service.ensureDemoClient(readCredentials(files.credentials))
   const { publicUrl } = service.addresses
@@ -85,7 +86,7 @@ async function writeCredentials(service: Service, folder: string): Promise<DemoF
     client_id: client.clientId,
     client_secret: client.clientSecret,
     scopes: client.scopes,
-    ...addressesAt(publicUrl),
+    ...addressesAt(publicUrl, config['stream.public_url']),
   }
   const form = new URLSearchParams({
     grant_type: 'client_credentials',

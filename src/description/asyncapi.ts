@@ -18,6 +18,8 @@ import { ANSWERS, DATA, ERROR, REQUESTS, type StreamMessage } from './stream-mes
 export interface AsyncApiOptions {
   /** The public HTTP address, without a trailing slash. */
   readonly url: string
+  /** The address of the stream, where it has another one. */
+  readonly streamUrl?: string | undefined
   /** Version of the program. */
   readonly version: string
   /** Whether this service issues tokens, not an external issuer. */
@@ -38,8 +40,9 @@ and params that are marked so exist only there: in the base protocol no such mem
 
 const CHANNEL = { $ref: '#/channels/stream' }
 
-export function asyncApiDocument({ url, version, issuesTokens }: AsyncApiOptions): Json {
-  const [, scheme = '', host = '', pathname = ''] = /^(https?):\/\/([^/]*)(.*)$/.exec(url) ?? []
+export function asyncApiDocument({ url, streamUrl, version, issuesTokens }: AsyncApiOptions): Json {
+  const address = streamUrl || url.replace(/^http/, 'ws')
+  const [, protocol = '', host = '', pathname = ''] = /^(wss?):\/\/([^/]*)(.*)$/.exec(address) ?? []
   const messages = messageTable()
   const schemas = new Map<string, Json>()
   const described = Object.fromEntries(
@@ -58,7 +61,7 @@ export function asyncApiDocument({ url, version, issuesTokens }: AsyncApiOptions
       service: {
         host,
         ...(pathname === '' ? {} : { pathname }),
-        protocol: scheme === 'https' ? 'wss' : 'ws',
+        protocol,
         security: [{ $ref: '#/components/securitySchemes/token' }],
       },
     },

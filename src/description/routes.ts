@@ -20,6 +20,8 @@ import { streamPage } from './stream-page.ts'
 export interface DescriptionOptions {
   /** The public address; empty: the address that the request was sent to, if it is one of ours. */
   readonly publicUrl: string
+  /** The stream's, where it has another one. */
+  readonly streamUrl?: string
   /** Whether this service issues tokens; with an external issuer there is no token endpoint. */
   readonly issuesTokens: boolean
   /** Scopes of the served operations. */
@@ -42,9 +44,9 @@ interface Rendered {
 }
 
 export function registerDescription(app: FastifyInstance, options: DescriptionOptions): void {
-  const { publicUrl, issuesTokens, scopes } = options
+  const { publicUrl, streamUrl, issuesTokens, scopes } = options
   const version = programVersion()
-  const streamAt = (url: string) => asyncApiDocument({ url, version, issuesTokens })
+  const streamAt = (url: string) => asyncApiDocument({ url, streamUrl, version, issuesTokens })
   registerDocument(app, publicUrl, OPENAPI_PATH, (url) =>
     json(openApiDocument({ paths: describedPaths(app), url, version, issuesTokens, scopes })),
   )

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SCOPES } from '../../src/contract/scopes.ts'
-import { type OperatorFixture, openOperatorFixture, PUBLIC_URL } from '../support/auth-fixtures.ts'
+import { type OperatorFixture, openOperatorFixture, PUBLIC_URL, STREAM_URL } from '../support/auth-fixtures.ts'
 
 const NO_ONE = '0190a000-0000-7000-8000-000000000000'
 const PUBLISH_SCOPE = 'exchange:publish_marketdata'
@@ -226,7 +226,7 @@ describe('clients', () => {
     const created = await ask('POST', `/customers/${customer.id}/clients`, { name: 'feed', scopes: [STREAM] })
     expect(created.status).toBe(200)
     const { client_secret: secret, base_url, auth_url, ws_url, ...shown } = created.body
-    expect([base_url, auth_url, ws_url]).toEqual([PUBLIC_URL, PUBLIC_URL, PUBLIC_URL.replace('https', 'wss')])
+    expect([base_url, auth_url, ws_url]).toEqual([PUBLIC_URL, PUBLIC_URL, STREAM_URL])
     expect(secret).toMatch(/^tgs_[\w-]{43}$/)
     expect(shown).toMatchObject({ customer_id: customer.id, name: 'feed', scopes: [STREAM], enabled: true })
     expect((await ask('GET', `/clients/${shown.client_id}`)).body).toEqual(shown)

@@ -239,6 +239,13 @@ describe('client create --credentials', () => {
     const first = await create('configured')
     expect(JSON.parse(readFileSync(first.credentials, 'utf8'))).toMatchObject({ ws_url: 'ws://127.0.0.1:8080' })
     rmSync(first.credentials)
+    vi.stubEnv('TIDEGATE_STREAM_PUBLIC_URL', 'wss://stream.example.com/')
+    const second = await create('streaming')
+    expect(JSON.parse(readFileSync(second.credentials, 'utf8'))).toMatchObject({
+      base_url: 'http://127.0.0.1:8080',
+      ws_url: 'wss://stream.example.com',
+    })
+    rmSync(second.credentials)
     await expect(create('configured')).rejects.toThrow(/^already_exists/)
     expect(existsSync(first.credentials)).toBe(false)
     vi.stubEnv('TIDEGATE_HTTP_PORT', '0')

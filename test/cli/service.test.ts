@@ -212,11 +212,12 @@ describe('a later start', () => {
   it('of the demo replaces a lost secret, and gives customers the configured public address', async () => {
     const before = readDemoFile()
     rmSync(join(folder, 'demo-client.json'))
-    command = start('demo', '--http.public_url', 'https://books.example/')
+    const streamUrl = 'wss://stream.example/feed'
+    command = start('demo', '--http.public_url', 'https://books.example/', '--stream.public_url', streamUrl)
     const { http } = await readyOf(command)
     expect(http).toContain('127.0.0.1')
     const now = readDemoFile()
-    expect(now).toMatchObject({ base_url: 'https://books.example', ws_url: 'wss://books.example' })
+    expect(now).toMatchObject({ base_url: 'https://books.example', ws_url: streamUrl })
     expect(now.client_id).toBe(before.client_id)
     expect(now.client_secret).not.toBe(before.client_secret)
     await fetchToken({ ...now, auth_url: http })

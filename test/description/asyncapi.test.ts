@@ -88,6 +88,8 @@ describe('the AsyncAPI document', () => {
     const other = asyncApiDocument(about) as Node
     expect(other.servers.service).toMatchObject({ host: 'api.example', protocol: 'wss' })
     expect(other.components.securitySchemes.token.type).toBe('http')
+    const apart = asyncApiDocument({ ...about, streamUrl: 'wss://stream.example/feed' }) as Node
+    expect(apart.servers.service).toMatchObject({ host: 'stream.example', pathname: '/feed', protocol: 'wss' })
   })
 })
 

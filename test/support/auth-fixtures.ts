@@ -48,6 +48,7 @@ export interface OperatorFixture {
 
 /** The address that customers use. */
 export const PUBLIC_URL = 'https://api.example.com'
+export const STREAM_URL = 'wss://stream.example.com'
 
 /**
  * Starts the operator listener on a store of its own.
@@ -83,6 +84,7 @@ export async function openOperatorFixture(encryptionKey?: EncryptionKey): Promis
           scopes: servedScopes(true, true),
           encryptionKey,
           publicUrl: () => PUBLIC_URL,
+          streamUrl: STREAM_URL,
           refreshDirectory,
         }),
     ],

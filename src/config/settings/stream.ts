@@ -1,9 +1,16 @@
 /** The settings of the stream. */
-import { choice, integer, seconds } from '../setting-kinds.ts'
+import { choice, integer, seconds, url } from '../setting-kinds.ts'
 
 const DAY_SECONDS = 86_400
 
 export const STREAM_SETTINGS = {
+  'stream.public_url': url({
+    initial: '',
+    schemes: ['ws', 'wss'],
+    optional: true,
+    meaning:
+      'address of the stream that customers use, where a proxy has another one for it; empty = `http.public_url`',
+  }),
   'stream.heartbeat_seconds': seconds({ initial: 1, min: 0.1, max: 3_600, meaning: 'time between heartbeats' }),
   'stream.ping_seconds': seconds({ initial: 15, min: 0.1, max: 3_600, meaning: 'time between protocol pings' }),
   'stream.silence_seconds': seconds({
