@@ -12,6 +12,7 @@ import {
   reportSettled,
   type SettleRequest,
 } from '../../src/deliveries/reports.ts'
+import { SandboxExecutor } from '../../src/deliveries/sandbox-executor.ts'
 import { deliveryDocument, listDeliveries, lockDelivery } from '../../src/deliveries/store.ts'
 import type { Db } from '../../src/store/db.ts'
 import { chargedFees } from '../../src/store/migrations/202611240350-charged-fees.ts'
@@ -31,6 +32,7 @@ import {
 } from '../support/deliveries.ts'
 import { addAssets, addOwner, balanceOf, type Owner } from '../support/ledger.ts'
 import { openTestStore } from '../support/test-store.ts'
+import { VirtualClock } from '../support/virtual-clock.ts'
 
 const CLAIMED_AT_ONCE = process.env.TIDEGATE_LONG === '1' ? 1_000 : 200
 const NOTHING = { available: 0n, in_transit: 0n, held: 0n, receivable: 0n }
@@ -312,6 +314,16 @@ describe('gates', () => {
       expect((await document(second)).status).toBe(expected)
     }
   })
+})
+
+it('the executor of a sandbox settles and refuses payments of several profiles', async () => {
+  const [paid = ''] = await addDeliveries(db, owner, 1)
+  const [refused = ''] = await addDeliveries(db, await addOwner(db), 1, { amount: 11_040_000n })
+  const executor = new SandboxExecutor({ db, clock: new VirtualClock(), log: captureLog().log, owners })
+  await executor.start()
+  const statuses = async () => [(await document(paid)).status, (await document(refused)).status]
+  await expect.poll(statuses).toEqual(['SETTLED', 'FAILED'])
+  await executor.stop()
 })
 
 describe('a settlement', () => {

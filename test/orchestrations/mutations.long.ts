@@ -49,8 +49,8 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'the trigger that keeps postings': { schema: ['drop trigger postings_are_final on postings'] },
   'the fence of claimed work': { statements: [LEASE_FENCE] },
-  'the state in the UPDATE of a reversal': {
-    statements: [[/(where deposit_id = \$\d+) and status = 'PROCESSING' and step = 'convert'/, '$1']],
+  'the state in the lock of a reversal': {
+    statements: [[/(where id = \$\d+) and status = 'PROCESSING' and step = 'convert'/, '$1']],
   },
   'the fence and the state of claimed work': {
     statements: [LEASE_FENCE, [/where status = 'PROCESSING' and step = 'convert'/g, 'where true']],
