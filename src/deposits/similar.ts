@@ -25,9 +25,8 @@ export interface Arriving {
 
 interface Candidate {
   readonly id: string
-  readonly profile_id: string | null
   readonly bank_reference: string | null
-  /** The source of the report has a name of its own for it. */
+  /** The source of the report has a name of its own for it; false where both have a reference, which decides then. */
   readonly is_named: boolean
 }
 
@@ -44,18 +43,20 @@ export async function findSimilar<Tables>(
   if (arriving.length === 0) return found
   const reports = arriving.map(({ report }) => report)
   await lockNames(transaction, 'bank amount', reports.map(amountKey))
-  const stored = await candidatesOf(transaction, arriving)
   const attributions = await attribute(transaction, reports)
+  const profileIds = attributions.map((found) => found?.owner.profileId ?? null)
+  const stored = await candidatesOf(transaction, arriving, profileIds)
   for (const [index, { report, depositId }] of arriving.entries()) {
-    const profileId = attributions[index]?.owner.profileId ?? null
+    const profileId = profileIds[index] as string | null
     const together = arriving.slice(0, index).flatMap((other, place): readonly Candidate[] => {
       if (amountKey(other.report) !== amountKey(report) || found.get(other.report)?.kind === 'ambiguous') return []
       const { bankReference: bank_reference, source } = other.report
-      const profile_id = attributions[place]?.owner.profileId ?? null
-      return [{ id: other.depositId, profile_id, bank_reference, is_named: source === report.source }]
+      const profile_id = profileIds[place] as string | null
+      if (profile_id !== null && profileId !== null && profile_id !== profileId) return []
+      return [{ id: other.depositId, bank_reference, is_named: source === report.source }]
     })
     const candidates = [...together, ...stored.filter(({ number }) => number === index)].filter(
-      ({ id, profile_id }) => id !== depositId && (profile_id ?? profileId) === (profileId ?? profile_id),
+      ({ id }) => id !== depositId,
     )
     const similar = candidates.flatMap((candidate) => similarityOf(report, candidate) ?? [])
     const worst = similar.find(({ kind }) => kind === 'ambiguous') ?? similar[0]
@@ -68,11 +69,17 @@ function amountKey({ network, asset, amount }: Report): string {
   return `${network} ${asset} ${amount}`
 }
 
-async function candidatesOf<Tables>(transaction: Transaction<Tables>, arriving: readonly Arriving[]) {
+/** Those of other profiles, most where many payments have one amount, are left out by the store. */
+async function candidatesOf<Tables>(
+  transaction: Transaction<Tables>,
+  arriving: readonly Arriving[],
+  profileIds: readonly (string | null)[],
+) {
   const { rows } = await sql<Candidate & { readonly number: number }>`
-    select wanted.number, known.id, known.profile_id, known.bank_reference, exists (
-      select from deposit_sightings where deposit_id = known.id and deposit_sightings.source = wanted.source
-    ) as is_named
+    select wanted.number, known.id, known.bank_reference,
+      case when wanted.bank_reference is null or known.bank_reference is null then exists (
+        select from deposit_sightings where deposit_id = known.id and deposit_sightings.source = wanted.source
+      ) else false end as is_named
     from ${unnested(arriving, [
       ['number', 'integer', (_, index) => index],
       ['source', 'text', ({ report }) => report.source],
@@ -80,6 +87,8 @@ async function candidatesOf<Tables>(transaction: Transaction<Tables>, arriving: 
       ['asset', 'text', ({ report }) => report.asset],
       ['amount', 'numeric', ({ report }) => report.amount],
       ['occurred_at', 'timestamptz', ({ report }) => report.occurredAt],
+      ['bank_reference', 'text', ({ report }) => report.bankReference],
+      ['profile_id', 'uuid', (_, index) => profileIds[index]],
     ])}
     cross join lateral (
       select id, profile_id, bank_reference from deposits
@@ -89,6 +98,7 @@ async function candidatesOf<Tables>(transaction: Transaction<Tables>, arriving: 
           and wanted.occurred_at + make_interval(days => ${DAYS_MAX}::integer)
       order by deposits.occurred_at desc limit ${CANDIDATES_MAX}
     ) as known
+    where wanted.profile_id is null or known.profile_id is null or known.profile_id = wanted.profile_id
   `.execute(transaction)
   return rows
 }

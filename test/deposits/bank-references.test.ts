@@ -1,10 +1,20 @@
 /** One bank payment is one deposit, however its reference is written, and whether or not a source gives one. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { newId } from '../../src/base/ids.ts'
 import { areNear } from '../../src/deposits/bank-reference.ts'
 import { MIGRATIONS } from '../../src/store/migrations/index.ts'
 import { sql } from '../../src/store/sql.ts'
-import { balancesOf, newProfile, newReporter, readReportOf, report, useDepositsNode, wireOf } from './deposits-node.ts'
+import { explainStatements } from '../support/explained.ts'
+import {
+  balancesOf,
+  newProfile,
+  newReporter,
+  newRule,
+  readReportOf,
+  report,
+  useDepositsNode,
+  wireOf,
+} from './deposits-node.ts'
 
 const stand = useDepositsNode()
 let amounts = 100
@@ -122,6 +132,28 @@ describe('a bank payment without a reference', () => {
     expect(await post({ ...failed, status: 'COMPLETED' })).toMatchObject(ambiguous(first.id))
   })
 })
+
+it.skipIf(inject('engine') === 'embedded')(
+  'payments of one amount to other profiles are not read (needs PostgreSQL)',
+  async () => {
+    const amount = newAmount()
+    const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
+    const newMemo = async () => {
+      const rule = await newRule(stand, await newProfile(stand), {
+        source_asset: 'USD',
+        destination_asset: 'USDC',
+        source,
+      })
+      return rule.source.fiat.memo_id
+    }
+    const [one, other] = [await newMemo(), await newMemo()]
+    for (const memo_id of [one, one, other]) await report(stand, wireOf({ memo_id }, { amount }))
+    const plans = explainStatements(/deposits\.amount = wanted\.amount/)
+    const { found } = await plans.during(() => report(stand, wireOf({ memo_id: other }, { amount })))
+    plans.stop()
+    expect(found.map(({ plan }) => plan['Actual Rows'])).toEqual([1])
+  },
+)
 
 it('a store that has one payment twice keeps both, and the oldest has the reference', async () => {
   const amount = newAmount()
