@@ -10,6 +10,7 @@ import type { Db } from '../src/store/db.ts'
 import { migrate } from '../src/store/migrate.ts'
 import { openPostgres } from '../src/store/postgres.ts'
 import { hasPostgres, PostgresServer } from '../test/support/postgres.ts'
+import { createSlowClock } from '../test/support/slow-clock.ts'
 import { ClaimingExecutor } from './claiming-executor.ts'
 import { type Contender, interleaved } from './interleaved.ts'
 import { anchorContenders, anchorName, createLedgerAnchor } from './ledger-anchor.ts'
@@ -45,11 +46,12 @@ export async function run({ quick }: { readonly quick: boolean }): Promise<Bench
 async function onPostgres(size: Size): Promise<BenchResult[]> {
   const server = PostgresServer.create({ settings: { fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB' } })
   await server.start()
-  const open = (url: string) => openPostgres({ url, connectionsMax: CONNECTIONS, log, clock, random: Math.random })
-  const other = open(await server.createDatabase())
+  const options = { connectionsMax: CONNECTIONS, log, clock, random: Math.random }
+  const other = openPostgres({ ...options, url: await server.createDatabase() })
   const anchor = await createLedgerAnchor(other)
   const url = await server.createDatabase()
-  const db = open(url)
+  // For statements about everything in the store, which take their time.
+  const db = openPostgres({ ...options, url, clock: createSlowClock() })
   await migrate(db, log)
   const flags = { ...FLAGS, 'store.url': url, 'keys.encryption_key': Buffer.alloc(32, 7).toString('base64') }
   const results = await withProgram(flags, (program) =>

@@ -9,10 +9,10 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { createSystemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log.ts'
 import type { Db } from '../src/store/db.ts'
 import { openEmbedded } from '../src/store/embedded.ts'
+import { createSlowClock } from '../test/support/slow-clock.ts'
 
 const PROGRAM = join(import.meta.dirname, '../dist/main.js')
 /** Requests of one token at once: an operator may have 63. */
@@ -154,9 +154,9 @@ export class Api {
   }
 }
 
-/** The embedded store of a program that has stopped. */
+/** The embedded store of a program that has stopped, for statements about everything in it, which take their time. */
 export function openStoreOf({ storeFolder }: Program): Promise<Db> {
-  return openEmbedded({ folder: storeFolder, log: createLog('error'), clock: createSystemClock() })
+  return openEmbedded({ folder: storeFolder, log: createLog('error'), clock: createSlowClock() })
 }
 
 /** The operator API with the token of a new operator with this role, which is its name. */
