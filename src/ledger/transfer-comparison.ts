@@ -1,14 +1,14 @@
 /**
  * Compares transfers, which customers see, with what they show. For each deposit, orchestration and delivery: what its
  * COMPLETED transfers add up to for each profile and asset, with the postings' changes. For each deposit of a profile, and each
- * delivery: profile, asset, amount and status of its transfer, and the destination address of a payment. It reads in the order
- * of ids, each piece in one statement, so writers raise no false alarm. Read-only.
+ * delivery: profile, asset, amount and status of its transfer, and the destination address and fee of a payment. It reads in
+ * the order of ids, each piece in one statement, so writers raise no false alarm. Read-only.
  *
- * Not compared: the fee of a withdrawal, where releases before noted what the payment cost, with the fee's postings; ledger
- * entries, which have no transfers; a transfer without money whose deposit or delivery does not exist. A deposit that a release
- * before reversed shows that by its status alone.
+ * Not compared: ledger entries, which have no transfers, and a transfer without money whose deposit or delivery does not exist.
+ * Records of releases before are accepted: a fee that is the payment's cost, the kept fee of a payment that failed, and a
+ * reversed deposit that shows the reversal by its status alone.
  */
-import { sql } from '../store/sql.ts'
+import { type RawBuilder, sql } from '../store/sql.ts'
 import { DIFFERENCES_MAX, type LedgerDifference } from './comparison.ts'
 import { type LedgerStore, SERVICE, sidesOf } from './verified-sums.ts'
 
@@ -48,7 +48,7 @@ export class TransferComparison {
     const ends = [
       nth('postings', 'group_id'),
       nth('transfers', 'group_id'),
-      ...['transfers', 'deposits', 'deliveries'].map((table) => nth(table, 'id')),
+      ...['transfers', 'deposits', 'orchestrations', 'deliveries'].map((table) => nth(table, 'id')),
     ]
     const { rows } = await sql<{ readonly id: string }>`
       select id from (${sql.join(ends, sql` union all `)}) as ends order by id limit 1
@@ -78,11 +78,15 @@ function differencesWithin(after: string, end: string | undefined) {
         select id, profile_id, asset, 0, -amount
         from transfers where ${within('id')} and status = 'COMPLETED' and type like '%WITHDRAWAL'
         union all
+        select id, profile_id, source_asset, 0, -${PAYMENT_FEE} from orchestrations where ${within('id')} and ${IS_CHARGED}
+        union all
+        select deliveries.id, deliveries.profile_id, asset, 0, ${PAYMENT_FEE}
+        from deliveries join orchestrations on orchestrations.id = orchestration_id
+        where ${within('deliveries.id')} and deliveries.status = 'FAILED' and ${IS_CHARGED} and fee_amount is null
+        union all
         select group_id, profile_id, asset, amount, 0
-        from (${sidesOf(sql`(
-          select * from postings
-          where ${within('group_id')} and ('fees' not in (debit_bucket, credit_bucket) or not ${IS_OF_PAYMENT})
-        ) as read`)}) as sides where profile_id <> ${SERVICE}
+        from (${sidesOf(sql`(select * from postings where ${within('group_id')}) as read`)}) as sides
+        where profile_id <> ${SERVICE}
       ) as entries
       group by id, profile_id, asset
       having sum(shown) <> sum(moved) and not exists (select from ledger_entries where ledger_entries.id = entries.id)
@@ -94,27 +98,28 @@ function differencesWithin(after: string, end: string | undefined) {
       from deposits left join transfers on transfers.id = coalesce(transfer_id, deposits.id)
       where ${within('deposits.id')} and deposits.profile_id is not null
       union all
-      select 'transfer ' || deliveries.id, deliveries.asset, ${shownText(sql`transfers.destination_address`)},
-        concat_ws(' ', 'DEBIT', case deliveries.status when 'SETTLED' then 'COMPLETED' when 'FAILED' then 'FAILED' else 'PENDING' end,
-          destination #>> '{crypto,address}', deliveries.amount, deliveries.asset, deliveries.profile_id)
+      select 'transfer ' || deliveries.id, deliveries.asset,
+        ${shownText(sql`transfers.destination_address`, sql`transfers.fee`)},
+        concat_ws(' ', 'DEBIT',
+          case deliveries.status when 'SETTLED' then 'COMPLETED' when 'FAILED' then 'FAILED' else 'PENDING' end,
+          deliveries.destination #>> '{crypto,address}', deliveries.amount, deliveries.asset, deliveries.profile_id,
+          case when transfers.fee = deliveries.fee then transfers.fee when ${IS_CHARGED} then ${PAYMENT_FEE} else 0 end)
       from deliveries left join transfers on transfers.id = deliveries.id
+      left join orchestrations on orchestrations.id = orchestration_id
       where ${within('deliveries.id')}
     ) as compared
     where kept <> recomputed limit ${DIFFERENCES_MAX}
   `
 }
 
-/** Whether the group of a posting is a payment, or the orchestration of a payment without a conversion. */
-const IS_OF_PAYMENT = sql`(
-  exists (select from deliveries where deliveries.id = postings.group_id)
-  or exists (
-    select from orchestrations where orchestrations.id = postings.group_id
-      and source_asset = destination_asset and destination -> 'profile' is null
-  )
-)`
+/** A payment without a conversion is charged at its orchestration. If it fails, the fee is given back and no longer there. */
+const IS_CHARGED = sql<boolean>`
+  source_asset = destination_asset and destination_amount is not null and orchestrations.destination -> 'profile' is null
+`
+const PAYMENT_FEE = sql`(source_amount - destination_amount)`
 
 /** What a transfer shows of its deposit or delivery. */
-function shownText(detail: ReturnType<typeof sql>) {
+function shownText(detail: RawBuilder<unknown>, fee: RawBuilder<unknown> = sql`null`): RawBuilder<unknown> {
   return sql`coalesce(nullif(concat_ws(' ', transfers.direction, transfers.status, ${detail}, transfers.amount,
-    transfers.asset, transfers.profile_id), ''), 'none')`
+    transfers.asset, transfers.profile_id, ${fee}), ''), 'none')`
 }

@@ -525,7 +525,7 @@ describe('the comparison of transfers', () => {
     return differences.filter((each) => JSON.stringify(each).includes(profile))
   }
 
-  const settled = (profile: string, amount = 500) => `COMPLETED ${ADDRESS} ${amount} USDC ${profile}`
+  const settled = (profile: string, amount = 500) => `COMPLETED ${ADDRESS} ${amount} USDC ${profile} 0`
   it.each([
     ['nothing wrong', 'select 1', () => []],
     [
@@ -539,7 +539,7 @@ describe('the comparison of transfers', () => {
       'a payment to another address than its transfer shows',
       `update deliveries set destination = '{"crypto": {"network": "ETHEREUM", "address": "0x01"}}' where id = 'PAYMENT'`,
       ({ payment, profile }) => [
-        [`transfer ${payment}`, `DEBIT ${settled(profile)}`, `DEBIT COMPLETED 0x01 500 USDC ${profile}`],
+        [`transfer ${payment}`, `DEBIT ${settled(profile)}`, `DEBIT COMPLETED 0x01 500 USDC ${profile} 0`],
       ],
     ],
     [
@@ -547,8 +547,22 @@ describe('the comparison of transfers', () => {
       `update transfers set status = 'PENDING' where id = 'PAYMENT'`,
       ({ payment, profile }) => [
         [`transfers of ${profile} in ${payment}`, '0', '-500'],
-        [`transfer ${payment}`, `DEBIT PENDING ${ADDRESS} 500 USDC ${profile}`, `DEBIT ${settled(profile)}`],
+        [`transfer ${payment}`, `DEBIT PENDING ${ADDRESS} 500 USDC ${profile} 0`, `DEBIT ${settled(profile)}`],
       ],
+    ],
+    [
+      'a payment whose transfer shows a fee that was not charged',
+      `update transfers set fee = 7 where id = 'PAYMENT'`,
+      ({ payment, profile }) => [
+        [`transfer ${payment}`, `DEBIT ${settled(profile).replace(/0$/, '7')}`, `DEBIT ${settled(profile)}`],
+      ],
+    ],
+    [
+      'nothing wrong where a release before noted the cost of a payment',
+      `
+        with paid as (update deliveries set fee = 7 where id = 'PAYMENT' returning id)
+        update transfers set fee = 7 from paid where transfers.id = paid.id`,
+      () => [],
     ],
     [
       'a deposit without its transfer',
