@@ -1,9 +1,11 @@
 /** Postings in the store: exact with many writers at once, never below zero, never changed; and how wrong ones are found. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { examineLedger } from '../../src/app/doctor-ledger.ts'
 import { newId } from '../../src/base/ids.ts'
 import { createLog } from '../../src/base/log.ts'
 import { createMetricsRegistry } from '../../src/base/metrics.ts'
+import type { Config } from '../../src/config/settings.ts'
 import { createDeliveries } from '../../src/deliveries/create.ts'
 import { decimalsFaults, ensureLedgerAssets, readDecimals } from '../../src/ledger/assets.ts'
 import { serviceBalance, writeCheckpoints } from '../../src/ledger/checkpoints.ts'
@@ -12,7 +14,7 @@ import { InsufficientBalance, lockBalances, post } from '../../src/ledger/ledger
 import type { LedgerAccount, Posting, ProfileBucket } from '../../src/ledger/posting.ts'
 import { TransferComparison } from '../../src/ledger/transfer-comparison.ts'
 import { LedgerUpkeep } from '../../src/ledger/upkeep.ts'
-import { readReading, rereadOldest } from '../../src/ledger/verified-sums.ts'
+import { readPosition, readReading, rereadOldest } from '../../src/ledger/verified-sums.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { changeTransfers, insertTransfers } from '../../src/transfers/store.ts'
@@ -464,6 +466,32 @@ describe('postings that were read before', () => {
     await readLater('6 hours')
     expect(byAmount((await compare()).differences)).toEqual(found)
     expect((await compare()).differences).toEqual([])
+  })
+
+  it('are all read by the doctor, who trusts no sum, finds what was changed, and changes nothing', async () => {
+    const [a, b] = profiles as [string, string]
+    await fillSegment(a, 100n)
+    const id = await fillSegment(b, 100n)
+    await bookedAsEntries(db)
+    const doctor = async () => (await examineLedger(db, { assets: [] } as unknown as Config))[0]
+    const tables = async () => [await readPosition(db), await segments()]
+    const before = await tables()
+    expect(await doctor()).toMatchObject({ verdict: 'ok' })
+    await sql`update balances set available = available + 5 where profile_id = ${a}`.execute(db.tables())
+    await sql`update ledger_sums set amount = amount + 5 where profile_id = ${a}`.execute(db.tables())
+    expect((await compare()).differences).toEqual([])
+    expect(await doctor()).toMatchObject({
+      verdict: 'bad',
+      detail: `1 balances or transfers are wrong, such as available of ${a} in USD: 225 stored, 220 by its postings or record`,
+    })
+    await sql`update balances set available = available - 5 where profile_id = ${a}`.execute(db.tables())
+    await sql`update ledger_sums set amount = amount - 5 where profile_id = ${a}`.execute(db.tables())
+    await change(`update postings set effective_at = 'epoch' where id = ${id}`)
+    const found = await doctor()
+    expect(found?.detail).toMatch(/^postings within \d+ to \d+ were changed, added or removed/)
+    expect(await tables()).toEqual(before)
+    await change(`update postings set effective_at = created_at where id = ${id}`)
+    expect(await doctor()).toMatchObject({ verdict: 'ok' })
   })
 })
 

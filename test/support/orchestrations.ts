@@ -12,7 +12,7 @@ import { nextCreationTimes } from '../../src/store/creation-time.ts'
 import type { Db } from '../../src/store/db.ts'
 import { sql } from '../../src/store/sql.ts'
 import { captureLog } from './captured-log.ts'
-import { credit, type Owner } from './ledger.ts'
+import { bookedAsEntries, credit, ledgerDifferences, type Owner } from './ledger.ts'
 import { moneyViolations } from './money-oracles.ts'
 
 /** Registered by `addAssets(db, ORCHESTRATED_ASSETS)`. */
@@ -110,9 +110,8 @@ export async function orchestrationRow(db: Db, id: string): Promise<Record<strin
 
 /** Violations of the money rules in a store in which `startAll` has funded the orchestrations, without deposits. */
 export async function violationsOf(db: Db): Promise<readonly string[]> {
-  return (await moneyViolations(db)).filter(
-    (violation) => !violation.startsWith('money comes from outside by deposits and ledger entries alone'),
-  )
+  await bookedAsEntries(db)
+  return [...(await moneyViolations(db)), ...(await ledgerDifferences(db))]
 }
 
 /** The number of these orchestrations per status. */
