@@ -93,7 +93,7 @@ async function settle(world: World, id: string, { attempt, reference, late }: Re
     reference: reference ?? `payment ${id} of attempt ${attempt}`,
     attempt,
     ...(isLate ? { late: true } : {}),
-    ...(world.random.chance(0.1) ? { fee: '1' } : {}),
+    ...(world.random.chance(0.5) ? { fee: '1' } : {}),
   }
   const answer = await world.operator('POST', `/deliveries/${id}/settle`, body)
   if (answer.status === 200 && answer.body.attempt !== attempt && !(isLate && answer.body.late)) {
@@ -149,7 +149,11 @@ const closeLoop: Action = async (world) => {
   const id = await world.pickId(`select id from ${table} where ${untouched}`)
   if (id === undefined) return
   await sql`
-    update ${sql.table(table)} set destination = ${destination}::jsonb where id = ${id} and ${sql.raw(untouched)}
+    with changed as (
+      update ${sql.table(table)} set destination = ${destination}::jsonb where id = ${id} and ${sql.raw(untouched)}
+      returning id
+    )
+    update transfers set destination_address = ${rule.place.address} from changed where transfers.id = changed.id
   `.execute(world.db.tables())
 }
 
