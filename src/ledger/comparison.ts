@@ -7,13 +7,14 @@
 import { type RawBuilder, sql } from '../store/sql.ts'
 import { advanceSums, beginAgain, type LedgerStore, readPosition, SERVICE, sidesOf } from './verified-sums.ts'
 
-/** Something that is not what it follows from, such as a balance that is not the sum of its postings. */
+/** A balance that is not the sum of its postings, or a transfer that does not show what happened. */
 export interface LedgerDifference {
-  /** `available of PROFILE`, or an account of the service such as `desk`. */
+  /** `available of PROFILE`, an account of the service such as `desk`, `transfer ID`, or `transfers of PROFILE in GROUP`. */
   readonly account: string
   readonly asset: string
-  /** In units of the asset, as `recomputed`. */
+  /** In units of the asset; of a transfer, what it shows. */
   readonly kept: string
+  /** What it should be. */
   readonly recomputed: string
 }
 
@@ -22,8 +23,8 @@ interface Key {
   readonly asset: string
 }
 
-/** Postings of a segment, and balances in one statement: some tens of milliseconds. */
-const PIECE_ROWS = 5_000
+/** Postings of a segment, and balances in one statement: ten to twenty milliseconds. */
+const PIECE_ROWS = 2_000
 /** Differences that are kept, at most. */
 export const DIFFERENCES_MAX = 1_000
 

@@ -17,7 +17,6 @@ const PIECE_ROWS = 500
 
 /** One pass over all transfers. */
 export class TransferComparison {
-  /** `account` is `transfer ID`, or `transfers of PROFILE in GROUP`. */
   readonly differences: LedgerDifference[] = []
   readonly #db: LedgerStore
   readonly #pieceRows: number

@@ -47,7 +47,7 @@ const OVERDUE_MILLISECONDS = 3_600_000
 /** Steps between two checkpoints. */
 const CHECKPOINT_STEPS = 10
 /** Steps between two times that old postings are read again. */
-const REREAD_STEPS = 3
+const REREAD_STEPS = 2
 /** Steps between two passes of a comparison, and after one that failed. */
 const PAUSE_STEPS = 60
 const TRANSFERS_PAUSE_STEPS = 600

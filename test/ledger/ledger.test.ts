@@ -660,8 +660,17 @@ describe('the upkeep', () => {
     expect([upkeep.state.differences, await imbalance()]).toEqual([[difference], '1'])
     expect(upkeep.decimals.get('LATE')).toBe(4)
     await sql`update balances set available = available - 1 where profile_id = ${a}`.execute(db.tables())
+    await sql`update ledger_segments set differs = true, read_at = now() where after_id = 0`.execute(db.tables())
     await compareAnew()
-    expect([upkeep.state.differences, await imbalance()]).toEqual([[], '0'])
+    expect([upkeep.state.differences, await imbalance()]).toEqual([[], '1'])
+    expect(upkeep.state.changed_postings).toEqual([{ first_id: '1', last_id: expect.any(String) }])
+    await sql`update ledger_segments set differs = false`.execute(db.tables())
+    await compareAnew()
+    expect([upkeep.state.changed_postings, await imbalance()]).toEqual([[], '0'])
+    expect(upkeep.state).toMatchObject({
+      transfers_compared_at: expect.stringMatching(/Z$/),
+      postings_read_at: expect.stringMatching(/Z$/),
+    })
     await upkeep.stop()
   })
 })
