@@ -67,7 +67,8 @@ async function readWholeLedger<Result>(db: Db, work: (store: LedgerStore) => Pro
 }
 
 /** The last comparison of the running service. */
-export function ledgerFinding({ differences, balances, compared_at, overdue, changed_postings }: LedgerState): Finding {
+export function ledgerFinding(state: LedgerState): Finding {
+  const { differences, balances, compared_at, overdue, changed_postings, postings_read_at: read } = state
   const fault = faultOf(differences, changed_postings)
   if (fault !== undefined) return fault
   if (overdue) {
@@ -75,7 +76,10 @@ export function ledgerFinding({ differences, balances, compared_at, overdue, cha
     return warn(NAME, `no comparison of balances was completed for an hour: ${last}`, OVERDUE_NEXT)
   }
   if (compared_at === undefined) return ok(NAME, 'the first comparison of balances is not complete yet')
-  return ok(NAME, `${balances} balances were the sums of their postings at ${compared_at}`)
+  return ok(
+    NAME,
+    `${balances} balances were the sums of their postings at ${compared_at}; every posting was read since ${read}`,
+  )
 }
 
 function faultOf(differences: LedgerState['differences'], changed: Reading['changed']): Finding | undefined {
