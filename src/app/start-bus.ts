@@ -103,6 +103,7 @@ export function startBus(
       return importer.hasHeardFeed
     },
     nodeTransport: link.nodeTransport,
+    announce: (symbols, epoch) => exporter.announce(symbols, epoch),
     whenFlushed: (work) => void link.flushed().then(work),
     isHeard: (symbol) => importer.isHeard(symbol),
     proofOf: (symbol) => importer.proofOf(symbol),

@@ -116,6 +116,14 @@ export class BusExport {
     }
   }
 
+  /** Announces a later epoch of markets that this process will write: followers ignore the earlier ones from then on. */
+  announce(symbols: readonly string[], epoch: string): void {
+    const replicas = symbols.flatMap((symbol) => this.#options.replicaOf(symbol) ?? [])
+    const status = { version: 0, live: false, reason: NO_BOOK }
+    for (const part of inParts(replicas.map(({ market }) => ({ ...scaleOf(market), epoch, ...status }))))
+      this.#options.transport.sendHeartbeats(encodeHeartbeats(part))
+  }
+
   /** Answers a request, now or with a later message of the market; not at all when the market is not known here. */
   onStateRequest(request: StateRequest, answer: (bytes: Buffer) => void): void {
     const market = this.#markets.get(request.market)
@@ -167,14 +175,8 @@ export class BusExport {
   #sendHeartbeats(): void {
     // A heartbeat names no version that its market was not sent.
     this.#endTick()
-    let heartbeats: Heartbeat[] = []
-    for (const market of this.#markets.values()) {
-      heartbeats.push(...this.#heartbeatOf(market))
-      if (heartbeats.length < HEARTBEAT_MARKETS_MAX) continue
-      this.#send(heartbeats)
-      heartbeats = []
-    }
-    if (heartbeats.length > 0) this.#send(heartbeats)
+    for (const part of inParts([...this.#markets.values()].flatMap((market) => this.#heartbeatOf(market))))
+      this.#send(part)
   }
 
   #send(heartbeats: readonly Heartbeat[]): void {
@@ -240,6 +242,13 @@ export class BusExport {
     }
     answer(bytes)
   }
+}
+
+function inParts(heartbeats: readonly Heartbeat[]): Heartbeat[][] {
+  const count = Math.ceil(heartbeats.length / HEARTBEAT_MARKETS_MAX)
+  return Array.from({ length: count }, (_, part) =>
+    heartbeats.slice(part * HEARTBEAT_MARKETS_MAX, (part + 1) * HEARTBEAT_MARKETS_MAX),
+  )
 }
 
 /**

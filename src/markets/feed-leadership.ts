@@ -7,7 +7,7 @@
 import type { ConfiguredMarket } from './configured-market.ts'
 import type { FeedLease, FeedLeaseState, LossReason } from './feed-lease.ts'
 import type { FeedLeases } from './feed-leases.ts'
-import { type Lead, leaseEpochIn, type MarketWriters } from './market-writers.ts'
+import { earliestEpoch, type Lead, leaseEpochIn, type MarketWriters } from './market-writers.ts'
 
 /** The directions of the markets on the bus between processes. */
 export interface LedMarkets {
@@ -15,6 +15,8 @@ export interface LedMarkets {
   lead(symbols: readonly string[]): void
   /** Follows these markets again; when their sequencers have ended. */
   follow(symbols: readonly string[]): void
+  /** Tells the others of an epoch in which this process will write these markets: they ignore what earlier ones still send. */
+  announce(symbols: readonly string[], epoch: string): void
   /** Calls `work` when others can receive what was sent, and what they had sent before has arrived; or after a second. */
   whenFlushed(work: () => void): void
 }
@@ -112,7 +114,10 @@ export class FeedLeadership implements Lead {
     const lease = this.#options.leases.start(group, {
       onTaken: (epoch) => {
         this.#led.set(group, epoch)
-        // The last messages of the leader before may still be on their way.
+        const symbols = this.#markets.filter(({ feedGroup }) => feedGroup === group).map(symbolOf)
+        // A leader that is cut off from the store alone publishes until it hears of this one, to followers that would then
+        // be ahead of it. Its last messages before that may still be on their way.
+        this.#started?.bus.announce(symbols, earliestEpoch(epoch))
         this.#started?.bus.whenFlushed(() => this.#apply())
       },
       onDeposed: (reason) => {
@@ -140,14 +145,16 @@ export class FeedLeadership implements Lead {
     const { writers, bus, onChange } = this.#started
     const wanted = this.#wanted()
     writers.stopMissing(wanted)
-    const symbols = new Set(wanted.map(({ definition }) => definition.symbol))
+    const symbols = new Set(wanted.map(symbolOf))
     const lost = [...this.#sent].filter((symbol) => !symbols.has(symbol))
     for (const symbol of lost) this.#sent.delete(symbol)
     bus.follow(lost)
-    const taken = wanted.filter((market) => !writers.writes(market)).map(({ definition }) => definition.symbol)
+    const taken = wanted.filter((market) => !writers.writes(market)).map(symbolOf)
     for (const symbol of taken) this.#sent.add(symbol)
     bus.lead(taken)
     writers.change(wanted)
     onChange(isLost)
   }
 }
+
+const symbolOf = ({ definition }: ConfiguredMarket) => definition.symbol

@@ -383,7 +383,12 @@ export class MarketWriters {
  */
 function newEpoch(leaseEpoch: number, milliseconds: number): string {
   const time = milliseconds.toString(16).padStart(EPOCH_TIME_DIGITS, '0')
-  return `${leaseEpoch.toString(16).padStart(LEASE_EPOCH_DIGITS, '0')}-${time}-${newId()}`
+  return `${earliestEpoch(leaseEpoch)}${time}-${newId()}`
+}
+
+/** What is later than every epoch with a smaller lease epoch, and earlier than every other with this one. */
+export function earliestEpoch(leaseEpoch: number): string {
+  return `${leaseEpoch.toString(16).padStart(LEASE_EPOCH_DIGITS, '0')}-`
 }
 
 /** The lease epoch in the epoch of a sequencer; undefined for a text that is none. */

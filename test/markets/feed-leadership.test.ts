@@ -242,7 +242,9 @@ class Node {
         this.#sending?.()
         this.importer.follow(MARKET.symbol)
       },
-      whenFlushed: (work: () => void) => work(),
+      announce: (symbols: readonly string[], epoch: string) => this.exporter.announce(symbols, epoch),
+      // The answer comes after what the bus had for this process when it was asked.
+      whenFlushed: (work: () => void) => void this.inbox.push(work),
     }
     this.leadership.start({ writers: this.writers, bus, onChange: () => undefined }, [CONFIGURED])
   }
@@ -317,6 +319,32 @@ describe('the leadership of a market over a bus and a store with faults', () => 
   })
 })
 
+describe('a leader that is cut off from the store alone', () => {
+  test.each([0, 1, 2, 3])(
+    'is followed without a missed execution by a busy process that reads late (%i)',
+    async (phase) => {
+      const run = new Run(FIRST_SEED)
+      await run.settle()
+      const leader = run.nodes.find(({ leadership }) => leadership.mayPublish('main')) as Node
+      const reader = run.nodes.find(({ isFeed }) => !isFeed) as Node
+      const { gaps, read } = reader.watch
+      leader.candidate.path = 'refused'
+      for (let step = 0; leader.leadership.mayPublish('main'); step++) {
+        expect(step).toBeLessThan(1_000)
+        run.trades.push(`${VENUE}/${run.trades.length}`)
+        leader.trade(run.random)
+        await run.world.pass(STEP_MILLISECONDS)
+        for (const node of run.nodes) if (node === leader || node === reader || step % 4 === phase) node.read()
+        await settle()
+      }
+      await run.settle()
+      expect(reader.watch.read - read).toBeGreaterThan(10)
+      expect(reader.watch.gaps).toBe(gaps)
+      await run.stop()
+    },
+  )
+})
+
 describe('a process that may lead several feed groups', () => {
   const markets = ['AAAUSD', 'BBBUSD'].map((symbol, place) => ({
     ...CONFIGURED,
@@ -349,6 +377,7 @@ describe('a process that may lead several feed groups', () => {
     const bus = {
       lead: (symbols: readonly string[]) => void calls.push(...symbols.map((symbol) => `lead ${symbol}`)),
       follow: (symbols: readonly string[]) => void calls.push(...symbols.map((symbol) => `follow ${symbol}`)),
+      announce: (symbols: readonly string[], epoch: string) => void calls.push(`announce ${symbols.join()} ${epoch}`),
       whenFlushed: (work: () => void) => work(),
     }
     leadership.start({ writers, bus, onChange: (isLost) => void calls.push(isLost ? 'lost' : 'changed') }, markets)
@@ -370,7 +399,11 @@ describe('a process that may lead several feed groups', () => {
     expect(written(writers)).toEqual([true, true])
     events.get('group-2')?.onDeposed('store')
     expect([written(writers), leadership.leadsAny]).toEqual([[true, false], true])
-    expect(calls).toEqual(['lead BBBUSD', 'changed', 'lead AAAUSD', 'changed', 'follow BBBUSD', 'lost'])
+    expect(calls).toEqual([
+      ...['announce BBBUSD 00000007-', 'lead BBBUSD', 'changed'],
+      ...['announce AAAUSD 00000003-', 'lead AAAUSD', 'changed'],
+      ...['follow BBBUSD', 'lost'],
+    ])
   })
 
   test('asks for no other group, and gives up one that has no market any more', async () => {
