@@ -16,12 +16,20 @@ export interface OwnerWait {
   readonly detail: string
 }
 
+/** What a payment is debited from that had failed before, and was made after all. */
+export interface LateDebit {
+  /** Where its money is now: in `held` if an operator holds it, and he may have released it since the payment failed. */
+  readonly bucket: 'available' | 'held'
+  /** Charged again, in the delivery's asset. */
+  readonly fee: MinorUnits
+}
+
 export interface DeliveryOwner {
   /**
    * It was paid. With `delivery.late` it had failed before, and `failed` was called.
-   * @returns the fee that is charged again, in the delivery's asset; 0 unless it is late
+   * @returns what is debited if it is late
    */
-  settled<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<MinorUnits>
+  settled<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<LateDebit>
   /**
    * It was not paid; its amount returns to the profile, into `delivery.failsTo`.
    * @returns the fee that was charged for the payment alone and is given back, in the delivery's asset

@@ -15,7 +15,7 @@ import { sql } from '../store/sql.ts'
 import { unnested } from '../store/unnested.ts'
 import { changeTransfers } from '../transfers/store.ts'
 import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, type DeliveryWait, stepAfter } from './model.ts'
-import { type DeliveryOwners, ownerOf } from './owner.ts'
+import { type DeliveryOwners, type LateDebit, ownerOf } from './owner.ts'
 import { type DeliveryRow, deliveryOf, rowColumns } from './store.ts'
 import { ATTEMPT_OUTCOMES, type AttemptOutcome } from './tables.ts'
 
@@ -56,9 +56,9 @@ export async function settle<Tables>(
   `,
   )
   const delivery = deliveryOf(settled)
-  const charged = await ownerOf(transaction, owners, delivery).settled(transaction, delivery)
+  const debit = await ownerOf(transaction, owners, delivery).settled(transaction, delivery)
   const paid = postingOf(row, { bucket: 'external' })
-  await post(transaction, late ? await latePostings(transaction, row, charged) : [paid])
+  await post(transaction, late ? await latePostings(transaction, row, debit) : [paid])
   const hash = 'crypto' in row.destination && TRANSACTION_HASH.test(reference) ? { cryptoTxHash: reference } : {}
   await changeTransfers(transaction, [{ id: row.id, status: 'COMPLETED', ...hash }])
   await endAttempts(transaction, [{ id: row.id, attempt }], { outcome: 'SETTLED' })
@@ -192,15 +192,15 @@ function postingOf({ id, profile_id: profileId, asset, amount }: DeliveryRow, cr
 
 /**
  * The postings of a late settlement: the money was returned to the profile and was also paid. It is debited with the fee
- * from the bucket to which it returned, then from `available`; the profile owes the rest.
+ * from the bucket that it is in now, then from `available`; the profile owes the rest.
  */
 async function latePostings<Tables>(
   transaction: Transaction<Tables>,
-  { id: groupId, profile_id: profileId, asset, amount, fails_to }: DeliveryRow,
-  fee: MinorUnits,
+  { id: groupId, profile_id: profileId, asset, amount }: DeliveryRow,
+  { bucket: present, fee }: LateDebit,
 ): Promise<readonly Posting[]> {
   const left = { ...(await lockBalances(transaction, [{ profileId, asset }]))({ profileId, asset }) }
-  const buckets = fails_to === 'held' ? (['held', 'available'] as const) : (['available'] as const)
+  const buckets = new Set([present, 'available'] as const)
   const postings: Posting[] = []
   const take = (wanted: MinorUnits, credit: LedgerAccount): void => {
     let missing = wanted

@@ -74,8 +74,8 @@ export async function returnDeposit<Tables>(
 export const depositReturns: DeliveryOwner = {
   async settled(transaction, delivery) {
     // A payment that had been reported as failed was made after all; a deposit that was reversed meanwhile stays REVERSED.
-    if (delivery.late) await setReturned(transaction, delivery)
-    return 0n
+    const isHeld = delivery.late && (await setReturned(transaction, delivery))
+    return { bucket: isHeld ? 'held' : 'available', fee: 0n }
   },
   async failed(transaction, delivery, failure) {
     await undoReturn(transaction, delivery, failure)
@@ -86,20 +86,22 @@ export const depositReturns: DeliveryOwner = {
   },
 }
 
-async function setReturned<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<void> {
+/** Returns whether the deposit was held until now. */
+async function setReturned<Tables>(transaction: Transaction<Tables>, delivery: Delivery): Promise<boolean> {
   const depositId = depositOf(delivery)
-  const { rows } = await sql<Pick<DepositsTable, 'id' | 'transfer_id'>>`
-    update deposits set secondary_status = 'RETURNED', delivery_id = ${delivery.id},
+  const { rows } = await sql<Pick<DepositsTable, 'id' | 'transfer_id' | 'returned_from'>>`
+    update deposits set secondary_status = 'RETURNED', delivery_id = ${delivery.id}, returned_from = secondary_status,
       updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
     where id = ${depositId} and (secondary_status is null or secondary_status in ('HELD', 'REJECTED'))
       -- A return before a correction was a return of the credit that the correction has reversed.
       and (corrections = '[]' or delivery_id = ${delivery.id})
-    returning id, transfer_id
+    returning id, transfer_id, returned_from
   `.execute(transaction)
   await changeTransfers(
     transaction,
     rows.map((row) => ({ id: transferIdOf(row), secondaryStatus: 'RETURNED' })),
   )
+  return rows.some(({ returned_from }) => returned_from !== null)
 }
 
 async function undoReturn<Tables>(

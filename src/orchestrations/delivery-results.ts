@@ -19,7 +19,7 @@ export const ORCHESTRATION_DELIVERIES: DeliveryOwner = {
     const { id } = idOf(delivery)
     const fee = delivery.late ? await changeFee(transaction, id, FEE_GIVEN_BACK, PAYMENT_FEE) : 0n
     await writeSteps(transaction, [{ id, action: 'orchestration.complete', status: 'COMPLETED', step: null }])
-    return fee
+    return { bucket: 'available', fee }
   },
   async failed(transaction, delivery, failure) {
     const fee = await changeFee(transaction, idOf(delivery).id, FEE_CHARGED, sql`null`)

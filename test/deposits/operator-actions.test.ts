@@ -219,6 +219,33 @@ describe('a return', () => {
     await stand.node.db.transaction((transaction) => depositReturns.settled(transaction, late))
     expect((await stand.node.operator('GET', `/deposits/${deposit.id}`)).body.secondary_status).toBe('RETURNED')
   })
+
+  it.each<[string, [string, object] | undefined, object]>([
+    ['is held', undefined, { available: '0', held: '100000000', receivable: '0' }],
+    ['was released', ['release', {}], { available: '0', held: '100000000', receivable: '0' }],
+    [
+      'was reversed',
+      ['reverse', { reason: 'recalled' }],
+      { available: '0', held: '100000000', receivable: '100000000' },
+    ],
+  ])(
+    'that was paid after all takes the money from where it is, when the deposit %s meanwhile',
+    async (_, done, left) => {
+      const { deposit, profileId } = await newDeposit()
+      const other = await report(stand, reportOf(await newAddress(stand, profileId)))
+      for (const { id } of [deposit, other]) await act(id, 'hold', { reason: 'to be checked' })
+      const { delivery_id: id } = await act(deposit.id, 'return', { reason: 'not wanted', ...DESTINATION })
+      const operate = async (verb: string, body: object) => {
+        const answer = await stand.node.operator('POST', `/deliveries/${id}/${verb}`, body)
+        expect(answer.status, answer.text).toBe(200)
+      }
+      await operate('claim', { lease_seconds: 60 })
+      await operate('fail', { reason: 'closed', attempt: 1 })
+      if (done !== undefined) await act(deposit.id, ...done)
+      await operate('settle', { reference: `paid ${id}`, attempt: 1, late: true })
+      expect(await balancesOf(stand, profileId)).toMatchObject(left)
+    },
+  )
 })
 
 describe('an assignment', () => {

@@ -30,7 +30,7 @@ export function recordingOwners(
   const owner: DeliveryOwner = {
     async settled(_, delivery) {
       calls.push({ call: 'settled', delivery })
-      return 0n
+      return { bucket: delivery.failsTo, fee: 0n }
     },
     async failed(_, delivery, { code, detail }) {
       calls.push({ call: `failed ${code}: ${detail}`, delivery })
