@@ -76,10 +76,13 @@ async function correct(world: World, payment: Payment): Promise<void> {
   const outcome = await world.act(`/deposits/${payment.depositId}/correct`, body)
   world.count(`deposit correct: ${outcome.kind}`)
   if (outcome.kind === 'done') {
-    payment.revisions.push(next)
     const isSameAsBefore = next.units === terms.units && next.asset === terms.asset && profileId === terms.profileId
+    // Nothing was changed, so no revision was made: terms that no report has completed can still be replaced.
     const isUnchanged = isSameAsBefore && !payment.isReversed
-    if (!isUnchanged) applyCorrection(payment, next)
+    if (!isUnchanged) {
+      payment.revisions.push(next)
+      applyCorrection(payment, next)
+    }
   } else if (outcome.kind === 'unknown') {
     await readState(world, payment)
     payment.revisions.push(payment.terms)
