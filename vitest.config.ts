@@ -11,16 +11,16 @@ const long = process.env.TIDEGATE_LONG === '1'
  * from its report to its delivery.
  */
 const ON_EACH_ENGINE = [
-  'test/app/decimals-check.test.ts',
-  'test/auth/{directory-loader,directory-nodes,key-encryption}.test.ts',
-  'test/controls/{gates,store-identity}.test.ts',
-  'test/deposits/crediting.test.ts',
+  'test/service/decimals-check.test.ts',
+  'test/access/clients/{directory-loader,directory-nodes,key-encryption}.test.ts',
+  'test/money/controls/{gates,store-identity}.test.ts',
+  'test/money/deposits/crediting.test.ts',
   'test/end-to-end/{key-encryption,orchestration-story}.test.ts',
-  'test/ledger/{entries,ledger}.test.ts',
-  'test/markets/{commit-times,feed-lease-table}.test.ts',
-  'test/orchestrations/start.test.ts',
-  'test/orchestrations/pricing/price.test.ts',
-  'test/store/creation-time.test.ts',
+  'test/money/ledger/{entries,ledger}.test.ts',
+  'test/streaming/markets/{commit-times,feed-lease-table}.test.ts',
+  'test/money/orchestrations/start.test.ts',
+  'test/money/orchestrations/pricing/price.test.ts',
+  'test/platform/store/creation-time.test.ts',
 ]
 
 /**
@@ -28,16 +28,16 @@ const ON_EACH_ENGINE = [
  * and in the long run on each.
  */
 const ON_POSTGRES_ALONE = [
-  'test/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
-  'test/auth/{customer-search,directory-changes}.test.ts',
-  'test/deliveries/{manual,unknown-attempts,webhook-sender}.test.ts',
-  'test/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
-  'test/deposits/{bank-references,correct,identity,operator-actions,repayments,right-state}.test.ts',
-  'test/operators/{four-eyes,lock-order,openid-faults,openid-login,roles,sessions,stream}.test.ts',
-  'test/orchestrations/{cancel,convert,kills,lock-order,orchestrations,runner,simulation,versions}.test.ts',
+  'test/money/accounts/{account-changes,lists,quota-migration,quotas,review-notes,routes,whole-or-nothing}.test.ts',
+  'test/access/clients/{customer-search,directory-changes}.test.ts',
+  'test/money/deliveries/{manual,unknown-attempts,webhook-sender}.test.ts',
+  'test/money/deposit-instructions/{allocation,fiat-instructions,listing,pool-metrics,pool-reserve}.test.ts',
+  'test/money/deposits/{bank-references,correct,identity,operator-actions,repayments,right-state}.test.ts',
+  'test/access/operators/{four-eyes,lock-order,openid-faults,openid-login,roles,sessions,stream}.test.ts',
+  'test/money/orchestrations/{cancel,convert,kills,lock-order,orchestrations,runner,simulation,versions}.test.ts',
   'test/rest/{creation-order,foreign-locks}.test.ts',
-  'test/rules/{rule-quotas,rules}.test.ts',
-  'test/transfers/*.test.ts',
+  'test/money/rules/{rule-quotas,rules}.test.ts',
+  'test/money/transfers/*.test.ts',
 ]
 
 /**
@@ -45,17 +45,17 @@ const ON_POSTGRES_ALONE = [
  * processor time of the embedded store; in the long run on each.
  */
 const FASTER_ON_POSTGRES = [
-  'test/accounts/{model,operator-routes,profiles,validation}.test.ts',
+  'test/money/accounts/{model,operator-routes,profiles,validation}.test.ts',
   'test/adapters/fix-end-to-end.test.ts',
-  'test/app/operator-api.test.ts',
-  'test/auth/{oauth-clients,operator-routes,outside-issuer,receipt-keys,token-routes}.test.ts',
-  'test/deposit-instructions/routes.test.ts',
-  'test/deposits/sandbox.test.ts',
-  'test/description/{fuzz,openapi}.test.ts',
+  'test/service/operator-api.test.ts',
+  'test/access/clients/{oauth-clients,operator-routes,outside-issuer,receipt-keys,token-routes}.test.ts',
+  'test/money/deposit-instructions/routes.test.ts',
+  'test/money/deposits/sandbox.test.ts',
+  'test/service/api-docs/{fuzz,openapi}.test.ts',
   'test/end-to-end/!(key-encryption|orchestration-story|store-outage).test.ts',
-  'test/gateway/{market-routes,operator-routes}.test.ts',
+  'test/streaming/gateway/{market-routes,operator-routes}.test.ts',
   'test/rest/{hostile-bodies,isolation,page-bytes,paging,request-schemas}.test.ts',
-  'test/rules/{rule-approval,rule-validation}.test.ts',
+  'test/money/rules/{rule-approval,rule-validation}.test.ts',
 ]
 
 /** Left to the long run whole: what costs most beside what other suites prove already in the ordinary one. */

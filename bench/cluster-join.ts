@@ -3,10 +3,10 @@
  * reach it over NATS, and its processor time, beside how long the clients wait for their books. The same without the
  * clients is the reference.
  */
-import { createSystemClock } from '../src/base/clock.ts'
-import { createLog } from '../src/base/log.ts'
-import { createMetricsRegistry } from '../src/base/metrics.ts'
-import { NatsConnection } from '../src/channel/nats-connection.ts'
+import { createSystemClock } from '../src/platform/base/clock.ts'
+import { createLog } from '../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
+import { NatsConnection } from '../src/streaming/links/nats-connection.ts'
 import type { Cluster, ClusterProcess } from '../test/support/cluster.ts'
 import { SampleClient } from '../test/support/sample-client.ts'
 import { hasServers, MARKETS, newStreamToken, withDeployment } from './cluster-deployment.ts'

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite, type Results } from '@electric-sql/pglite'
-import { affectedRowsOf, namedRows, SESSION_SETTINGS } from '../src/store/column-types.ts'
+import { affectedRowsOf, namedRows, SESSION_SETTINGS } from '../src/platform/store/column-types.ts'
 
 export interface ReferenceRequest {
   readonly text: string

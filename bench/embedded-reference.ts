@@ -3,12 +3,12 @@
  * that only the store's own work differs.
  */
 import { once } from 'node:events'
-import type { Clock } from '../src/base/clock.ts'
-import { startThread } from '../src/base/thread.ts'
-import { CallerConnection, type StatementOutcome } from '../src/store/caller-connection.ts'
-import { STATEMENT_MILLISECONDS_MAX } from '../src/store/db.ts'
-import { Semaphore } from '../src/store/semaphore.ts'
-import { createQueries, type Queries } from '../src/store/sql.ts'
+import type { Clock } from '../src/platform/base/clock.ts'
+import { startThread } from '../src/platform/base/thread.ts'
+import { CallerConnection, type StatementOutcome } from '../src/platform/store/caller-connection.ts'
+import { STATEMENT_MILLISECONDS_MAX } from '../src/platform/store/db.ts'
+import { Semaphore } from '../src/platform/store/semaphore.ts'
+import { createQueries, type Queries } from '../src/platform/store/sql.ts'
 import type { ReferenceRequest } from './embedded-reference-thread.ts'
 
 export interface Reference extends Queries {

@@ -5,7 +5,7 @@
 import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { formatDecimal } from '../src/base/decimal.ts'
+import { formatDecimal } from '../src/platform/base/decimal.ts'
 import { answerCommands, Sockets, tickCommands, writeAnswer } from './fanout-driver.ts'
 import { benchMarket, stamp } from './fanout-feed.ts'
 

@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
-import type { VenueName } from '../src/feed/venues.ts'
+import type { VenueName } from '../src/streaming/sources/venues/venues.ts'
 import { WORKLOADS, type Workload } from './feed-workloads.ts'
 
 /** Delay of the first frame: time for the connector to list the pairs and to fetch their snapshots. */

@@ -5,8 +5,8 @@
  * with the balances before and after. Ids are texts with a prefix and the time first, as there, but created by a plain SQL
  * expression, which is cheaper than the original's function.
  */
-import type { Db } from '../src/store/db.ts'
-import { sql } from '../src/store/sql.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { sql } from '../src/platform/store/sql.ts'
 import { type Contender, perSecond } from './interleaved.ts'
 
 /** As in the benchmark of that project: every transfer contends for its accounts with others. */

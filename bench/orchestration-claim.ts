@@ -3,12 +3,12 @@
  * whose rows cannot be removed because an older transaction is open. The rows are created by SQL. As for a worker, claimed
  * orchestrations are no longer due.
  */
-import { createSystemClock } from '../src/base/clock.ts'
-import { claimWork } from '../src/orchestrations/queue.ts'
-import { CONVERT_KIND } from '../src/orchestrations/start.ts'
-import type { Db } from '../src/store/db.ts'
-import { DueSearch } from '../src/store/due-search.ts'
-import { sql } from '../src/store/sql.ts'
+import { createSystemClock } from '../src/platform/base/clock.ts'
+import { claimWork } from '../src/money/orchestrations/queue.ts'
+import { CONVERT_KIND } from '../src/money/orchestrations/start.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { DueSearch } from '../src/platform/store/due-search.ts'
+import { sql } from '../src/platform/store/sql.ts'
 import { ALL_DUE } from '../test/support/all-due.ts'
 import { withClient } from '../test/support/postgres.ts'
 import type { BenchResult } from './result.ts'

@@ -4,11 +4,11 @@
  * how each deposit ended is checked. On PostgreSQL they are compared with the transfers of another ledger on the same server,
  * batches with batches, in turns. PostgreSQL runs on this machine with its default settings, and both stores sync to the disk.
  */
-import { createSystemClock } from '../src/base/clock.ts'
-import { createLog } from '../src/base/log.ts'
-import type { Db } from '../src/store/db.ts'
-import { migrate } from '../src/store/migrate.ts'
-import { openPostgres } from '../src/store/postgres.ts'
+import { createSystemClock } from '../src/platform/base/clock.ts'
+import { createLog } from '../src/platform/base/log.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { migrate } from '../src/platform/store/migrate.ts'
+import { openPostgres } from '../src/platform/store/postgres.ts'
 import { hasPostgres, PostgresServer } from '../test/support/postgres.ts'
 import { createSlowClock } from '../test/support/slow-clock.ts'
 import { ClaimingExecutor } from './claiming-executor.ts'

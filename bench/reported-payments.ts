@@ -4,8 +4,8 @@
  * compared with each other, because one may be another one reported again.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Db } from '../src/store/db.ts'
-import { sql } from '../src/store/sql.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { sql } from '../src/platform/store/sql.ts'
 import { accountPublicKey } from '../test/support/address-keys.ts'
 import { moneyViolations } from '../test/support/money-oracles.ts'
 import { ASK_CENTS } from './publishing-engine.ts'

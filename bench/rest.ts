@@ -4,10 +4,10 @@
  * a token. Service and client are one process, so the client's share is included in every figure.
  */
 import { Agent, request } from 'node:http'
-import { createLog } from '../src/base/log.ts'
-import type { Db } from '../src/store/db.ts'
-import { migrate } from '../src/store/migrate.ts'
-import { sql } from '../src/store/sql.ts'
+import { createLog } from '../src/platform/base/log.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { migrate } from '../src/platform/store/migrate.ts'
+import { sql } from '../src/platform/store/sql.ts'
 import { analyze, fillAccounts } from '../test/support/many-records.ts'
 import { RestNode } from '../test/support/rest.ts'
 import type { BenchResult } from './result.ts'

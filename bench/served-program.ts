@@ -9,9 +9,9 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { createLog } from '../src/base/log.ts'
-import type { Db } from '../src/store/db.ts'
-import { openEmbedded } from '../src/store/embedded.ts'
+import { createLog } from '../src/platform/base/log.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { openEmbedded } from '../src/platform/store/embedded.ts'
 import { createSlowClock } from '../test/support/slow-clock.ts'
 
 const PROGRAM = join(import.meta.dirname, '../dist/main.js')

@@ -3,8 +3,8 @@
  * concurrent callers. PostgreSQL runs on this machine with its default settings; both sync a commit to the disk before
  * they answer it.
  */
-import type { Db } from '../src/store/db.ts'
-import { sql } from '../src/store/sql.ts'
+import type { Db } from '../src/platform/store/db.ts'
+import { sql } from '../src/platform/store/sql.ts'
 import type { BenchResult } from './result.ts'
 import { measureStores } from './stores.ts'
 

@@ -3,7 +3,7 @@
  * turns: from an engine's message until the UPDATE that contains it has arrived at a subscriber. Engine and subscriber are one
  * thread, so both instants are of one clock.
  */
-import { startThread } from '../src/base/thread.ts'
+import { startThread } from '../src/platform/base/thread.ts'
 import { MARKET_FLAGS, newEngineAccess, untilLive } from './publishing-engine.ts'
 import { PAYMENT_FLAGS, ReportedPayments } from './reported-payments.ts'
 import type { BenchResult } from './result.ts'

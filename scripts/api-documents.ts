@@ -5,19 +5,19 @@
 
 import type { FastifyInstance } from 'fastify'
 import openApiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { type ModuleRoutes, operatorModules, publicModules } from '../src/app/modules.ts'
-import { registerOperatorApi } from '../src/app/operator-listener.ts'
-import { Directory } from '../src/auth/directory.ts'
-import { createSystemClock } from '../src/base/clock.ts'
-import { createLog } from '../src/base/log.ts'
-import { createMetricsRegistry } from '../src/base/metrics.ts'
-import { programVersion } from '../src/base/version.ts'
-import { loadConfig } from '../src/config/load.ts'
-import type { Config } from '../src/config/settings.ts'
+import { type ModuleRoutes, operatorModules, publicModules } from '../src/service/modules.ts'
+import { registerOperatorApi } from '../src/service/operator-listener.ts'
+import { Directory } from '../src/access/clients/directory.ts'
+import { createSystemClock } from '../src/platform/base/clock.ts'
+import { createLog } from '../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
+import { programVersion } from '../src/platform/base/version.ts'
+import { loadConfig } from '../src/service/config/load.ts'
+import type { Config } from '../src/service/config/settings.ts'
 import { PUBLICATION_SCHEMA } from '../src/contract/publication.ts'
 import { servedScopes } from '../src/contract/scopes.ts'
-import { asyncApiDocument } from '../src/description/asyncapi.ts'
-import { openApiDocument } from '../src/description/openapi.ts'
+import { asyncApiDocument } from '../src/service/api-docs/asyncapi.ts'
+import { openApiDocument } from '../src/service/api-docs/openapi.ts'
 import {
   type DescribedOperation,
   type DescribedPaths,
@@ -25,10 +25,10 @@ import {
   describedPaths,
   describeOperations,
   describeOperatorCalls,
-} from '../src/description/operations-document.ts'
-import { operatorOpenApiDocument } from '../src/description/operator-openapi.ts'
-import { publisherAsyncApiDocument } from '../src/description/publisher-asyncapi.ts'
-import { createHttpServer } from '../src/http/server.ts'
+} from '../src/service/api-docs/operations-document.ts'
+import { operatorOpenApiDocument } from '../src/service/api-docs/operator-openapi.ts'
+import { publisherAsyncApiDocument } from '../src/service/api-docs/publisher-asyncapi.ts'
+import { createHttpServer } from '../src/platform/http/server.ts'
 
 const config = defaultConfig()
 /** The address of a service with the default settings. */

@@ -28,10 +28,10 @@ const TEMPLATE_SOURCES = [join(ROOT, 'scripts/store-template.ts'), join(SOURCE_F
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
 /** Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source. */
 const THREADS = {
-  'program/embedded-worker': 'src/store/embedded-worker.ts',
-  'program/gateway-process': 'src/app/gateway-process.ts',
-  'program/past-book-thread': 'src/feed/replay/past-book-thread.ts',
-  'program/watchdog-thread': 'src/app/watchdog-thread.ts',
+  'program/embedded-worker': 'src/platform/store/embedded-worker.ts',
+  'program/gateway-process': 'src/service/gateway-process.ts',
+  'program/past-book-thread': 'src/streaming/recordings/past-book-thread.ts',
+  'program/watchdog-thread': 'src/service/watchdog-thread.ts',
 }
 /** A package that reads files of its own folder, and an optional dependency of `pg`. */
 const UNBUNDLED = ['@electric-sql/pglite', 'pg-native']
@@ -160,7 +160,7 @@ async function build(stamp) {
 }
 
 /**
- * Creates the template of a new embedded store (src/store/store-template.ts) if the version of PGlite, a migration, the
+ * Creates the template of a new embedded store (src/platform/store/store-template.ts) if the version of PGlite, a migration, the
  * script or the format changed since the last one was created. Returns whether it did.
  */
 export function ensureStoreTemplate() {

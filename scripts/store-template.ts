@@ -5,11 +5,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { chmod, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { createSystemClock } from '../src/base/clock.ts'
-import { createLog } from '../src/base/log.ts'
-import { openEmbedded } from '../src/store/embedded.ts'
-import { migrate } from '../src/store/migrate.ts'
-import { packTemplate, TEMPLATE_FILE, type TemplateEntry } from '../src/store/store-template.ts'
+import { createSystemClock } from '../src/platform/base/clock.ts'
+import { createLog } from '../src/platform/base/log.ts'
+import { openEmbedded } from '../src/platform/store/embedded.ts'
+import { migrate } from '../src/platform/store/migrate.ts'
+import { packTemplate, TEMPLATE_FILE, type TemplateEntry } from '../src/platform/store/store-template.ts'
 
 const log = createLog('warn')
 const folder = TEMPLATE_FILE.replace(/\.bin$/, '')

@@ -3,7 +3,7 @@
  * client also as `CUSTOMER/CLIENT`. What looks like an id is one. An unknown or ambiguous name is an error that
  * shows how to find the right one.
  */
-import { isUuid } from '../base/ids.ts'
+import { isUuid } from '../platform/base/ids.ts'
 import { type AdminVerb, type Given, type Named, optionsOf, textOf } from './admin-verb.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 

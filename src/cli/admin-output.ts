@@ -2,7 +2,7 @@
  * Answers of the operator API as text for people: a list as a table, a record as one line per member. Nothing in a value
  * can steer the terminal. Pure.
  */
-import { isObject } from '../base/json-value.ts'
+import { isObject } from '../platform/base/json-value.ts'
 import { printable } from './styled-line.ts'
 import { tableLines } from './table.ts'
 

@@ -1,5 +1,5 @@
 /** The operator's verbs for connections and markets. */
-import { isObject, membersOf } from '../base/json-value.ts'
+import { isObject, membersOf } from '../platform/base/json-value.ts'
 import { type AdminNoun, textOf } from './admin-verb.ts'
 
 export const STREAM_NOUNS: readonly AdminNoun[] = [

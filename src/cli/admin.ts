@@ -4,7 +4,7 @@
  * stderr, with exit 1.
  */
 import { type Command, Option } from 'commander'
-import type { Config } from '../config/settings.ts'
+import type { Config } from '../service/config/settings.ts'
 import { withIds } from './admin-names.ts'
 import { listText, recordText } from './admin-output.ts'
 import { type AdminVerb, callOf, type Given, optionsOf } from './admin-verb.ts'

@@ -3,11 +3,11 @@
  * Verbs read the configuration here; an error lists all its problems.
  */
 import { type Command, Option } from 'commander'
-import { readRegularFile } from '../base/regular-file.ts'
-import { feedMemberOf } from '../config/feeds.ts'
-import { type ConfigResult, describeProblem, loadConfig, type VerbDefaults } from '../config/load.ts'
-import type { Setting } from '../config/setting-kinds.ts'
-import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../config/settings.ts'
+import { readRegularFile } from '../platform/base/regular-file.ts'
+import { feedMemberOf } from '../service/config/feeds.ts'
+import { type ConfigResult, describeProblem, loadConfig, type VerbDefaults } from '../service/config/load.ts'
+import type { Setting } from '../service/config/setting-kinds.ts'
+import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../service/config/settings.ts'
 
 /** Largest configuration file, and largest file with a secret. Values have their own limits, in characters. */
 const FILE_BYTES_MAX = 1_048_576

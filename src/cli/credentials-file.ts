@@ -4,8 +4,8 @@
  * secret is lost because it could not be written.
  */
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
-import { addressesAt, type ServiceAddresses } from '../auth/operator-answers.ts'
-import type { Config } from '../config/settings.ts'
+import { addressesAt, type ServiceAddresses } from '../access/clients/operator-answers.ts'
+import type { Config } from '../service/config/settings.ts'
 import { addressText, reachable } from './listener-address.ts'
 
 export interface CreatedClient {

@@ -5,17 +5,17 @@
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Service } from '../app/compose.ts'
-import { runUntilSignal } from '../app/lifecycle.ts'
-import { issuesTokens } from '../app/token-issuer.ts'
-import { startWatchdog } from '../app/watchdog.ts'
-import { addressesAt } from '../auth/operator-answers.ts'
-import { createSystemClock } from '../base/clock.ts'
-import { createLog } from '../base/log.ts'
-import { DEMO_DEFAULTS } from '../config/markets.ts'
-import type { Config } from '../config/settings.ts'
+import type { Service } from '../service/compose.ts'
+import { runUntilSignal } from '../service/lifecycle.ts'
+import { issuesTokens } from '../service/token-issuer.ts'
+import { startWatchdog } from '../service/watchdog.ts'
+import { addressesAt } from '../access/clients/operator-answers.ts'
+import { createSystemClock } from '../platform/base/clock.ts'
+import { createLog } from '../platform/base/log.ts'
+import { DEMO_DEFAULTS } from '../service/config/markets.ts'
+import type { Config } from '../service/config/settings.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
-import { isLoopbackHost } from '../http/host-check.ts'
+import { isLoopbackHost } from '../platform/http/host-check.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 import { demoBanner } from './demo-banner.ts'
 import { readyLine, withReload } from './serve.ts'
@@ -53,7 +53,7 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   startWatchdog(log, config['process.hang_seconds'])
   const clock = createSystemClock()
   const endProgress = showStart(what, process.stderr, clock)
-  const { startService } = await import('../app/compose.ts')
+  const { startService } = await import('../service/compose.ts')
   await runUntilSignal(log, clock, async (signal) => {
     const takeOver = isTakeOver(command)
     const hasDemoPage = what === 'demo'

@@ -7,18 +7,18 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { examineAddressKeys } from '../app/doctor-addresses.ts'
+import { examineAddressKeys } from '../service/doctor-addresses.ts'
 import {
   examineCertificates,
   examineEncryptionKeyFile,
   examineFolder,
   examineOperatorToken,
   examineRecordingFolder,
-} from '../app/doctor-files.ts'
-import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../app/doctor-finding.ts'
-import { examineLedger } from '../app/doctor-ledger.ts'
-import { readinessFindings } from '../app/doctor-readiness.ts'
-import { examineReview } from '../app/doctor-review.ts'
+} from '../service/doctor-files.ts'
+import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../service/doctor-finding.ts'
+import { examineLedger } from '../service/doctor-ledger.ts'
+import { readinessFindings } from '../service/doctor-readiness.ts'
+import { examineReview } from '../service/doctor-review.ts'
 import {
   corruptionFindings,
   examineEncryption,
@@ -27,24 +27,24 @@ import {
   examineStoreClock,
   identityFindings,
   readSigningKeyList,
-} from '../app/doctor-store.ts'
-import { existingEncryptionKey } from '../app/encryption-key.ts'
-import { examineIssuerSecret } from '../app/issuer-secret.ts'
-import { Lifecycle } from '../app/lifecycle.ts'
-import { examineNode } from '../app/node-version.ts'
-import type { Readiness } from '../app/readiness.ts'
-import { checkSources } from '../app/source-check.ts'
-import { checkBusFiles, tryBus } from '../app/start-bus.ts'
-import { issuesTokens } from '../app/token-issuer.ts'
-import { type Clock, createSystemClock } from '../base/clock.ts'
-import { createLog } from '../base/log.ts'
-import { describeProblem } from '../config/load.ts'
-import type { Config, SettingKey } from '../config/settings.ts'
-import { readStoreIdentity } from '../controls/store-identity.ts'
-import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../store/data-lock.ts'
-import { StoreCorrupt } from '../store/db.ts'
-import { patiently } from '../store/sql.ts'
-import { transportProblem } from '../store/transport-security.ts'
+} from '../service/doctor-store.ts'
+import { existingEncryptionKey } from '../service/encryption-key.ts'
+import { examineIssuerSecret } from '../service/issuer-secret.ts'
+import { Lifecycle } from '../service/lifecycle.ts'
+import { examineNode } from '../service/node-version.ts'
+import type { Readiness } from '../service/readiness.ts'
+import { checkSources } from '../service/source-check.ts'
+import { checkBusFiles, tryBus } from '../service/start-bus.ts'
+import { issuesTokens } from '../service/token-issuer.ts'
+import { type Clock, createSystemClock } from '../platform/base/clock.ts'
+import { createLog } from '../platform/base/log.ts'
+import { describeProblem } from '../service/config/load.ts'
+import type { Config, SettingKey } from '../service/config/settings.ts'
+import { readStoreIdentity } from '../money/controls/store-identity.ts'
+import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../platform/store/data-lock.ts'
+import { StoreCorrupt } from '../platform/store/db.ts'
+import { patiently } from '../platform/store/sql.ts'
+import { transportProblem } from '../platform/store/transport-security.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, askControls, askLedger, askNodes } from './doctor-asked.ts'
 import {
@@ -184,7 +184,7 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
  * @param comparesLedger false while a service runs, which compares it continuously
  */
 async function examineStore({ config, clock }: Examination, comparesLedger: boolean): Promise<Finding[]> {
-  const { openStoreAsItIs } = await import('../app/open-store.ts')
+  const { openStoreAsItIs } = await import('../service/open-store.ts')
   const log = createLog('silent')
   const lifecycle = new Lifecycle(log)
   const place = storePlace(config)

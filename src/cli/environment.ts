@@ -2,7 +2,7 @@
  * The environment of a verb that connects to a service: output, variables, clock, randomness and signals. Tests pass their
  * own.
  */
-import { type Clock, createSystemClock } from '../base/clock.ts'
+import { type Clock, createSystemClock } from '../platform/base/clock.ts'
 
 /** An output stream. `isTTY`, `columns` and `rows` are those of a terminal. */
 export interface Output {

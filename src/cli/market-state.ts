@@ -3,7 +3,7 @@
  * since when. Errors are ignored, because the stream reports those of the service: without an answer the state is unknown.
  */
 import type { RestClient } from '../../packages/client/src/index.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../platform/base/clock.ts'
 import { pause } from './environment.ts'
 
 /** The state of the market as the service reports it. */

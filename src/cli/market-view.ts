@@ -3,7 +3,7 @@
  * the monotonic time of each event. Pure.
  */
 import type { Book, BookChange, Execution, ExecutionGap, Level, StreamEvent } from '../../packages/client/src/index.ts'
-import { formatDecimal } from '../base/decimal.ts'
+import { formatDecimal } from '../platform/base/decimal.ts'
 import type { ServedState } from './market-state.ts'
 import { RateMeter } from './rate-meter.ts'
 

@@ -3,14 +3,14 @@
  * creates new signing keys for a store whose encryption key is lost, which no running node could do.
  */
 import type { Command } from 'commander'
-import { createEncryptionKey } from '../app/encryption-key.ts'
-import { Lifecycle } from '../app/lifecycle.ts'
-import type { StoreOptions } from '../app/open-store.ts'
-import { type ReplacedKeys, replaceKeys } from '../auth/authority.ts'
-import type { AuthTables } from '../auth/tables.ts'
-import { createSystemClock } from '../base/clock.ts'
-import { createLog } from '../base/log.ts'
-import type { Db } from '../store/db.ts'
+import { createEncryptionKey } from '../service/encryption-key.ts'
+import { Lifecycle } from '../service/lifecycle.ts'
+import type { StoreOptions } from '../service/open-store.ts'
+import { type ReplacedKeys, replaceKeys } from '../access/clients/authority.ts'
+import type { AuthTables } from '../access/clients/tables.ts'
+import { createSystemClock } from '../platform/base/clock.ts'
+import { createLog } from '../platform/base/log.ts'
+import type { Db } from '../platform/store/db.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig } from './config-flags.ts'
 
 /** The actor in the audit trail. */
@@ -35,7 +35,7 @@ Examples:
     )
   addConfigFlags(addTakeOverFlag(command)).action(async () => {
     const { config } = readConfig(command, {}, (warning) => process.stderr.write(`tidegate: ${warning}\n`))
-    const { migrateStore } = await import('../app/open-store.ts')
+    const { migrateStore } = await import('../service/open-store.ts')
     const log = createLog('warn')
     const lifecycle = new Lifecycle(log)
     try {

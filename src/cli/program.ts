@@ -2,7 +2,7 @@
  * The command-line program: its verbs, and how usage errors are shown. It runs nothing and ends no process.
  */
 import { Command } from 'commander'
-import { programVersion } from '../base/version.ts'
+import { programVersion } from '../platform/base/version.ts'
 import { registerAdmin } from './admin.ts'
 import { registerCheckConfig } from './check-config.ts'
 import { registerCheckExecutor } from './check-executor.ts'

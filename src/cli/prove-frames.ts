@@ -3,7 +3,7 @@
  * compares its digest at the messages that receipts name. It reads every line once and keeps one book per market. A
  * message that is missing ends the book until the next SNAPSHOT. Of executions it checks that none is missing.
  */
-import { isObject } from '../base/json-value.ts'
+import { isObject } from '../platform/base/json-value.ts'
 import { isDecimal, isTimeText, levelList } from './checker-forms.ts'
 import { BOOK_SIDES } from './client-book.ts'
 import { ProofBook } from './proof-book.ts'

@@ -4,17 +4,17 @@
  * depth and epoch with a version, so a receipt of another run, depth or market has another cursor. A book is never built
  * across damage: it continues with the next keyframe.
  */
-import { nanosecondText } from '../base/clock.ts'
-import { formatDecimal } from '../base/decimal.ts'
-import { Cursors } from '../channel/cursor.ts'
-import type { RecordingReader } from '../feed/replay/reader.ts'
+import { nanosecondText } from '../platform/base/clock.ts'
+import { formatDecimal } from '../platform/base/decimal.ts'
+import { Cursors } from '../streaming/sequencing/cursor.ts'
+import type { RecordingReader } from '../streaming/recordings/reader.ts'
 import {
   type RecordedCommit,
   type RecordedEntry,
   type RecordedMarket,
   RecordingError,
-} from '../feed/replay/recording.ts'
-import { BID, type LevelChange, type MarketDefinition } from '../market/event.ts'
+} from '../streaming/recordings/recording.ts'
+import { BID, type LevelChange, type MarketDefinition } from '../streaming/market/event.ts'
 import { ProofBook } from './proof-book.ts'
 import type { ReceiptList } from './receipt-list.ts'
 

@@ -6,9 +6,9 @@
  */
 import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { fileErrorText, readRegularFile } from '../base/regular-file.ts'
-import { openRecording } from '../feed/replay/reader.ts'
-import { readSignature, SIGNATURE_BYTES_MAX } from '../feed/replay/recording.ts'
+import { fileErrorText, readRegularFile } from '../platform/base/regular-file.ts'
+import { openRecording } from '../streaming/recordings/reader.ts'
+import { readSignature, SIGNATURE_BYTES_MAX } from '../streaming/recordings/recording.ts'
 import { type CommandEnvironment, processEnvironment } from './environment.ts'
 import { linesOf } from './line-reader.ts'
 import { collectReceipts, FramesProof } from './prove-frames.ts'

@@ -3,8 +3,8 @@
  * signal, the end of the duration, or a failure to write the file. It opens no store and no listener.
  */
 import type { Command } from 'commander'
-import { createLog } from '../base/log.ts'
-import type { Recorder, RecorderOptions } from '../markets/recorder.ts'
+import { createLog } from '../platform/base/log.ts'
+import type { Recorder, RecorderOptions } from '../streaming/markets/recorder.ts'
 import { addConfigFlags, readConfig } from './config-flags.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { durationSeconds } from './option-values.ts'
@@ -106,11 +106,11 @@ async function record(command: Command, file: string, environment: CommandEnviro
 type StartRecorder = (options: RecorderOptions) => Promise<Recorder>
 
 async function commitRecorder(): Promise<StartRecorder> {
-  return (await import('../markets/recorder.ts')).startRecorder
+  return (await import('../streaming/markets/recorder.ts')).startRecorder
 }
 
 async function rawRecorder(): Promise<StartRecorder> {
-  return (await import('../markets/raw-recorder.ts')).startRawRecorder
+  return (await import('../streaming/markets/raw-recorder.ts')).startRawRecorder
 }
 
 /** Shows the progress on a terminal; the returned function removes the line. */

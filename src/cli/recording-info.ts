@@ -2,7 +2,7 @@
  * The output of `tidegate replay FILE --info`: header, times, entries of each market, and damage. Every block is read, so
  * that all damage is found.
  */
-import { openRecording, type RecordedBlock, type RecordingReader } from '../feed/replay/reader.ts'
+import { openRecording, type RecordedBlock, type RecordingReader } from '../streaming/recordings/reader.ts'
 import { sizeText } from './record.ts'
 
 export interface RecordingInfo {

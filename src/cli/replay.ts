@@ -3,10 +3,10 @@
  * file. The markets and the speed are ordinary settings, which this verb sets from the file and its options.
  */
 import type { Command } from 'commander'
-import { createSystemClock } from '../base/clock.ts'
-import { createLog } from '../base/log.ts'
-import { readRawEvents, readRawHeader } from '../feed/raw/raw-file.ts'
-import { openRecording, type RecordingReader } from '../feed/replay/reader.ts'
+import { createSystemClock } from '../platform/base/clock.ts'
+import { createLog } from '../platform/base/log.ts'
+import { readRawEvents, readRawHeader } from '../streaming/recordings/raw/raw-file.ts'
+import { openRecording, type RecordingReader } from '../streaming/recordings/reader.ts'
 import { addConfigFlags } from './config-flags.ts'
 import { runDemo } from './demo.ts'
 import { infoText, marketsOf, readRecordingInfo } from './recording-info.ts'
@@ -68,7 +68,7 @@ async function replayRaw(command: Command, file: string, options: ReplayOptions)
   if (!(factor > 0)) throw new Error(`--speed is ${speed}, not a number above 0`)
   const header = await readRawHeader(file)
   const [clock, log] = [createSystemClock(), createLog('info')]
-  const { startRawVenues } = await import('../feed/raw/raw-server.ts')
+  const { startRawVenues } = await import('../streaming/recordings/raw/raw-server.ts')
   const venues = await startRawVenues({
     feeds: Object.keys(header.feeds),
     events: readRawEvents(file),

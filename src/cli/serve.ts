@@ -1,13 +1,13 @@
 /** `tidegate serve`: runs the service in the foreground and prints one line on stdout when it is ready. */
 import type { Command } from 'commander'
-import type { Service, ServiceAddresses } from '../app/compose.ts'
-import { type Running, runUntilSignal } from '../app/lifecycle.ts'
-import { nodeProblem } from '../app/node-version.ts'
-import { startWatchdog } from '../app/watchdog.ts'
-import { createSystemClock } from '../base/clock.ts'
-import { createLog, type Log } from '../base/log.ts'
-import type { ConfigResult } from '../config/load.ts'
-import { type ConfiguredMarket, isSimulated } from '../markets/configured-market.ts'
+import type { Service, ServiceAddresses } from '../service/compose.ts'
+import { type Running, runUntilSignal } from '../service/lifecycle.ts'
+import { nodeProblem } from '../service/node-version.ts'
+import { startWatchdog } from '../service/watchdog.ts'
+import { createSystemClock } from '../platform/base/clock.ts'
+import { createLog, type Log } from '../platform/base/log.ts'
+import type { ConfigResult } from '../service/config/load.ts'
+import { type ConfiguredMarket, isSimulated } from '../streaming/markets/configured-market.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 
 export function registerServe(program: Command): void {
@@ -32,7 +32,7 @@ Examples:
     warnOfMarkets(config.markets, log)
     startWatchdog(log, config['process.hang_seconds'])
     const clock = createSystemClock()
-    const { startService } = await import('../app/compose.ts')
+    const { startService } = await import('../service/compose.ts')
     await runUntilSignal(log, clock, async (signal) => {
       const takeOver = isTakeOver(command)
       const service = await startService({ config, origins, log, clock, random: Math.random, signal, takeOver })

@@ -1,5 +1,5 @@
 /** A progress line on a terminal while a service starts: a first start takes some seconds. */
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../platform/base/clock.ts'
 import type { Output } from './environment.ts'
 
 const PERIOD_MILLISECONDS = 1_000

@@ -4,7 +4,7 @@
  * the service ended, since markets may be removed and changed. It does no I/O and reads no clock: the caller passes
  * times.
  */
-import { isObject } from '../base/json-value.ts'
+import { isObject } from '../platform/base/json-value.ts'
 import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../contract/channels.ts'
 import { BookChecker } from './book-checker.ts'
 import { isDecimal, isTimeText, isZero, type Report } from './checker-forms.ts'

@@ -5,10 +5,10 @@
  * secret or a token.
  */
 import { WebSocket } from 'ws'
-import { type Jitter, jitteredBackoff } from '../base/backoff.ts'
-import type { Clock, Timer } from '../base/clock.ts'
-import { membersOf } from '../base/json-value.ts'
-import { withDeadline } from '../base/time-limit.ts'
+import { type Jitter, jitteredBackoff } from '../platform/base/backoff.ts'
+import type { Clock, Timer } from '../platform/base/clock.ts'
+import { membersOf } from '../platform/base/json-value.ts'
+import { withDeadline } from '../platform/base/time-limit.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { CLOSE_CODES } from '../contract/stream-codes.ts'
 import { pause } from './environment.ts'

@@ -5,7 +5,7 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
-import { fileErrorText } from '../base/regular-file.ts'
+import { fileErrorText } from '../platform/base/regular-file.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { positiveInteger } from './option-values.ts'

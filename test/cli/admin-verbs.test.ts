@@ -1,6 +1,6 @@
 /** The API calls that verbs make for their arguments and options. */
 import { expect, it } from 'vitest'
-import { ACCOUNT_FILTERS, REVIEW_FILTERS } from '../../src/accounts/schemas.ts'
+import { ACCOUNT_FILTERS, REVIEW_FILTERS } from '../../src/money/accounts/schemas.ts'
 import { callOf } from '../../src/cli/admin-verb.ts'
 import { ADMIN_NOUNS } from '../../src/cli/admin-verbs.ts'
 

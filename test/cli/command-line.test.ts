@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { SETTING_KEYS } from '../../src/config/settings.ts'
+import { SETTING_KEYS } from '../../src/service/config/settings.ts'
 import { runCommand, startCommand } from '../support/command-line.ts'
 import { listedPair, startListingVenue } from '../support/listing-venue.ts'
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { NumberedMessage } from '../../src/cli/publisher-check/published-market.ts'
 import { PublishedMarket } from '../../src/cli/publisher-check/published-market.ts'
-import { parsePublication, type SnapshotMessage } from '../../src/feed/publication/message.ts'
+import { parsePublication, type SnapshotMessage } from '../../src/streaming/sources/publication/message.ts'
 
 const TIME = '2026-11-20T12:00:00.123Z'
 const INSTRUMENT = { price_decimals: 0, amount_decimals: 0, state: 'OPEN' }

@@ -1,7 +1,7 @@
 /** Many subscriptions of one client on the service's own hub: none is lost to a limit of the service that it can keep to. */
 import { expect, it } from 'vitest'
 import { StreamClient, type StreamEvent } from '../../packages/client/src/index.ts'
-import { STREAM_SETTINGS } from '../../src/config/settings/stream.ts'
+import { STREAM_SETTINGS } from '../../src/service/config/settings/stream.ts'
 import { CREDENTIALS, FakePlatform, settled } from '../support/client-platform.ts'
 import { HubSocket } from '../support/hub-socket.ts'
 import { StreamSimulation, testMarket } from '../support/stream-simulation.ts'

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, parseAllDocuments } from 'yaml'
-import { type ConfigResult, loadConfig } from '../../src/config/load.ts'
+import { type ConfigResult, loadConfig } from '../../src/service/config/load.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 

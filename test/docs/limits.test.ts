@@ -1,7 +1,7 @@
 /** The table of shared pools in docs/limits.md is the one in the code. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { SHARED_POOLS } from '../../src/base/shared-pool.ts'
+import { SHARED_POOLS } from '../../src/platform/base/shared-pool.ts'
 
 it('lists every shared pool of the code with its size, unit and holder', () => {
   const text = readFileSync('docs/limits.md', 'utf8')

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfig } from '../../src/config/load.ts'
+import { loadConfig } from '../../src/service/config/load.ts'
 import { ROOT, readText, readYaml } from './deployment-files.ts'
 
 const has = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0

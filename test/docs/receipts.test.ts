@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ReceiptClaims } from '../../src/channel/receipt-signer.ts'
+import type { ReceiptClaims } from '../../src/streaming/sequencing/receipt-signer.ts'
 import { registerProve } from '../../src/cli/prove.ts'
 import { registerVerify } from '../../src/cli/verify.ts'
 import { runCommand } from '../support/command-run.ts'

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ConnectionDetails } from '../../src/gateway/connection-document.ts'
+import type { ConnectionDetails } from '../../src/streaming/gateway/connection-document.ts'
 import { ProcessWatch } from '../hostile/process-watch.ts'
 import { type RunningCommand, startCommand } from '../support/command-line.ts'
 import {

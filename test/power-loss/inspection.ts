@@ -1,8 +1,8 @@
 /** The invariants of a store after a loss of power, and the tables that the workload needs for them. */
-import { createLog } from '../../src/base/log.ts'
-import type { Db } from '../../src/store/db.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
-import { sql } from '../../src/store/sql.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { openEmbedded } from '../../src/platform/store/embedded.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 
 /** Numbers of transactions, by the marks recorded before the loss. */

@@ -9,10 +9,10 @@
  */
 import { accessSync } from 'node:fs'
 import { PGlite } from '@electric-sql/pglite'
-import { createLog } from '../../src/base/log.ts'
-import { DurableFiles } from '../../src/store/durable-files.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
-import { sql } from '../../src/store/sql.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { DurableFiles } from '../../src/platform/store/durable-files.ts'
+import { openEmbedded } from '../../src/platform/store/embedded.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { Random } from '../support/random.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 

@@ -1,6 +1,6 @@
 /** A client that polls a list by time misses nothing: in commit order, a customer's creation times never decrease. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { type RestCustomer, RestNode, untilServed } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody } from '../support/rules.ts'

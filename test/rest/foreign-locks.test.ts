@@ -3,7 +3,7 @@
  * store runs one transaction at a time, so transactions on it never conflict.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'
 import { ADDRESSES, newAccount, RULES, ruleBody, type TestAccount } from '../support/rules.ts'

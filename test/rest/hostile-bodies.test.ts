@@ -4,7 +4,7 @@
  * time; the client runs in this process too and is included.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../src/base/ids.ts'
+import { newId } from '../../src/platform/base/ids.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { bodiesWith, HOSTILE_VALUES, type Schema } from '../support/hostile-bodies.ts'
 import { type DeclaredRoute, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'

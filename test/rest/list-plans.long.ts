@@ -4,12 +4,12 @@
  * length.
  */
 import { afterEach, describe, expect, it } from 'vitest'
-import { createLog } from '../../src/base/log.ts'
+import { createLog } from '../../src/platform/base/log.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
-import type { Db } from '../../src/store/db.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openPostgres } from '../../src/store/postgres.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { migrate } from '../../src/platform/store/migrate.ts'
+import { openPostgres } from '../../src/platform/store/postgres.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { type Explained, type ExplainedStatements, explainStatements, summaryOf } from '../support/explained.ts'
 import { ACCOUNTS_A_PROFILE, analyze, fill, fillAccounts, idOf } from '../support/many-records.ts'
 import { hasPostgres, PostgresServer } from '../support/postgres.ts'

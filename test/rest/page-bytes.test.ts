@@ -3,8 +3,8 @@
  * byte for byte, the record on its own.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PAGE_BYTES_MAX } from '../../src/store/page.ts'
-import { sql } from '../../src/store/sql.ts'
+import { PAGE_BYTES_MAX } from '../../src/platform/store/page.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { OPERATOR_TOKEN, type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'
 import { ADDRESSES, RULES, ruleBody } from '../support/rules.ts'

@@ -3,7 +3,7 @@
  * returned once, in order. Records share timestamps, pages have any size, and cursors survive a restart.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '../../src/store/sql.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { Random } from '../support/random.ts'
 import { type RestCustomer, RestNode } from '../support/rest.ts'

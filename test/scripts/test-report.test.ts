@@ -25,16 +25,16 @@ it('the summary counts passed tests, and names those that failed, did not load o
     '/root',
   )
   expect(summary.passed).toBe(1)
-  expect(summary.failures).toEqual(['test/app/two.test.ts: e f', 'test/app/three.test.ts: does not load'])
-  expect([...summary.skipped]).toEqual([['test/store/one.test.ts: needs a server', 2]])
-  expect(summary.times[0]).toEqual({ path: 'test/store/one.test.ts', seconds: 2.5 })
+  expect(summary.failures).toEqual(['test/service/two.test.ts: e f', 'test/service/three.test.ts: does not load'])
+  expect([...summary.skipped]).toEqual([['test/platform/store/one.test.ts: needs a server', 2]])
+  expect(summary.times[0]).toEqual({ path: 'test/platform/store/one.test.ts', seconds: 2.5 })
 })
 
 it('the summary shows the time of each folder with its budget, and names the folders that exceed it', () => {
   const times = [
-    { path: 'test/store/one.test.ts', seconds: 2.5 },
-    { path: 'test/store/one.test.ts', seconds: 4 },
-    { path: 'test/app/two.test.ts', seconds: 1 },
+    { path: 'test/platform/store/one.test.ts', seconds: 2.5 },
+    { path: 'test/platform/store/one.test.ts', seconds: 4 },
+    { path: 'test/service/two.test.ts', seconds: 1 },
     { path: 'test/new/three.test.ts', seconds: 0.5 },
   ]
   expect(timeReport(times, { store: 6, app: 10 })).toEqual([
@@ -47,10 +47,10 @@ it('the summary shows the time of each folder with its budget, and names the fol
 })
 
 it('the summary names the ten slowest of many files', () => {
-  const times = Array.from({ length: 12 }, (_, index) => ({ path: `test/app/${index}.test.ts`, seconds: index }))
+  const times = Array.from({ length: 12 }, (_, index) => ({ path: `test/service/${index}.test.ts`, seconds: index }))
   const lines = timeReport(times, undefined)
   expect(lines.slice(0, 2)).toEqual(['seconds per folder:', '    66.0  app'])
   const first = lines.indexOf('seconds of the slowest files:') + 1
   expect(lines.slice(first)).toHaveLength(10)
-  expect(lines[first]).toBe('    11.0  test/app/11.test.ts')
+  expect(lines[first]).toBe('    11.0  test/service/11.test.ts')
 })

@@ -5,12 +5,12 @@ import type { Exception } from './source-tree.ts'
 export const EXCEPTIONS: readonly Exception[] = [
   {
     rule: 'lock-order',
-    subject: 'src/orchestrations/queue.ts',
+    subject: 'src/money/orchestrations/queue.ts',
     reason: 'each statement that locks work is a transaction of its own',
   },
   {
     rule: 'lock-order',
-    subject: 'src/orchestrations/pricing/price.ts',
+    subject: 'src/money/orchestrations/pricing/price.ts',
     reason: 'the keys of its advisory locks are numbers; it names the locks before it waits for them',
   },
   {
@@ -40,7 +40,7 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     rule: 'unused-file',
-    subject: 'src/description/publisher-asyncapi.ts',
+    subject: 'src/service/api-docs/publisher-asyncapi.ts',
     reason: 'npm run docs writes the document, which no service serves',
   },
 ]

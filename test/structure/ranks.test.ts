@@ -29,49 +29,49 @@ const RANKS: readonly (readonly [rank: number, folders: readonly string[]])[] = 
 ]
 
 const PURE = [
-  'src/market/',
+  'src/streaming/market/',
   'src/contract/',
-  'src/base/assert.ts',
-  'src/base/decimal.ts',
-  'src/base/backoff.ts',
-  'src/base/json-text.ts',
-  'src/base/json-value.ts',
-  'src/http/list-times.ts',
-  'src/http/raw-json.ts',
-  'src/http/route-methods.ts',
-  'src/http/validation.ts',
-  'src/accounts/model.ts',
-  'src/ledger/posting.ts',
-  'src/ledger/amounts.ts',
-  'src/orchestrations/pricing/context.ts',
-  'src/orchestrations/pricing/evidence.ts',
-  'src/orchestrations/pricing/explain.ts',
-  'src/orchestrations/pricing/market.ts',
-  'src/orchestrations/pricing/outcome.ts',
-  'src/orchestrations/pricing/par.ts',
-  'src/orchestrations/pricing/pegs.ts',
-  'src/orchestrations/pricing/refusal.ts',
-  'src/orchestrations/pricing/usable-book.ts',
-  'src/gateway/protocol.ts',
-  'src/auth/stream-access.ts',
-  'src/auth/publish-access.ts',
-  'src/ingest/content-hash.ts',
-  'src/ingest/lines.ts',
-  'src/store/transport-security.ts',
-  'src/accounts/documents.ts',
-  'src/rules/model.ts',
-  'src/deposit-instructions/derivation/cash-address.ts',
-  'src/description/asyncapi.ts',
-  'src/description/examples.ts',
-  'src/description/named-schemas.ts',
-  'src/description/stream-messages.ts',
-  'src/description/stream-page.ts',
+  'src/platform/base/assert.ts',
+  'src/platform/base/decimal.ts',
+  'src/platform/base/backoff.ts',
+  'src/platform/base/json-text.ts',
+  'src/platform/base/json-value.ts',
+  'src/platform/http/list-times.ts',
+  'src/platform/http/raw-json.ts',
+  'src/platform/http/route-methods.ts',
+  'src/platform/http/validation.ts',
+  'src/money/accounts/model.ts',
+  'src/money/ledger/posting.ts',
+  'src/money/ledger/amounts.ts',
+  'src/money/orchestrations/pricing/context.ts',
+  'src/money/orchestrations/pricing/evidence.ts',
+  'src/money/orchestrations/pricing/explain.ts',
+  'src/money/orchestrations/pricing/market.ts',
+  'src/money/orchestrations/pricing/outcome.ts',
+  'src/money/orchestrations/pricing/par.ts',
+  'src/money/orchestrations/pricing/pegs.ts',
+  'src/money/orchestrations/pricing/refusal.ts',
+  'src/money/orchestrations/pricing/usable-book.ts',
+  'src/streaming/gateway/protocol.ts',
+  'src/access/clients/stream-access.ts',
+  'src/access/clients/publish-access.ts',
+  'src/streaming/ingest/content-hash.ts',
+  'src/streaming/ingest/lines.ts',
+  'src/platform/store/transport-security.ts',
+  'src/money/accounts/documents.ts',
+  'src/money/rules/model.ts',
+  'src/money/deposit-instructions/derivation/cash-address.ts',
+  'src/service/api-docs/asyncapi.ts',
+  'src/service/api-docs/examples.ts',
+  'src/service/api-docs/named-schemas.ts',
+  'src/service/api-docs/stream-messages.ts',
+  'src/service/api-docs/stream-page.ts',
   'src/cli/admin-output.ts',
   'src/cli/checker-forms.ts',
   'src/cli/client-book.ts',
-  'src/app/doctor-finding.ts',
-  'src/app/doctor-readiness.ts',
-  'src/app/hang-meter.ts',
+  'src/service/doctor-finding.ts',
+  'src/service/doctor-readiness.ts',
+  'src/service/hang-meter.ts',
   'src/cli/ladder.ts',
   'src/cli/listener-address.ts',
   'src/cli/market-view.ts',
@@ -80,31 +80,31 @@ const PURE = [
   'src/cli/table.ts',
   'src/cli/violations.ts',
   'src/cli/watch-lines.ts',
-  'src/feed/binance/answer.ts',
-  'src/feed/binance/book.ts',
-  'src/feed/binance/message.ts',
-  'src/feed/binance/unfit-levels.ts',
-  'src/feed/bitstamp/book.ts',
-  'src/feed/bitstamp/message.ts',
-  'src/feed/bybit/book.ts',
-  'src/feed/bybit/message.ts',
-  'src/feed/coinbase/answer.ts',
-  'src/feed/coinbase/book.ts',
-  'src/feed/coinbase/conversation.ts',
-  'src/feed/coinbase/message.ts',
-  'src/feed/okx/message.ts',
-  'src/feed/okx/start.ts',
-  'src/feed/pair-silence.ts',
-  'src/feed/replay/entry-text.ts',
-  'src/feed/replay/recorded-state.ts',
-  'src/feed/replay/recording.ts',
-  'src/feed/simulator/crossing.ts',
-  'src/feed/simulator/scenario.ts',
-  'src/feed/source.ts',
-  'src/feed/venue-frame.ts',
-  'src/feed/venue-levels.ts',
-  'src/feed/venue-trades.ts',
-  'src/feed/venue.ts',
+  'src/streaming/sources/venues/binance/answer.ts',
+  'src/streaming/sources/venues/binance/book.ts',
+  'src/streaming/sources/venues/binance/message.ts',
+  'src/streaming/sources/venues/binance/unfit-levels.ts',
+  'src/streaming/sources/venues/bitstamp/book.ts',
+  'src/streaming/sources/venues/bitstamp/message.ts',
+  'src/streaming/sources/venues/bybit/book.ts',
+  'src/streaming/sources/venues/bybit/message.ts',
+  'src/streaming/sources/venues/coinbase/answer.ts',
+  'src/streaming/sources/venues/coinbase/book.ts',
+  'src/streaming/sources/venues/coinbase/conversation.ts',
+  'src/streaming/sources/venues/coinbase/message.ts',
+  'src/streaming/sources/venues/okx/message.ts',
+  'src/streaming/sources/venues/okx/start.ts',
+  'src/streaming/sources/venues/pair-silence.ts',
+  'src/streaming/recordings/entry-text.ts',
+  'src/streaming/recordings/recorded-state.ts',
+  'src/streaming/recordings/recording.ts',
+  'src/streaming/sources/simulator/crossing.ts',
+  'src/streaming/sources/simulator/scenario.ts',
+  'src/streaming/sources/source.ts',
+  'src/streaming/sources/venues/venue-frame.ts',
+  'src/streaming/sources/venues/venue-levels.ts',
+  'src/streaming/sources/venues/venue-trades.ts',
+  'src/streaming/sources/venues/venue.ts',
 ]
 
 /** They state what is right, and so do not depend on the client, which could be wrong in the same way as the service. */
@@ -170,15 +170,15 @@ describe('ARCHITECTURE.md', () => {
 describe('the import rules detect a violation', () => {
   it('of ranks: upward, sideways, an unknown folder, a missing file', () => {
     const broken = sourceTreeOf({
-      'src/base/a.ts': `import { b } from '../market/b.ts'`,
-      'src/market/b.ts': `export { c } from '../contract/c.ts'`,
+      'src/platform/base/a.ts': `import { b } from '../market/b.ts'`,
+      'src/streaming/market/b.ts': `export { c } from '../contract/c.ts'`,
       'src/contract/c.ts': `const d = await import('./missing.ts')`,
       'src/stray/d.ts': '',
       'src/main.ts': `import { c } from './contract/c.ts'\nimport type { b } from './market/b.ts'`,
     })
     expect(describeViolations(rankViolations(broken, ranks))).toEqual([
-      'src/base/a.ts:1 [rank] base (rank 0) imports src/market/b.ts (rank 1)',
-      'src/market/b.ts:1 [rank] market (rank 1) imports src/contract/c.ts (rank 1)',
+      'src/platform/base/a.ts:1 [rank] base (rank 0) imports src/streaming/market/b.ts (rank 1)',
+      'src/streaming/market/b.ts:1 [rank] market (rank 1) imports src/contract/c.ts (rank 1)',
       'src/contract/c.ts:1 [rank] imports src/contract/missing.ts, which does not exist',
       'src/stray/d.ts:1 [rank] folder stray is not in the rank table',
     ])
@@ -186,12 +186,12 @@ describe('the import rules detect a violation', () => {
 
   it('of packages: another folder, another file of the client, another package', () => {
     const broken = sourceTreeOf({
-      'src/app/a.ts': `import type { Book } from '../../packages/client/src/index.ts'`,
+      'src/service/a.ts': `import type { Book } from '../../packages/client/src/index.ts'`,
       'src/cli/b.ts': `import { Level } from '../../packages/client/src/stream/level.ts'`,
       'src/cli/c.ts': `import '../../packages/console/src/main.ts'`,
       'src/cli/d.ts': `import { StreamClient } from '../../packages/client/src/index.ts'`,
     })
-    expect(packageViolations(broken).map(({ file }) => file)).toEqual(['src/app/a.ts', 'src/cli/b.ts', 'src/cli/c.ts'])
+    expect(packageViolations(broken).map(({ file }) => file)).toEqual(['src/service/a.ts', 'src/cli/b.ts', 'src/cli/c.ts'])
     expect(rankViolations(broken, ranks)).toEqual([])
   })
 
@@ -211,19 +211,19 @@ describe('the import rules detect a violation', () => {
 
   it('of cycles', () => {
     const broken = sourceTreeOf({
-      'src/base/a.ts': `import './b.ts'`,
-      'src/base/b.ts': `import type { C } from './c.ts'`,
-      'src/base/c.ts': `import './b.ts'`,
+      'src/platform/base/a.ts': `import './b.ts'`,
+      'src/platform/base/b.ts': `import type { C } from './c.ts'`,
+      'src/platform/base/c.ts': `import './b.ts'`,
     })
     expect(describeViolations(cycleViolations(broken))).toEqual([
-      'src/base/b.ts:1 [cycle] src/base/b.ts -> src/base/c.ts -> src/base/b.ts',
+      'src/platform/base/b.ts:1 [cycle] src/platform/base/b.ts -> src/platform/base/c.ts -> src/platform/base/b.ts',
     ])
   })
 
   it('of vendor packages: a second file, a foreign folder, an unneeded row', () => {
     const broken = sourceTreeOf({
-      'src/base/a.ts': `import 'yaml'\nimport { readFileSync } from 'node:fs'`,
-      'src/base/b.ts': `import { parse } from 'yaml/util'\nimport 'ws'`,
+      'src/platform/base/a.ts': `import 'yaml'\nimport { readFileSync } from 'node:fs'`,
+      'src/platform/base/b.ts': `import { parse } from 'yaml/util'\nimport 'ws'`,
       'src/feed/c.ts': `import 'ws'`,
       'src/feed/d.ts': `import type { WebSocket } from 'ws'`,
     })
@@ -232,8 +232,8 @@ describe('the import rules detect a violation', () => {
       { packageName: 'pino', where: 'any', reason: '' },
     ] as const
     expect(describeViolations(vendorViolations(broken, rows))).toEqual([
-      'src/base/b.ts:1 [vendor] yaml is wrapped by src/base/a.ts: import that',
-      'src/base/b.ts:2 [vendor] ws belongs to feed',
+      'src/platform/base/b.ts:1 [vendor] yaml is wrapped by src/platform/base/a.ts: import that',
+      'src/platform/base/b.ts:2 [vendor] ws belongs to feed',
       'src/feed/d.ts:1 [vendor] ws is wrapped by src/feed/c.ts: import that',
       'pino:0 [vendor] row that nothing needs: delete it',
     ])
@@ -241,13 +241,13 @@ describe('the import rules detect a violation', () => {
 
   it('of purity: I/O, packages, impure files, the clock; but not of types', () => {
     const broken = sourceTreeOf({
-      'src/market/a.ts': `import { readFileSync } from 'node:fs'\nimport type { Clock } from '../base/clock.ts'`,
-      'src/market/b.ts': `import { createLog } from '../base/log.ts'\n// Date.now()\nexport const now = Date.now()`,
+      'src/streaming/market/a.ts': `import { readFileSync } from 'node:fs'\nimport type { Clock } from '../base/clock.ts'`,
+      'src/streaming/market/b.ts': `import { createLog } from '../base/log.ts'\n// Date.now()\nexport const now = Date.now()`,
     })
     expect(describeViolations(pureViolations(broken, isPure))).toEqual([
-      'src/market/a.ts:1 [pure] pure file imports node:fs',
-      'src/market/b.ts:1 [pure] pure file imports src/base/log.ts',
-      'src/market/b.ts:3 [pure] pure file uses Date.now',
+      'src/streaming/market/a.ts:1 [pure] pure file imports node:fs',
+      'src/streaming/market/b.ts:1 [pure] pure file imports src/platform/base/log.ts',
+      'src/streaming/market/b.ts:3 [pure] pure file uses Date.now',
     ])
   })
 })

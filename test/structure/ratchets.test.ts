@@ -1,7 +1,7 @@
 /** The ratchets on the sources: no long files and functions, no `any`, no unused exports, no forbidden words. */
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SETTING_KEYS } from '../../src/config/settings.ts'
+import { SETTING_KEYS } from '../../src/service/config/settings.ts'
 import { ISOLATED_FILES } from '../support/test-runs.ts'
 import {
   anyViolations,
@@ -17,7 +17,7 @@ import {
 import { EXCEPTIONS } from './exceptions.ts'
 import { describeViolations, productTexts, readSourceTree, sourceTreeOf, withoutExceptions } from './source-tree.ts'
 
-const ENTRIES: ReadonlySet<string> = new Set(['src/main.ts', 'src/app/gateway-process.ts'])
+const ENTRIES: ReadonlySet<string> = new Set(['src/main.ts', 'src/service/gateway-process.ts'])
 
 const inTests = (path: string) => path.startsWith('test/')
 
@@ -39,11 +39,11 @@ const WORDS = [
     rule: 'second-ledger',
     // `post` alone writes postings and balances: it repays debts and refuses overdrafts.
     pattern: /\b(insert into|update) (postings|balances)\b|\b(insertInto|inserting|updateTable)\('(postings|balances)'/,
-    where: (path: string) => path.startsWith('src/') && path !== 'src/ledger/ledger.ts',
+    where: (path: string) => path.startsWith('src/') && path !== 'src/money/ledger/ledger.ts',
   },
   {
     rule: 'lock-order',
-    // The clauses of `store/lock-order` refuse what other transactions lock in the opposite order.
+    // The clauses of `platform/store/lock-order` refuse what other transactions lock in the opposite order.
     pattern: /\bfor (no key )?(update|share)\b|\.for(Update|Share|NoKeyUpdate|KeyShare)\(|pg_advisory_xact_lock/,
     where: (path: string) =>
       /^src\/(accounts|controls|deliveries|deposits|ledger|orchestrations|rules|transfers)\//.test(path),
@@ -128,7 +128,7 @@ describe('the sources', () => {
 
   it('read every configuration key', () => {
     const texts = [...tree.values()]
-      .filter(({ path }) => !path.startsWith('src/config/settings'))
+      .filter(({ path }) => !path.startsWith('src/service/config/settings'))
       .map(({ text }) => text)
     const isRead = (key: string) =>
       texts.some((text) => text.includes(key.includes('.') ? `config['${key}']` : `config.${key}`))
@@ -154,8 +154,8 @@ describe('exceptions', () => {
   })
 
   it('that are not needed are reported', () => {
-    const row = { rule: 'any', subject: 'src/base/a.ts', reason: 'none' }
-    const violation = { rule: 'any', file: 'src/base/a.ts', subject: 'src/base/a.ts', line: 1, message: '' }
+    const row = { rule: 'any', subject: 'src/platform/base/a.ts', reason: 'none' }
+    const violation = { rule: 'any', file: 'src/platform/base/a.ts', subject: 'src/platform/base/a.ts', line: 1, message: '' }
     expect(withoutExceptions([violation], [row])).toEqual([])
     expect(withoutExceptions([], [row])).toHaveLength(1)
   })
@@ -166,54 +166,54 @@ describe('the ratchets detect a violation', () => {
 
   it('of length', () => {
     const broken = sourceTreeOf({
-      'src/base/long.ts': lines(FILE_LINES_MAX + 1),
-      'src/base/fits.ts': lines(FILE_LINES_MAX),
-      'src/base/functions.ts': `function fits() {\n${lines(FUNCTION_LINES_MAX - 2)}}\nconst long = () => {\n${lines(FUNCTION_LINES_MAX - 1)}}`,
+      'src/platform/base/long.ts': lines(FILE_LINES_MAX + 1),
+      'src/platform/base/fits.ts': lines(FILE_LINES_MAX),
+      'src/platform/base/functions.ts': `function fits() {\n${lines(FUNCTION_LINES_MAX - 2)}}\nconst long = () => {\n${lines(FUNCTION_LINES_MAX - 1)}}`,
     })
     expect(describeViolations(fileLengthViolations(broken))).toEqual([
-      'src/base/long.ts:401 [file-length] 401 lines, at most 400',
+      'src/platform/base/long.ts:401 [file-length] 401 lines, at most 400',
     ])
     expect(describeViolations(functionLengthViolations(broken))).toEqual([
-      'src/base/functions.ts:71 [function-length] long has 71 lines, at most 70',
+      'src/platform/base/functions.ts:71 [function-length] long has 71 lines, at most 70',
     ])
   })
 
   it('of any', () => {
-    const broken = sourceTreeOf({ 'src/base/a.ts': `\nconst any = 'any' as any` })
-    expect(describeViolations(anyViolations(broken))).toEqual(['src/base/a.ts:2 [any] say what it is, or unknown'])
+    const broken = sourceTreeOf({ 'src/platform/base/a.ts': `\nconst any = 'any' as any` })
+    expect(describeViolations(anyViolations(broken))).toEqual(['src/platform/base/a.ts:2 [any] say what it is, or unknown'])
   })
 
   it('of exports and files without a user', () => {
     const broken = sourceTreeOf({
       'src/main.ts': `import { used } from './base/a.ts'\nimport * as all from './base/b.ts'`,
-      'src/base/a.ts': `export const used: Shape = 1\nexport type Shape = number\nexport type Alone = 1\nexport function unused() {}`,
-      'src/base/b.ts': `export const first = 1, second = 2`,
-      'src/base/c.ts': `const hidden = 1\nexport { hidden as shown }`,
-      'src/base/d.ts': `export class Thrown extends RangeError {}\nthrow new Thrown()`,
+      'src/platform/base/a.ts': `export const used: Shape = 1\nexport type Shape = number\nexport type Alone = 1\nexport function unused() {}`,
+      'src/platform/base/b.ts': `export const first = 1, second = 2`,
+      'src/platform/base/c.ts': `const hidden = 1\nexport { hidden as shown }`,
+      'src/platform/base/d.ts': `export class Thrown extends RangeError {}\nthrow new Thrown()`,
     })
     const script = sourceTreeOf({ 'scripts/s.ts': `import { first } from '../src/base/b.ts'` })
     expect(describeViolations(unusedExportViolations(broken, ENTRIES, script))).toEqual([
-      'src/base/a.ts:3 [unused-export] nothing in src imports Alone',
-      'src/base/a.ts:4 [unused-export] nothing in src imports unused',
-      'src/base/c.ts:2 [unused-export] nothing in src imports shown',
+      'src/platform/base/a.ts:3 [unused-export] nothing in src imports Alone',
+      'src/platform/base/a.ts:4 [unused-export] nothing in src imports unused',
+      'src/platform/base/c.ts:2 [unused-export] nothing in src imports shown',
     ])
     expect(describeViolations(unusedFileViolations(broken, ENTRIES))).toEqual([
-      'src/base/c.ts:1 [unused-file] nothing in src imports this file',
-      'src/base/d.ts:1 [unused-file] nothing in src imports this file',
+      'src/platform/base/c.ts:1 [unused-file] nothing in src imports this file',
+      'src/platform/base/d.ts:1 [unused-file] nothing in src imports this file',
     ])
   })
 
   it('of headers and words', () => {
-    const broken = sourceTreeOf({ 'src/base/a.ts': 'const a = 1', 'src/base/b.ts': '#!/bin/x\n/** Owns b. */' })
+    const broken = sourceTreeOf({ 'src/platform/base/a.ts': 'const a = 1', 'src/platform/base/b.ts': '#!/bin/x\n/** Owns b. */' })
     expect(describeViolations(headerViolations(broken))).toHaveLength(1)
     const texts = new Map([
-      ['src/base/a.ts', `// TO${'DO'}\nNumber(price)\nopen('../sha${'red'}/data')\nupdate balances set`],
+      ['src/platform/base/a.ts', `// TO${'DO'}\nNumber(price)\nopen('../sha${'red'}/data')\nupdate balances set`],
     ])
     expect(describeViolations(wordViolations(texts, WORDS)).map((text) => text.replace(/\].*/, ']'))).toEqual([
-      'src/base/a.ts:1 [unfinished]',
-      'src/base/a.ts:2 [float]',
-      'src/base/a.ts:3 [outside-path]',
-      'src/base/a.ts:4 [second-ledger]',
+      'src/platform/base/a.ts:1 [unfinished]',
+      'src/platform/base/a.ts:2 [float]',
+      'src/platform/base/a.ts:3 [outside-path]',
+      'src/platform/base/a.ts:4 [second-ledger]',
     ])
   })
 })

@@ -11,7 +11,7 @@ export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
 
 export interface ImportRecord {
   readonly line: number
-  /** Path of the imported file from the root (`src/base/clock.ts`); absent for a package. */
+  /** Path of the imported file from the root (`src/platform/base/clock.ts`); absent for a package. */
   readonly target?: string
   /** Name of the imported package without a subpath (`node:fs` stays whole); absent for a file. */
   readonly packageName?: string

@@ -4,7 +4,7 @@
  * recover, repeat themselves, pause, miss executions, and send impossible levels.
  */
 import fc from 'fast-check'
-import { ASK, BID, type LevelChange, type MarketEvent, type Side } from '../../src/market/event.ts'
+import { ASK, BID, type LevelChange, type MarketEvent, type Side } from '../../src/streaming/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 
 interface Offer {

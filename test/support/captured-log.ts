@@ -1,6 +1,6 @@
 /** A log that keeps its lines in memory. Secrets are not redacted, so that a test finds every one that reaches the log. */
 import { pino } from 'pino'
-import type { Log } from '../../src/base/log.ts'
+import type { Log } from '../../src/platform/base/log.ts'
 
 export function captureLog(): { readonly log: Log; readonly lines: string[] } {
   const lines: string[] = []

@@ -1,13 +1,13 @@
 /** Deliveries as rows with their money in transit, and owners that record their calls. */
-import { newId } from '../../src/base/ids.ts'
-import type { ReviewLimits } from '../../src/controls/review.ts'
-import { createDeliveries, type NewDelivery } from '../../src/deliveries/create.ts'
-import type { Delivery } from '../../src/deliveries/model.ts'
-import type { DeliveryOwner, DeliveryOwners } from '../../src/deliveries/owner.ts'
-import type { DeliveryTables } from '../../src/deliveries/tables.ts'
-import type { Reporter } from '../../src/deliveries/unknown-attempts.ts'
-import type { Db } from '../../src/store/db.ts'
-import { sql } from '../../src/store/sql.ts'
+import { newId } from '../../src/platform/base/ids.ts'
+import type { ReviewLimits } from '../../src/money/controls/review.ts'
+import { createDeliveries, type NewDelivery } from '../../src/money/deliveries/create.ts'
+import type { Delivery } from '../../src/money/deliveries/model.ts'
+import type { DeliveryOwner, DeliveryOwners } from '../../src/money/deliveries/owner.ts'
+import type { DeliveryTables } from '../../src/money/deliveries/tables.ts'
+import type { Reporter } from '../../src/money/deliveries/unknown-attempts.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { credit, type Owner } from './ledger.ts'
 
 /** The holder of the single token. */

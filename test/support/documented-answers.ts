@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isProblemCode, PROBLEMS } from '../../src/http/problem.ts'
+import { isProblemCode, PROBLEMS } from '../../src/platform/http/problem.ts'
 import { ApiDocument, closed, type Node } from './api-document.ts'
 
 const REFERENCE = join(import.meta.dirname, '../../docs/reference')

@@ -2,7 +2,7 @@
  * Query plans of PostgreSQL: the statements themselves are explained with their buffer counts, on the connection that
  * runs them.
  */
-import { PostgresConnection } from '../../src/store/postgres-connection.ts'
+import { PostgresConnection } from '../../src/platform/store/postgres-connection.ts'
 
 interface PlanNode {
   readonly 'Node Type': string

@@ -2,7 +2,7 @@
  * A socket whose drain a test controls: it accepts writes like a kernel with a small buffer, delivers what `drain`
  * permits, and parses the WebSocket frames as RFC 6455 requires of a client.
  */
-import type { TransportPort } from '../../src/gateway/outbox.ts'
+import type { TransportPort } from '../../src/streaming/gateway/outbox.ts'
 
 interface Write {
   readonly bytes: Buffer

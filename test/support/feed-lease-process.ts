@@ -3,12 +3,12 @@
  * `deposed REASON`, `resumed`, and `published EPOCH` every 10 ms. Arguments: the address of the database, the name of the
  * process. SIGTERM stops it gracefully.
  */
-import { createSystemClock } from '../../src/base/clock.ts'
-import { newId } from '../../src/base/ids.ts'
-import { createLog } from '../../src/base/log.ts'
-import { FeedLease, LEASE_TIMING } from '../../src/markets/feed-lease.ts'
-import { createLeaseRecords } from '../../src/markets/feed-lease-table.ts'
-import { openPostgres } from '../../src/store/postgres.ts'
+import { createSystemClock } from '../../src/platform/base/clock.ts'
+import { newId } from '../../src/platform/base/ids.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { FeedLease, LEASE_TIMING } from '../../src/streaming/markets/feed-lease.ts'
+import { createLeaseRecords } from '../../src/streaming/markets/feed-lease-table.ts'
+import { openPostgres } from '../../src/platform/store/postgres.ts'
 
 const [url = '', holderName = ''] = process.argv.slice(2)
 const write = (line: string): void => void process.stdout.write(`${line}\n`)

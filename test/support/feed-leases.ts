@@ -1,7 +1,7 @@
 /** Helpers of the tests of feed leases: events that a test can wait for, and a world of processes and a store in memory. */
-import { createLog } from '../../src/base/log.ts'
-import { FeedLease, type FeedLeaseEvents, LEASE_TIMING, type LossReason } from '../../src/markets/feed-lease.ts'
-import type { LeaseRecord, LeaseRecords } from '../../src/markets/feed-lease-table.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { FeedLease, type FeedLeaseEvents, LEASE_TIMING, type LossReason } from '../../src/streaming/markets/feed-lease.ts'
+import type { LeaseRecord, LeaseRecords } from '../../src/streaming/markets/feed-lease-table.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 /** The events of one lease object, in order. */

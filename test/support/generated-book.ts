@@ -2,7 +2,7 @@
  * What the synthetic recordings share: a seeded simulation of a book of which an exchange shows the best levels, and the
  * text of a capture. No code of the connectors under test is used.
  */
-import { ASK, BID, type MarketEvent } from '../../src/market/event.ts'
+import { ASK, BID, type MarketEvent } from '../../src/streaming/market/event.ts'
 import { MarketNoise } from './market-noise.ts'
 import type { Random } from './random.ts'
 

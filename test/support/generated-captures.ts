@@ -2,7 +2,7 @@
  * Synthetic recordings of venues of which there are no real ones: frames in the documented formats, with books of a
  * seeded simulation. No code of the connectors under test is used.
  */
-import { formatDecimal } from '../../src/base/decimal.ts'
+import { formatDecimal } from '../../src/platform/base/decimal.ts'
 import { BEGIN, captureText, type Level, type Line, MadeBook } from './generated-book.ts'
 import { Random } from './random.ts'
 

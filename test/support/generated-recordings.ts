@@ -4,7 +4,7 @@
  * from the simulated book with the simplest code, without any code of the connectors under test.
  */
 import { crc32 } from 'node:zlib'
-import { formatDecimal } from '../../src/base/decimal.ts'
+import { formatDecimal } from '../../src/platform/base/decimal.ts'
 import { BEGIN, captureText, type Level, type Line, MadeBook, type Step } from './generated-book.ts'
 import { bitstampCaptures, bybitCapture } from './generated-captures.ts'
 import { acknowledgementText } from './kraken-script.ts'

@@ -1,5 +1,5 @@
 /** A socket of the client whose other end is a session of a simulation's hub: the code of the service itself. */
-import type { Session } from '../../src/gateway/session.ts'
+import type { Session } from '../../src/streaming/gateway/session.ts'
 import { FakeSocket } from './client-platform.ts'
 import { FakeTransport } from './fake-transport.ts'
 import type { StreamSimulation } from './stream-simulation.ts'

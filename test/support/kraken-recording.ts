@@ -4,8 +4,8 @@
  * https://docs.kraken.com/api/docs/guides/spot-ws-book-v2
  */
 import { crc32 } from 'node:zlib'
-import { parseDecimal } from '../../src/base/decimal.ts'
-import { ASK, BID, type LevelChange, type Side } from '../../src/market/event.ts'
+import { parseDecimal } from '../../src/platform/base/decimal.ts'
+import { ASK, BID, type LevelChange, type Side } from '../../src/streaming/market/event.ts'
 import type { ScriptMessage } from './market-script.ts'
 import type { NaiveBook } from './naive-book.ts'
 import type { KrakenRecording } from './recordings.ts'

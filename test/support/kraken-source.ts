@@ -2,8 +2,8 @@
  * A Kraken source whose reconnection attempts are never early: the delays of a test are the longest possible. The test
  * venue serves WebSocket and HTTP at one address.
  */
-import type { Source } from '../../src/feed/source.ts'
-import { VENUES, type VenueSourceParts } from '../../src/feed/venues.ts'
+import type { Source } from '../../src/streaming/sources/source.ts'
+import { VENUES, type VenueSourceParts } from '../../src/streaming/sources/venues/venues.ts'
 
 export function createKrakenSource({
   url,

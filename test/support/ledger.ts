@@ -1,11 +1,11 @@
 /** Customers, profiles and balances as rows, for suites that use the store without a service. */
-import { newId } from '../../src/base/ids.ts'
-import { LedgerComparison } from '../../src/ledger/comparison.ts'
-import { post } from '../../src/ledger/ledger.ts'
-import type { ProfileBucket } from '../../src/ledger/posting.ts'
-import { TransferComparison } from '../../src/ledger/transfer-comparison.ts'
-import type { Db } from '../../src/store/db.ts'
-import { sql } from '../../src/store/sql.ts'
+import { newId } from '../../src/platform/base/ids.ts'
+import { LedgerComparison } from '../../src/money/ledger/comparison.ts'
+import { post } from '../../src/money/ledger/ledger.ts'
+import type { ProfileBucket } from '../../src/money/ledger/posting.ts'
+import { TransferComparison } from '../../src/money/ledger/transfer-comparison.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 
 export interface Owner {
   readonly customerId: string

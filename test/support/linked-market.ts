@@ -3,17 +3,17 @@
  * and metrics of its own, and a link carries what one publishes to the other. What is created ends with the test.
  */
 import { onTestFinished } from 'vitest'
-import { createSystemClock } from '../../src/base/clock.ts'
-import { createLog, type Log } from '../../src/base/log.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { BusExport, type ExportTransport } from '../../src/channel/bus-export.ts'
-import { BusImport, createImportMetrics, type ImportTransport } from '../../src/channel/bus-import.ts'
-import { createMemoryBus } from '../../src/channel/bus-memory.ts'
-import { NatsLink } from '../../src/channel/link-nats.ts'
-import type { NatsAccess } from '../../src/channel/nats-connection.ts'
-import { Replica } from '../../src/channel/replica.ts'
-import { Sequencer } from '../../src/channel/sequencer.ts'
-import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
+import { createSystemClock } from '../../src/platform/base/clock.ts'
+import { createLog, type Log } from '../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import { BusExport, type ExportTransport } from '../../src/streaming/links/bus-export.ts'
+import { BusImport, createImportMetrics, type ImportTransport } from '../../src/streaming/links/bus-import.ts'
+import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
+import { NatsLink } from '../../src/streaming/links/link-nats.ts'
+import type { NatsAccess } from '../../src/streaming/links/nats-connection.ts'
+import { Replica } from '../../src/streaming/sequencing/replica.ts'
+import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
+import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
 import { testMarket } from './stream-simulation.ts'
 
 export const LINKED = testMarket('AAAUSD', 0)

@@ -2,8 +2,8 @@
  * A process that takes the lock of a folder, reports it on stdout, and keeps it until it is ended. Argument: the
  * folder.
  */
-import { createLog } from '../../src/base/log.ts'
-import { acquireDataLock, DataFolderHeld, type DataLock } from '../../src/store/data-lock.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { acquireDataLock, DataFolderHeld, type DataLock } from '../../src/platform/store/data-lock.ts'
 
 let lock: DataLock | undefined
 // Every contender is started first and tries on command, so that the attempts really coincide.

@@ -2,10 +2,10 @@
  * A link between two buses that loses, delays and repeats messages by a seed, on a virtual clock: the transports of
  * `bus-export` and `bus-import` for tests. Messages of one direction keep their order, as they do on a connection.
  */
-import type { Clock } from '../../src/base/clock.ts'
-import type { BusExport } from '../../src/channel/bus-export.ts'
-import type { BusImport } from '../../src/channel/bus-import.ts'
-import type { CommitRequest, StateRequest } from '../../src/channel/bus-requests.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
+import type { BusExport } from '../../src/streaming/links/bus-export.ts'
+import type { BusImport } from '../../src/streaming/links/bus-import.ts'
+import type { CommitRequest, StateRequest } from '../../src/streaming/links/bus-requests.ts'
 
 export interface LinkFaults {
   /** Probability that a message is lost; 1 = the link is cut. */

@@ -4,8 +4,8 @@
  * frequency of a value does not predict its position. Three records share each timestamp.
  */
 import { CRYPTO_NETWORKS } from '../../src/contract/crypto-networks.ts'
-import type { Db } from '../../src/store/db.ts'
-import { type RawBuilder, sql } from '../../src/store/sql.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { type RawBuilder, sql } from '../../src/platform/store/sql.ts'
 
 const FILL_MILLISECONDS_MAX = 900_000
 /** Accounts for each that has a profile. */

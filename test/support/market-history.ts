@@ -1,14 +1,14 @@
 /** The history of a market, commit by commit, kept with the naive book: the oracle of the stream. */
-import { millisecondText } from '../../src/base/clock.ts'
-import { formatDecimal } from '../../src/base/decimal.ts'
-import type { Bus } from '../../src/channel/bus.ts'
+import { millisecondText } from '../../src/platform/base/clock.ts'
+import { formatDecimal } from '../../src/platform/base/decimal.ts'
+import type { Bus } from '../../src/streaming/sequencing/bus.ts'
 import {
   type Attribution,
   BID,
   type LevelChange,
   type MarketDefinition,
   type VenueShare,
-} from '../../src/market/event.ts'
+} from '../../src/streaming/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 
 export class MarketHistory {

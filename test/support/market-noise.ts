@@ -8,7 +8,7 @@ import {
   type LevelVenues,
   type MarketEvent,
   type VenueShare,
-} from '../../src/market/event.ts'
+} from '../../src/streaming/market/event.ts'
 import { Random } from './random.ts'
 
 export interface NoiseOptions {

@@ -3,18 +3,18 @@
  * that two pipelines with the same input can be compared: one from which a recording is made, and others that replay
  * it.
  */
-import { createLog } from '../../src/base/log.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import type { MarketMessage } from '../../src/channel/bus.ts'
-import { createMemoryBus } from '../../src/channel/bus-memory.ts'
-import { executionText, textMessage, topOfBookText, updateText } from '../../src/channel/frame.ts'
-import { Replica } from '../../src/channel/replica.ts'
-import { Sequencer } from '../../src/channel/sequencer.ts'
-import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
-import { RecordedState } from '../../src/feed/replay/recorded-state.ts'
-import { createReplay } from '../../src/feed/replay/replay.ts'
-import type { Source, SourceMarket } from '../../src/feed/source.ts'
-import type { LevelChange, MarketDefinition, MarketEvent } from '../../src/market/event.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import type { MarketMessage } from '../../src/streaming/sequencing/bus.ts'
+import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
+import { executionText, textMessage, topOfBookText, updateText } from '../../src/streaming/sequencing/frame.ts'
+import { Replica } from '../../src/streaming/sequencing/replica.ts'
+import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
+import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
+import { RecordedState } from '../../src/streaming/recordings/recorded-state.ts'
+import { createReplay } from '../../src/streaming/recordings/replay.ts'
+import type { Source, SourceMarket } from '../../src/streaming/sources/source.ts'
+import type { LevelChange, MarketDefinition, MarketEvent } from '../../src/streaming/market/event.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 export class MarketPipeline {

@@ -4,9 +4,9 @@
  * occur in between and may be empty.
  */
 import fc from 'fast-check'
-import type { Scaled } from '../../src/base/decimal.ts'
-import type { Book } from '../../src/market/book.ts'
-import { type AppliedChange, ASK, BID, type LevelChange } from '../../src/market/event.ts'
+import type { Scaled } from '../../src/platform/base/decimal.ts'
+import type { Book } from '../../src/streaming/market/book.ts'
+import { type AppliedChange, ASK, BID, type LevelChange } from '../../src/streaming/market/event.ts'
 import type { NaiveBook } from './naive-book.ts'
 
 export type ScriptMessage =

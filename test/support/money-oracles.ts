@@ -2,8 +2,8 @@
  * Invariants of the store between any two transactions, however they were interleaved and wherever a process crashed:
  * every rule is a query that returns its violations. The queries read tables and share no code with the product.
  */
-import type { Db } from '../../src/store/db.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 
 /** Rules by name; each query returns one text column, with a row for each violation. */
 const RULES: Readonly<Record<string, string>> = {

@@ -2,8 +2,8 @@
  * The books of several sources as one, implemented literally from the rule: Maps, sorted on every read, every level
  * compared with every level shown before it. The oracle of the aggregate; it shares no code with it.
  */
-import type { Scaled } from '../../src/base/decimal.ts'
-import type { AggregationPolicy } from '../../src/market/aggregate.ts'
+import type { Scaled } from '../../src/platform/base/decimal.ts'
+import type { AggregationPolicy } from '../../src/streaming/market/aggregate.ts'
 import {
   ASK,
   BID,
@@ -11,7 +11,7 @@ import {
   type LevelChange,
   type LevelVenues,
   type MarketEvent,
-} from '../../src/market/event.ts'
+} from '../../src/streaming/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 
 interface NaiveSource {

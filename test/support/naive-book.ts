@@ -2,8 +2,8 @@
  * The simplest possible order book: a Map per side, sorted on every read. It is slow and obviously correct, the oracle
  * of the real engine; it shares no code with it.
  */
-import type { Scaled } from '../../src/base/decimal.ts'
-import { ASK, BID, type LevelChange, type Side } from '../../src/market/event.ts'
+import type { Scaled } from '../../src/platform/base/decimal.ts'
+import { ASK, BID, type LevelChange, type Side } from '../../src/streaming/market/event.ts'
 
 export class NaiveBook {
   readonly #sides = [new Map<number, Scaled>(), new Map<number, Scaled>()] as const

@@ -1,12 +1,12 @@
 /** Carries what nodes send each other, in one process and by a clock; and one node, with others or alone. */
 
-import { translateStoreError } from '../../src/app/listener.ts'
-import type { Clock } from '../../src/base/clock.ts'
-import { newId } from '../../src/base/ids.ts'
-import { createLog, type Log } from '../../src/base/log.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { Nodes, type NodeTransport } from '../../src/cluster/nodes.ts'
-import { NodeQuestions } from '../../src/cluster/questions.ts'
+import { translateStoreError } from '../../src/service/listener.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
+import { newId } from '../../src/platform/base/ids.ts'
+import { createLog, type Log } from '../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import { Nodes, type NodeTransport } from '../../src/streaming/cluster/nodes.ts'
+import { NodeQuestions } from '../../src/streaming/cluster/questions.ts'
 
 interface Attached {
   announcement?: (bytes: Buffer) => void

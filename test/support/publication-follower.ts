@@ -3,8 +3,8 @@
  * would: the book while it is trusted, and the numbers of the executions, of which none may be repeated, or skipped
  * without `missed`.
  */
-import { formatDecimal, type Scaled } from '../../src/base/decimal.ts'
-import { BID, type MarketDefinition, type MarketEvent } from '../../src/market/event.ts'
+import { formatDecimal, type Scaled } from '../../src/platform/base/decimal.ts'
+import { BID, type MarketDefinition, type MarketEvent } from '../../src/streaming/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 import { ENGINE_DECIMALS } from './publishing-engine.ts'
 

@@ -1,6 +1,6 @@
 /** Helpers for tests of quotas: the counters of a customer and the records that they count. */
-import type { Db } from '../../src/store/db.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import type { RestNode } from './rest.ts'
 
 export interface Counts {

@@ -2,12 +2,12 @@
  * Customers as rows, each with one profile, one deposit address and one rule, for code that needs many of them:
  * benchmarks, and suites that use the store without a service.
  */
-import { newId } from '../../src/base/ids.ts'
+import { newId } from '../../src/platform/base/ids.ts'
 import { CRYPTO_NETWORKS } from '../../src/contract/crypto-networks.ts'
-import { ensureLedgerAssets } from '../../src/ledger/assets.ts'
-import type { RuleDestination } from '../../src/rules/model.ts'
-import type { Db } from '../../src/store/db.ts'
-import { sql } from '../../src/store/sql.ts'
+import { ensureLedgerAssets } from '../../src/money/ledger/assets.ts'
+import type { RuleDestination } from '../../src/money/rules/model.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 
 const ASSETS = [
   { symbol: 'USDC', decimals: 6 },

@@ -2,16 +2,16 @@
  * A service that records one market with random commits, losses and withdrawals on a virtual clock, and what a replica had
  * at each moment.
  */
-import { createLog } from '../../src/base/log.ts'
-import { createMetricsRegistry } from '../../src/base/metrics.ts'
-import { createMemoryBus } from '../../src/channel/bus-memory.ts'
-import { Replica } from '../../src/channel/replica.ts'
-import { Sequencer } from '../../src/channel/sequencer.ts'
-import { createSequencerMetrics } from '../../src/channel/sequencer-metrics.ts'
-import type { PastBook } from '../../src/feed/replay/past-book.ts'
-import type { Execution, LevelChange } from '../../src/market/event.ts'
-import type { ConfiguredMarket } from '../../src/markets/configured-market.ts'
-import { createRecordingMetrics, ServiceRecorder } from '../../src/markets/service-recorder.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
+import { Replica } from '../../src/streaming/sequencing/replica.ts'
+import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
+import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
+import type { PastBook } from '../../src/streaming/recordings/past-book.ts'
+import type { Execution, LevelChange } from '../../src/streaming/market/event.ts'
+import type { ConfiguredMarket } from '../../src/streaming/markets/configured-market.ts'
+import { createRecordingMetrics, ServiceRecorder } from '../../src/streaming/markets/service-recorder.ts'
 import { recordedMarket } from './recording-file.ts'
 import { VirtualClock } from './virtual-clock.ts'
 

@@ -3,9 +3,9 @@
  * message the client's book is the published book of the commit of that time, and its executions are the trades, one by
  * one, from the subscription on. After a message it compares what may differ; `compareWhole` compares everything.
  */
-import { millisecondText } from '../../src/base/clock.ts'
-import { formatDecimal } from '../../src/base/decimal.ts'
-import { ASK, BID, type LevelChange } from '../../src/market/event.ts'
+import { millisecondText } from '../../src/platform/base/clock.ts'
+import { formatDecimal } from '../../src/platform/base/decimal.ts'
+import { ASK, BID, type LevelChange } from '../../src/streaming/market/event.ts'
 import { NaiveBook } from './naive-book.ts'
 import type { SampleClient } from './sample-client.ts'
 import type { BookMessage, DataMessage, Reply, SampleExecution } from './sample-messages.ts'

@@ -3,10 +3,10 @@
  * compares the two as they occur, and keeps them, so that a client's messages can be verified by time however late they
  * arrive (`recorded-stream-verifier`).
  */
-import { millisecondText } from '../../src/base/clock.ts'
-import type { Bus, Commit } from '../../src/channel/bus.ts'
-import type { SimulatedTrade } from '../../src/feed/simulator/simulator.ts'
-import { ASK, BID, type LevelChange, type MarketDefinition } from '../../src/market/event.ts'
+import { millisecondText } from '../../src/platform/base/clock.ts'
+import type { Bus, Commit } from '../../src/streaming/sequencing/bus.ts'
+import type { SimulatedTrade } from '../../src/streaming/sources/simulator/simulator.ts'
+import { ASK, BID, type LevelChange, type MarketDefinition } from '../../src/streaming/market/event.ts'
 import { NaiveBook, naiveDifference } from './naive-book.ts'
 
 export interface RecordedCommit {

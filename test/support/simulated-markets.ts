@@ -1,5 +1,5 @@
 /** The three simulated markets of `demo`, for other verbs, which have no default markets. */
-import { DEMO_DEFAULTS } from '../../src/config/markets.ts'
+import { DEMO_DEFAULTS } from '../../src/service/config/markets.ts'
 
 /** As flags by key. */
 export const SIMULATED_FLAGS = {

@@ -4,7 +4,7 @@
  * like one. It states its slowness, so that the limits that a PostgreSQL server enforces are longer as well. Tests of the
  * timeouts themselves use a `VirtualClock`.
  */
-import { type Clock, createSystemClock } from '../../src/base/clock.ts'
+import { type Clock, createSystemClock } from '../../src/platform/base/clock.ts'
 
 const SLOWNESS = 30
 

@@ -4,7 +4,7 @@
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { DurableFiles, openDurably } from '../../src/store/durable-files.ts'
+import { DurableFiles, openDurably } from '../../src/platform/store/durable-files.ts'
 
 const files = new DurableFiles(process.argv[2] as string, (error) => {
   fs.writeSync(1, `${error}\n`)

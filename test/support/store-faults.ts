@@ -3,7 +3,7 @@
  * response is lost. From then on every statement of this store fails until `restart`. Other stores on the same engine
  * are not affected.
  */
-import { type Db, type Kysely, StoreUnavailable, type Transaction } from '../../src/store/db.ts'
+import { type Db, type Kysely, StoreUnavailable, type Transaction } from '../../src/platform/store/db.ts'
 
 export interface Crash {
   /** How many points to pass before the crash; 0: the next one. */

@@ -2,8 +2,8 @@
  * A store clock that a test sets: `clock_timestamp()` and `statement_timestamp()` of the database return the value of a
  * row. It has to be installed before the schema, so that the defaults of the tables use it too.
  */
-import type { Db } from '../../src/store/db.ts'
-import { sql } from '../../src/store/sql.ts'
+import type { Db } from '../../src/platform/store/db.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { withClient } from './postgres.ts'
 
 /** Functions are looked up here first, and among the built-in ones afterwards. */

@@ -7,9 +7,9 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createLog } from '../../src/base/log.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
-import { sql } from '../../src/store/sql.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { openEmbedded } from '../../src/platform/store/embedded.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { createSlowClock } from './slow-clock.ts'
 
 const SLOWNESS = 10

@@ -1,7 +1,7 @@
 /** A process that writes rows one after the other and prints each once it is acknowledged. Argument: the folder. */
-import { createLog } from '../../src/base/log.ts'
-import { openEmbedded } from '../../src/store/embedded.ts'
-import { sql } from '../../src/store/sql.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { openEmbedded } from '../../src/platform/store/embedded.ts'
+import { sql } from '../../src/platform/store/sql.ts'
 import { createSlowClock } from './slow-clock.ts'
 
 const db = await openEmbedded({

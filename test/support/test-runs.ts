@@ -10,32 +10,32 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * restore the global state of the process (test/structure checks that).
  */
 export const ISOLATED_FILES = [
-  'test/channel/nats-connection.test.ts',
+  'test/streaming/links/nats-connection.test.ts',
   'test/console/*.test.ts',
   'test/examples/*.test.ts',
-  'test/gateway/frame-path.test.ts',
+  'test/streaming/gateway/frame-path.test.ts',
   'test/hostile/*.test.ts',
   'test/power-loss/*.test.ts',
-  'test/store/data-lock.test.ts',
-  'test/store/durable-files.test.ts',
-  'test/store/embedded-engine.test.ts',
-  'test/store/embedded-resources.test.ts',
-  'test/store/embedded.test.ts',
+  'test/platform/store/data-lock.test.ts',
+  'test/platform/store/durable-files.test.ts',
+  'test/platform/store/embedded-engine.test.ts',
+  'test/platform/store/embedded-resources.test.ts',
+  'test/platform/store/embedded.test.ts',
 ]
 
 /** They take a quarter of a minute and more on two cores, mostly waiting: started last, one of them would run alone. */
 const FIRST = [
   'test/examples/examples.test.ts',
-  'test/store/embedded.test.ts',
+  'test/platform/store/embedded.test.ts',
   'test/power-loss/power-loss.test.ts',
-  'test/store/embedded-resources.test.ts',
+  'test/platform/store/embedded-resources.test.ts',
   'test/end-to-end/cluster.test.ts',
   'test/end-to-end/nats.test.ts',
   'test/end-to-end/relay-chain.test.ts',
   'test/end-to-end/paused-reader.test.ts',
   'test/end-to-end/store-outage.test.ts',
   'test/cli/service.test.ts',
-  'test/channel/link-nats.test.ts',
+  'test/streaming/links/link-nats.test.ts',
 ]
 
 /** One project after the other, because a process is used again only for a file of the same project. */

@@ -1,5 +1,5 @@
 /** The items of a page that the store has returned as text. */
-import type { TextPage } from '../../src/store/page-text.ts'
+import type { TextPage } from '../../src/platform/store/page-text.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
 export function itemsOf({ itemTexts }: TextPage): any[] {

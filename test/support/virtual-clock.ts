@@ -2,7 +2,7 @@
  * A clock that a test controls: time advances only with `advance`, timers run in the order of their due time, and an
  * event-loop tick ends when the test calls `settle` or before time advances.
  */
-import type { Clock, Instant, Timer } from '../../src/base/clock.ts'
+import type { Clock, Instant, Timer } from '../../src/platform/base/clock.ts'
 
 interface PendingTimer {
   readonly dueMilliseconds: number

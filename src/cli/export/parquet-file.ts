@@ -5,8 +5,8 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import { assert } from '../../base/assert.ts'
-import { formatDecimal } from '../../base/decimal.ts'
+import { assert } from '../../platform/base/assert.ts'
+import { formatDecimal } from '../../platform/base/decimal.ts'
 import type { TableFile } from './csv-file.ts'
 import type { CellValue, Column, ColumnKind, DecimalValue } from './tables.ts'
 

@@ -2,9 +2,9 @@
  * The columns of the exported tables in each layout, and the values of a row in each of them. Prices and amounts are
  * exact: text with the market's decimals, or unscaled integers with their scale.
  */
-import { formatDecimal, type Scaled } from '../../base/decimal.ts'
-import { type ExportRow, sideText } from '../../feed/replay/export-rows.ts'
-import type { MarketDefinition } from '../../market/event.ts'
+import { formatDecimal, type Scaled } from '../../platform/base/decimal.ts'
+import { type ExportRow, sideText } from '../../streaming/recordings/export-rows.ts'
+import type { MarketDefinition } from '../../streaming/market/event.ts'
 
 export type TableName = ExportRow['table']
 

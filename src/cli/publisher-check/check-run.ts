@@ -2,7 +2,7 @@
  * Runs the scenarios of `tidegate check-publisher` one after another and collects what each of them finds: every broken
  * rule by name, with its first messages. It opens nothing itself.
  */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import { type CheckedMarket, PublishedMarket } from './published-market.ts'
 import { isWarning, PUBLISHER_RULES, type PublisherRuleName, type ReportBroken } from './rules.ts'
 

@@ -2,8 +2,8 @@
  * Checks everything that a publisher sends on one connection besides answers: the form of each message, the market that it
  * belongs to, and the heartbeats. It opens nothing and reads no clock: the caller passes times.
  */
-import { isObject, membersOf, parseJson } from '../../base/json-value.ts'
-import { type PublicationProblem, problemText, readPublication } from '../../feed/publication/message.ts'
+import { isObject, membersOf, parseJson } from '../../platform/base/json-value.ts'
+import { type PublicationProblem, problemText, readPublication } from '../../streaming/sources/publication/message.ts'
 import { PublicationLine } from './publication-line.ts'
 import type { PublishedMarket } from './published-market.ts'
 import type { PublisherRuleName, ReportBroken } from './rules.ts'

@@ -13,7 +13,7 @@ import type {
   PublishedLevel,
   SnapshotMessage,
   UpdateMessage,
-} from '../../feed/publication/message.ts'
+} from '../../streaming/sources/publication/message.ts'
 import { type Decimals, decimalsOf, NaiveBook, scaled } from './naive-book.ts'
 import { applyOrders, loadOrders, type Say } from './published-orders.ts'
 import type { ReportBroken } from './rules.ts'

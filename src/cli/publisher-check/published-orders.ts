@@ -1,5 +1,5 @@
 /** Orders and their changes as they are published, applied to a `NaiveBook`. The first impossible one is reported. Pure. */
-import type { PublishedOrder, PublishedOrderChange } from '../../feed/publication/message.ts'
+import type { PublishedOrder, PublishedOrderChange } from '../../streaming/sources/publication/message.ts'
 import { type BookSide, type NaiveBook, scaled } from './naive-book.ts'
 import type { PublisherRuleName } from './rules.ts'
 

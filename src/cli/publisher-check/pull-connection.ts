@@ -5,9 +5,9 @@
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
-import { isObject, type JsonObject, membersOf, parseJson } from '../../base/json-value.ts'
+import { isObject, type JsonObject, membersOf, parseJson } from '../../platform/base/json-value.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
-import { PUBLISHED_ENTRIES_MAX } from '../../feed/publication/message.ts'
+import { PUBLISHED_ENTRIES_MAX } from '../../streaming/sources/publication/message.ts'
 import type { CheckRun } from './check-run.ts'
 import { ConnectionChecker } from './connection-checker.ts'
 import type { PublicationLine } from './publication-line.ts'

@@ -3,7 +3,7 @@
  * server's messages are sent as the scenarios require.
  */
 import type { WebSocket } from 'ws'
-import type { Timer } from '../../base/clock.ts'
+import type { Timer } from '../../platform/base/clock.ts'
 import type { CheckRun } from './check-run.ts'
 import { ConnectionChecker } from './connection-checker.ts'
 import type { Position } from './published-market.ts'

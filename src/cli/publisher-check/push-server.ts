@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { PUBLISH_SUBPROTOCOL } from '../../contract/publish-codes.ts'
-import { PUBLISHED_ENTRIES_MAX } from '../../feed/publication/message.ts'
+import { PUBLISHED_ENTRIES_MAX } from '../../streaming/sources/publication/message.ts'
 import type { CheckRun } from './check-run.ts'
 import { PushConnection } from './push-connection.ts'
 

@@ -3,7 +3,7 @@
  * the output of the program is not shown.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 
 /** How long a program may take to stop after SIGTERM. */
 const STOP_MILLISECONDS_MAX = 5_000

@@ -3,7 +3,7 @@
  * report a wrong reaction by name. All waiting is bounded and divided by the pace. The client's own delays are not divided,
  * so waiting for them has a minimum.
  */
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import type { ClientProcess } from './client-process.ts'
 import { ClientMissing, WrongReaction } from './reactions.ts'
 import type { ScriptedConnection } from './scripted-connection.ts'

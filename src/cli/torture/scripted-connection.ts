@@ -4,9 +4,9 @@
  */
 
 import type { RawData, WebSocket } from 'ws'
-import { isObject } from '../../base/json-value.ts'
+import { isObject } from '../../platform/base/json-value.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
-import type { Session } from '../../gateway/session.ts'
+import type { Session } from '../../streaming/gateway/session.ts'
 import type { ScriptedTransport } from './scripted-transport.ts'
 
 /** One entry of a request of the client. */

@@ -3,19 +3,19 @@
  * sequencer, replica and hub, so that a client receives the same messages as from the service. Scenarios withdraw, change,
  * remove and enlarge them.
  */
-import type { Clock, Timer } from '../../base/clock.ts'
-import { newId } from '../../base/ids.ts'
-import { createLog } from '../../base/log.ts'
-import { createMetricsRegistry } from '../../base/metrics.ts'
-import type { Bus } from '../../channel/bus.ts'
-import { createMemoryBus } from '../../channel/bus-memory.ts'
-import { Replica } from '../../channel/replica.ts'
-import { Sequencer } from '../../channel/sequencer.ts'
-import { createSequencerMetrics } from '../../channel/sequencer-metrics.ts'
-import { Hub } from '../../gateway/hub.ts'
-import { createGatewayMetrics } from '../../gateway/metrics.ts'
-import type { MarketEnd } from '../../gateway/protocol.ts'
-import { ASK, BID, type LevelChange, type MarketDefinition } from '../../market/event.ts'
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import { newId } from '../../platform/base/ids.ts'
+import { createLog } from '../../platform/base/log.ts'
+import { createMetricsRegistry } from '../../platform/base/metrics.ts'
+import type { Bus } from '../../streaming/sequencing/bus.ts'
+import { createMemoryBus } from '../../streaming/sequencing/bus-memory.ts'
+import { Replica } from '../../streaming/sequencing/replica.ts'
+import { Sequencer } from '../../streaming/sequencing/sequencer.ts'
+import { createSequencerMetrics } from '../../streaming/sequencing/sequencer-metrics.ts'
+import { Hub } from '../../streaming/gateway/hub.ts'
+import { createGatewayMetrics } from '../../streaming/gateway/metrics.ts'
+import type { MarketEnd } from '../../streaming/gateway/protocol.ts'
+import { ASK, BID, type LevelChange, type MarketDefinition } from '../../streaming/market/event.ts'
 
 /** Time between two changes of a book. */
 const STEP_MILLISECONDS = 100

@@ -5,8 +5,8 @@
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import type { Clock, Timer } from '../../base/clock.ts'
-import { Transport } from '../../gateway/outbox.ts'
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import { Transport } from '../../streaming/gateway/outbox.ts'
 
 /** Slow delivery: size of a piece, and the time between two pieces. */
 const PIECE_BYTES = 64

@@ -10,11 +10,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { Directory } from '../../auth/directory.ts'
-import type { AccessToken, TokenVerdict } from '../../auth/token-verifier.ts'
-import type { Clock } from '../../base/clock.ts'
-import { millisecondText } from '../../base/clock.ts'
-import { newId } from '../../base/ids.ts'
+import { Directory } from '../../access/clients/directory.ts'
+import type { AccessToken, TokenVerdict } from '../../access/clients/token-verifier.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { millisecondText } from '../../platform/base/clock.ts'
+import { newId } from '../../platform/base/ids.ts'
 import { STREAM_SCOPE } from '../../contract/scopes.ts'
 import {
   authenticate,
@@ -22,8 +22,8 @@ import {
   refuseAdmission,
   refuseRequest,
   selectSubprotocol,
-} from '../../gateway/handshake.ts'
-import { PROBLEM_MEDIA_TYPE, Problem, type ProblemCode, problemDocument, problemResponse } from '../../http/problem.ts'
+} from '../../streaming/gateway/handshake.ts'
+import { PROBLEM_MEDIA_TYPE, Problem, type ProblemCode, problemDocument, problemResponse } from '../../platform/http/problem.ts'
 import { CLIENT_ID } from './client-id.ts'
 import { ScriptedConnection } from './scripted-connection.ts'
 import type { ScriptedMarkets } from './scripted-markets.ts'

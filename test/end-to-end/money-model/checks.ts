@@ -3,8 +3,8 @@
  * The rules of the store itself are in `money-oracles`.
  */
 
-import type { Db } from '../../../src/store/db.ts'
-import { sql } from '../../../src/store/sql.ts'
+import type { Db } from '../../../src/platform/store/db.ts'
+import { sql } from '../../../src/platform/store/sql.ts'
 import { ledgerDifferences } from '../../support/ledger.ts'
 import { moneyViolations, unexplained } from '../../support/money-oracles.ts'
 import { ASSETS, balanceLine, Expected, groupedBy } from './expected.ts'

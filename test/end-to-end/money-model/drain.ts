@@ -2,8 +2,8 @@
  * The end of all faults: every process lives, executors are well and report what is so, requests are decided, nothing is
  * paused. Then everything becomes final, or waits because its profile owes money.
  */
-import type { Db } from '../../../src/store/db.ts'
-import { passTime } from '../../orchestrations/kills/time.ts'
+import type { Db } from '../../../src/platform/store/db.ts'
+import { passTime } from '../../money/orchestrations/kills/time.ts'
 import { type Json, pause } from './nodes.ts'
 import { NOTHING_PAUSED } from './other-actions.ts'
 import { reportTruth } from './payout-actions.ts'

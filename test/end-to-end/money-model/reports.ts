@@ -2,7 +2,7 @@
  * Reports of payments by three reporters, each in an order of its own: repeated, late, FAILED before they are COMPLETED, alone
  * and in batches, and with a reporter that is wrong about some. What the answers allow to conclude is noted with the payment.
  */
-import { amount, hex } from '../../orchestrations/world/model.ts'
+import { amount, hex } from '../../money/orchestrations/world/model.ts'
 import type { Json } from './nodes.ts'
 import { DECIMALS, isReviewed, toText, toUnits } from './units.ts'
 import { type Payment, type Place, REPORTERS, type Terms, type World } from './world.ts'

@@ -1,8 +1,8 @@
 /** Markets of a test venue as read by its connector, on a clock that the test advances. */
-import { createLog } from '../../../src/base/log.ts'
-import { createMetricsRegistry } from '../../../src/base/metrics.ts'
-import type { Source } from '../../../src/feed/source.ts'
-import { VENUES, type VenueName } from '../../../src/feed/venues.ts'
+import { createLog } from '../../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
+import type { Source } from '../../../src/streaming/sources/source.ts'
+import { VENUES, type VenueName } from '../../../src/streaming/sources/venues/venues.ts'
 import { SourceListener } from '../source-listener.ts'
 import { VirtualClock } from '../virtual-clock.ts'
 import type { FedMarket } from './fed-market.ts'

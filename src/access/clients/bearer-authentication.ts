@@ -1,0 +1,35 @@
+/**
+ * Bearer authentication of customers' requests, the same for REST and for the stream's handshake. It never reads the
+ * store, so a valid token is accepted while the store is unavailable.
+ */
+import { invalidToken } from '../../platform/http/bearer.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import type { Directory } from './directory.ts'
+import type { AccessToken, TokenVerifier } from './token-verifier.ts'
+
+export interface Authentication {
+  readonly directory: Directory
+  readonly verifier: TokenVerifier
+  /** `Retry-After` of refusals with 503. */
+  readonly retryAfterSeconds: number
+}
+
+/**
+ * Verifies the token that a request carries.
+ * @param credentials the token, or the refusal of a request that carries none, which is returned as it is
+ * @returns the verified token, or `invalid_token` (401) or `unavailable` (503: nothing can be verified now)
+ */
+export async function authenticateBearer(
+  credentials: string | Problem,
+  { directory, verifier, retryAfterSeconds }: Authentication,
+): Promise<AccessToken | Problem> {
+  if (credentials instanceof Problem) return credentials
+  const unavailable = (detail: string) =>
+    new Problem('unavailable', detail, { headers: { 'Retry-After': String(retryAfterSeconds) } })
+  // Without the directory no token can be verified; a 401 would blame the client.
+  if (!directory.loaded) return unavailable('the directory of clients is not loaded yet')
+  const verdict = await verifier.verify(credentials)
+  if (verdict.ok) return verdict.token
+  if (verdict.unavailable) return unavailable(`the token cannot be verified: ${verdict.reason}`)
+  return invalidToken(`the token is not valid: ${verdict.reason}`)
+}

@@ -1,0 +1,112 @@
+/**
+ * Whether the directory of this node is current, so that it knows what was revoked. It is while the node reaches the store;
+ * while it has the version that nodes which do report on the bus; and while it is connected to the bus and no node reports a
+ * version, because nothing can be revoked then. It is stale when it has not been current for `auth.directory_stale_seconds`.
+ *
+ * What the bus brings, or does not bring, counts only after it has been listened to for as long as a report counts: at first
+ * reports are missing, and those that arrive after this process was suspended are old.
+ */
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { Log } from '../../platform/base/log.ts'
+
+const CHECK_MILLISECONDS = 1_000
+/** A read of the store, or a report, counts until three more are missing. */
+const CONTACT_MILLISECONDS_MAX = 3_500
+/** This process was suspended, or blocked, when a check comes later than this after the one before. */
+const LATE_MILLISECONDS = 2_000
+
+export interface DirectoryCurrencyOptions {
+  readonly clock: Clock
+  readonly log: Log
+  /** The setting `auth.directory_stale_seconds`; 0 = never. */
+  readonly staleSeconds: number
+  /** What the directory has of the store, and when it was last known to be equal to it, by the monotonic clock. */
+  readonly loader: { readonly loadedVersion: number | undefined; readonly loadedMilliseconds: number | undefined }
+  /** Absent without a bus. */
+  readonly bus?: DirectoryReports | undefined
+}
+
+export interface DirectoryReports {
+  readonly isConnected: () => boolean
+  /** The versions that other nodes have reported in the last seconds, each while it reached the store. */
+  readonly versions: () => readonly number[]
+}
+
+export class DirectoryCurrency {
+  readonly #options: DirectoryCurrencyOptions
+  #currentMilliseconds: number
+  #checkedMilliseconds: number
+  /** Since when the bus has been listened to without an interruption; undefined while there is no connection. */
+  #listeningMilliseconds: number | undefined
+  #wasStale = false
+  #timer: Timer
+
+  constructor(options: DirectoryCurrencyOptions) {
+    this.#options = options
+    const now = options.clock.monotonicMilliseconds()
+    this.#currentMilliseconds = now
+    this.#checkedMilliseconds = now
+    this.#timer = this.#schedule()
+  }
+
+  /** Whether new connections have to be refused. */
+  get isStale(): boolean {
+    const { clock, staleSeconds } = this.#options
+    this.#check()
+    return staleSeconds > 0 && clock.monotonicMilliseconds() - this.#currentMilliseconds >= staleSeconds * 1_000
+  }
+
+  /** The version that this node reports on the bus; undefined while it does not reach the store. */
+  get reportedVersion(): number | undefined {
+    return this.#reachesStore() ? this.#options.loader.loadedVersion : undefined
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+  }
+
+  #schedule(): Timer {
+    return this.#options.clock.schedule(CHECK_MILLISECONDS, () => {
+      this.#timer = this.#schedule()
+      this.#logChange(this.isStale)
+    })
+  }
+
+  #check(): void {
+    const { clock, bus } = this.#options
+    const now = clock.monotonicMilliseconds()
+    const isLate = now - this.#checkedMilliseconds > LATE_MILLISECONDS
+    this.#checkedMilliseconds = now
+    if (bus?.isConnected() !== true) this.#listeningMilliseconds = undefined
+    else if (isLate) this.#listeningMilliseconds = now
+    else this.#listeningMilliseconds ??= now
+    if (this.#reachesStore() || this.#isConfirmed(now)) this.#currentMilliseconds = now
+  }
+
+  #reachesStore(): boolean {
+    const { clock, loader } = this.#options
+    const { loadedMilliseconds = Number.NEGATIVE_INFINITY } = loader
+    return clock.monotonicMilliseconds() - loadedMilliseconds <= CONTACT_MILLISECONDS_MAX
+  }
+
+  /** By what the bus brings. */
+  #isConfirmed(now: number): boolean {
+    const { bus, loader } = this.#options
+    const listenedMilliseconds = now - (this.#listeningMilliseconds ?? now)
+    if (bus === undefined || listenedMilliseconds <= CONTACT_MILLISECONDS_MAX) return false
+    const versions = bus.versions()
+    return versions.length === 0 || loader.loadedVersion === Math.max(...versions)
+  }
+
+  #logChange(isStale: boolean): void {
+    if (isStale === this.#wasStale) return
+    this.#wasStale = isStale
+    const { log, staleSeconds } = this.#options
+    if (isStale)
+      log.error(
+        { 'auth.directory_stale_seconds': staleSeconds },
+        'this node reaches neither the store nor a node that does: it refuses new connections until it does',
+      )
+    else log.info({}, 'customers and clients are current again: new connections are accepted')
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Reads the directory's content from the store: all of it, or the records that a list of changes names. One statement
+ * per table, or per thousand of its rows; a change between two statements has a later version and is read again with
+ * that version. Until then a client without its customer is treated as disabled.
+ */
+import { isScope } from '../../contract/scopes.ts'
+import type { Db } from '../../platform/store/db.ts'
+import { readAuthority } from './authority.ts'
+import { type DirectoryChange, readDirectoryVersion } from './changes.ts'
+import type { ClientRecord, DirectoryContent, DirectoryUpdate, SecretRecord } from './directory-records.ts'
+import type { EncryptionKey } from './encryption-key.ts'
+import { readReceiptKeys } from './receipt-keys.ts'
+import { readRevokedTokens } from './revoked-tokens.ts'
+import { readSigningKeys } from './signing-keys.ts'
+import type { AuthTables } from './tables.ts'
+
+const CUSTOMER_COLUMNS = ['id', 'name', 'enabled', 'streaming'] as const
+const CLIENT_COLUMNS = [
+  'id',
+  'customer_id',
+  'name',
+  'scopes',
+  'publish_markets',
+  'enabled',
+  'tokens_valid_from',
+] as const
+
+/** The whole content with its version; it may include later changes. */
+export async function readContent(
+  db: Db,
+  publicUrl: string,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<{ readonly version: number; readonly content: DirectoryContent }> {
+  const version = await readDirectoryVersion(db)
+  const authority = await readAuthority(db, publicUrl, encryptionKey)
+  const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
+  const receiptKeys = await readReceiptKeys(db, encryptionKey)
+  const tables = db.tables<AuthTables>()
+  const secrets = await readPages(
+    (after) => {
+      const query = tables
+        .selectFrom('client_secrets')
+        .select(['id', 'client_id', 'hash'])
+        .where('hash', 'is not', null)
+      return query.where('id', '>', after).orderBy('id').limit(PAGE_ROWS).execute()
+    },
+    (rows) => secretRecords(rows),
+  )
+  const clients = await readPages(
+    (after) => {
+      const query = tables.selectFrom('clients').select(CLIENT_COLUMNS).where('id', '>', after)
+      return query.orderBy('id').limit(PAGE_ROWS).execute()
+    },
+    (rows) => rows.map(clientRecord),
+  )
+  const customers = await readPages(
+    (after) => {
+      const query = tables.selectFrom('customers').select(CUSTOMER_COLUMNS).where('id', '>', after)
+      return query.orderBy('id').limit(PAGE_ROWS).execute()
+    },
+    (rows) => rows,
+  )
+  const revokedTokens = await readRevokedTokens(db)
+  return {
+    version,
+    content: {
+      authority,
+      keys,
+      revokedKeyIds,
+      receiptKeys,
+      revokedTokens,
+      customers,
+      clients,
+      secrets,
+    },
+  }
+}
+
+/** Rows of one statement: decoding them occupies the event loop for a millisecond or two, and not as long as all of them. */
+const PAGE_ROWS = 1_000
+/** Before every id of a record. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
+/** All rows of a table as records, page after page in the order of their ids. */
+async function readPages<Row extends { readonly id: string }, Record>(
+  readPage: (after: string) => Promise<readonly Row[]>,
+  recordsOf: (rows: readonly Row[]) => readonly Record[],
+): Promise<readonly Record[]> {
+  const all: Record[] = []
+  let last = FIRST_ID
+  for (;;) {
+    const page = await readPage(last)
+    all.push(...recordsOf(page))
+    if (page.length < PAGE_ROWS) return all
+    last = page.at(-1)?.id ?? last
+  }
+}
+
+/** The records that `changes` name, as they are now. */
+export async function readUpdate(
+  db: Db,
+  changes: readonly DirectoryChange[],
+  encryptionKey: EncryptionKey | undefined,
+): Promise<DirectoryUpdate> {
+  const customerIds = idsOf(changes, 'customer')
+  const clientIds = idsOf(changes, 'client')
+  const tokenIds = idsOf(changes, 'token')
+  return {
+    ...(customerIds.length > 0 && { customers: await readCustomers(db, customerIds) }),
+    ...(clientIds.length > 0 && { clients: await readClients(db, clientIds) }),
+    ...(tokenIds.length > 0 && {
+      revokedTokens: { ids: tokenIds, records: await readRevokedTokens(db, tokenIds) },
+    }),
+    ...(changes.some(({ kind }) => kind === 'keys') && { keys: await readKeys(db, encryptionKey) }),
+  }
+}
+
+async function readKeys(db: Db, encryptionKey: EncryptionKey | undefined) {
+  const { keys, revokedKeyIds } = await readSigningKeys(db, encryptionKey)
+  return { keys, revokedKeyIds, receiptKeys: await readReceiptKeys(db, encryptionKey) }
+}
+
+function idsOf(changes: readonly DirectoryChange[], kind: DirectoryChange['kind']): readonly string[] {
+  return [...new Set(changes.flatMap((change) => (change.kind === kind && 'id' in change ? [change.id] : [])))]
+}
+
+async function readCustomers(db: Db, ids: readonly string[]) {
+  const query = db.tables<AuthTables>().selectFrom('customers').select(CUSTOMER_COLUMNS).where('id', 'in', ids)
+  return { ids, records: await query.execute() }
+}
+
+async function readClients(db: Db, ids: readonly string[]) {
+  const tables = db.tables<AuthTables>()
+  const ofClients = tables.selectFrom('client_secrets').select(['client_id', 'hash']).where('client_id', 'in', ids)
+  const secrets = secretRecords(await ofClients.execute())
+  const clients = await tables.selectFrom('clients').select(CLIENT_COLUMNS).where('id', 'in', ids).execute()
+  return { ids, records: clients.map(clientRecord), secrets }
+}
+
+function clientRecord(row: {
+  readonly id: string
+  readonly customer_id: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly publish_markets: readonly string[]
+  readonly enabled: boolean
+  readonly tokens_valid_from: string | null
+}): ClientRecord {
+  const { id, customer_id, name, scopes, publish_markets, enabled, tokens_valid_from } = row
+  return {
+    clientId: id,
+    customerId: customer_id,
+    name,
+    // A scope that this version does not know grants nothing here.
+    scopes: new Set(scopes.filter(isScope)),
+    ...(publish_markets.length === 0 ? {} : { publishMarkets: new Set(publish_markets) }),
+    enabled,
+    ...(tokens_valid_from === null ? {} : { tokensValidFromSeconds: Date.parse(tokens_valid_from) / 1000 }),
+  }
+}
+
+/** Valid secrets: a deleted secret has no hash. */
+function secretRecords(
+  rows: readonly { readonly client_id: string; readonly hash: Uint8Array | null }[],
+): SecretRecord[] {
+  return rows.flatMap(({ client_id, hash }) => (hash === null ? [] : [{ clientId: client_id, hash }]))
+}

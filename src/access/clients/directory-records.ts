@@ -1,0 +1,103 @@
+/** The records of the directory and the forms in which its content is read: all of it, or a part. Types alone. */
+import type { KeyObject } from 'node:crypto'
+import type { Scope } from '../../contract/scopes.ts'
+
+export interface CustomerRecord {
+  readonly id: string
+  readonly name: string
+  readonly enabled: boolean
+  /** Whether it is on the streaming allow list. */
+  readonly streaming: boolean
+}
+
+export interface ClientRecord {
+  readonly clientId: string
+  readonly customerId: string
+  readonly name: string
+  readonly scopes: ReadonlySet<Scope>
+  /** Symbols of the markets that it may publish, with the scope for publishing. Absent: none. */
+  readonly publishMarkets?: ReadonlySet<string>
+  readonly enabled: boolean
+  /** A whole second since the epoch: tokens issued before it are revoked. Absent: none. */
+  readonly tokensValidFromSeconds?: number
+}
+
+export interface SecretRecord {
+  readonly clientId: string
+  readonly hash: Uint8Array
+}
+
+/** The issuer of our tokens, the same on all nodes. */
+export interface Authority {
+  readonly issuer: string
+  readonly audience: string
+  readonly pepper: Uint8Array
+}
+
+export interface SigningKey {
+  readonly keyId: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+  readonly signsFromMilliseconds: number
+  /** When its successor starts to sign; undefined for the newest. */
+  readonly signsUntilMilliseconds: number | undefined
+}
+
+/** A key of receipts; no token is verified with it. */
+export interface ReceiptKey {
+  readonly keyId: string
+  readonly publicKey: KeyObject
+  /** Absent once another key signs. */
+  readonly privateKey?: KeyObject
+}
+
+export interface RevokedToken {
+  readonly tokenId: string
+  readonly clientId: string
+  /** When the token itself expires. */
+  readonly expiresAtMilliseconds: number
+}
+
+/** The properties of a token by which it can be revoked. */
+export interface TokenIdentity {
+  readonly tokenId: string
+  readonly keyId: string
+  readonly clientId: string
+  readonly customerId: string
+  readonly issuedAtSeconds: number
+  readonly outsideClientName?: string
+}
+
+/** The whole content of the directory. */
+export interface DirectoryContent {
+  readonly customers: readonly CustomerRecord[]
+  readonly clients: readonly ClientRecord[]
+  /** Valid secrets only. */
+  readonly secrets?: readonly SecretRecord[]
+  readonly authority?: Authority
+  /** Keys that sign or verify, in the order in which they sign. */
+  readonly keys?: readonly SigningKey[]
+  /** Keys whose tokens became invalid before their time. */
+  readonly revokedKeyIds?: readonly string[]
+  readonly receiptKeys?: readonly ReceiptKey[]
+  readonly revokedTokens?: readonly RevokedToken[]
+}
+
+/** Current records; an id that is named here and has no record was deleted. */
+export interface Records<Record> {
+  readonly ids: readonly string[]
+  readonly records: readonly Record[]
+}
+
+/** Part of the content: the records with these ids, and the keys as a whole. */
+export interface DirectoryUpdate {
+  readonly customers?: Records<CustomerRecord>
+  /** With all valid secrets of these clients. */
+  readonly clients?: Records<ClientRecord> & { readonly secrets: readonly SecretRecord[] }
+  readonly revokedTokens?: Records<RevokedToken>
+  readonly keys?: {
+    readonly keys: readonly SigningKey[]
+    readonly revokedKeyIds: readonly string[]
+    readonly receiptKeys: readonly ReceiptKey[]
+  }
+}

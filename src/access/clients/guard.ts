@@ -1,0 +1,114 @@
+/**
+ * The guard of the public REST API: authenticates the client and checks whether it may use the operation. The checks
+ * run in this order: token, client and customer enabled, scope, rate. They never read the store, so they do not depend
+ * on it. Modules restrict records to the customer of `callerOf`.
+ */
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { assert } from '../../platform/base/assert.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { OPERATIONS, type Operation, type OperationId } from '../../contract/operations.ts'
+import type { Scope } from '../../contract/scopes.ts'
+import { insufficientScope, readBearerToken } from '../../platform/http/bearer.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { createRateLimitHook, RateLimiter } from '../../platform/http/rate-limit.ts'
+import { authenticateBearer } from './bearer-authentication.ts'
+import type { Directory } from './directory.ts'
+import type { ClientRecord } from './directory-records.ts'
+import type { AccessToken, TokenVerifier } from './token-verifier.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The row of the table of operations. */
+    operationId?: OperationId
+  }
+}
+
+/** The customer whose records a request may use, and the calling client. */
+export interface Caller {
+  readonly customerId: string
+  /** With an external issuer: the customer's id and the client's name there. */
+  readonly clientId: string
+  /** Absent: a client of an external issuer that is not known here. */
+  readonly client?: ClientRecord
+  /** Scopes of the token that the client still holds. */
+  readonly scopes: readonly string[]
+}
+
+export interface GuardOptions {
+  readonly directory: Directory
+  readonly verifier: TokenVerifier
+  readonly clock: Clock
+  /** The setting `rest.rate_per_second`: requests per client and operation. */
+  readonly ratePerSecond: number
+}
+
+/** The route options for an operation, with its guard. */
+export interface GuardedRoute {
+  readonly method: Operation['method']
+  readonly url: string
+  readonly config: { readonly operationId: OperationId }
+  readonly onRequest: onRequestAsyncHookHandler
+}
+
+export type Guard = (operationId: OperationId) => GuardedRoute
+
+/** Size of a burst, in seconds of the rate. */
+const BURST_SECONDS = 2
+/** `Retry-After` of a node that is not ready. */
+const RETRY_AFTER_SECONDS = 1
+
+const callers = new WeakMap<FastifyRequest, Caller>()
+
+export function createGuard({ directory, verifier, clock, ratePerSecond }: GuardOptions): Guard {
+  const authentication = { directory, verifier, retryAfterSeconds: RETRY_AFTER_SECONDS }
+  return (operationId) => {
+    const { method, path, scope } = OPERATIONS[operationId]
+    const name = operationId.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const limiter = new RateLimiter(clock, { name, perSecond: ratePerSecond, burst: BURST_SECONDS * ratePerSecond })
+    const limitRate = createRateLimitHook(limiter, (request) => callerOf(request).clientId)
+    return {
+      method,
+      url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { operationId },
+      async onRequest(request: FastifyRequest, reply: FastifyReply) {
+        const token = await authenticateBearer(readBearerToken(request.headers.authorization), authentication)
+        if (token instanceof Problem) throw token
+        callers.set(request, callerWith(directory, token, scope))
+        request.answeredClient = token.clientId
+        await limitRate.call(request.server, request, reply)
+      },
+    }
+  }
+}
+
+/** The caller that the guard of this request's route has authenticated. */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = callers.get(request)
+  assert(caller !== undefined, 'only a guarded route has a caller')
+  return caller
+}
+
+/** The name of a caller in the audit trail. */
+export function actorOf({ clientId }: Caller): string {
+  return `client:${clientId}`
+}
+
+/**
+ * Checks the current directory, which may have changed since the token was issued.
+ * @param scope undefined: the operation requires none
+ */
+function callerWith(directory: Directory, token: AccessToken, scope: Scope | undefined): Caller {
+  const { customerId, clientId } = token
+  const customer = directory.customer(customerId)
+  const client = directory.clientOf(token)
+  // An external issuer's clients need not be known here; a client of ours with that name limits their scopes.
+  const isKnown = client !== undefined || token.outsideClientName !== undefined
+  if (!isKnown || client?.enabled === false || customer?.enabled !== true) {
+    throw new Problem('disabled', 'the client or its customer is disabled')
+  }
+  const scopes = [...token.scopes].filter((name) => client === undefined || client.scopes.has(name as Scope))
+  if (scope !== undefined && !scopes.includes(scope)) {
+    throw insufficientScope(`insufficient scopes: found '${scopes.join(' ')}', required one of '[${scope}]'`, scope)
+  }
+  return { customerId, clientId, scopes, ...(client === undefined ? {} : { client }) }
+}

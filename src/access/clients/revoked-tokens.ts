@@ -1,0 +1,113 @@
+/**
+ * Revoked tokens in the store: single ones by their ids, and all of a client by an instant. Writes run in the caller's
+ * transaction; a revocation writes an audit row and a numbered change, the deletion of old ones only the change. The
+ * rows are bounded: a client may have a limited number of revoked tokens, and a row is deleted when no node can accept
+ * its token any more, by the store's clock alone.
+ */
+import { millisecondText } from '../../platform/base/clock.ts'
+import type { Db, Transaction } from '../../platform/store/db.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { readStoreTime } from '../../platform/store/store-clock.ts'
+import { type AccessToken, TOKEN_SECONDS_MAX } from './access-token.ts'
+import { announceChange, recordChange } from './changes.ts'
+import type { RevokedToken } from './directory-records.ts'
+import type { AuthTables } from './tables.ts'
+
+/**
+ * Revocations of one client that are stored, at most. Every node has all of them in memory, about 150 bytes each; a
+ * client that needs more has lost its secret, and the operator should revoke all of its tokens at once.
+ */
+const REVOKED_TOKENS_PER_CLIENT_MAX = 10_000
+/**
+ * The time for which a revocation is stored after its token expired or was revoked, whichever is later; longer than the
+ * lifetime of any token. A node whose clock is up to a day slow still rejects the token, and so does the node that
+ * issued it, whatever its clock; the additional hour is for nodes that were disconnected from the store.
+ */
+const KEPT_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + 3_600_000
+
+/** All of them, or those of the named tokens. */
+export async function readRevokedTokens(db: Db, tokenIds?: readonly string[]): Promise<RevokedToken[]> {
+  let query = db.tables<AuthTables>().selectFrom('revoked_tokens').select(['token_id', 'client_id', 'expires_at'])
+  if (tokenIds !== undefined) query = query.where('token_id', 'in', tokenIds)
+  const rows = await query.execute()
+  /** One text per client, because it may have thousands of revoked tokens. */
+  const clientIds = new Map(rows.map(({ client_id }) => [client_id, client_id]))
+  return rows.map(({ token_id, client_id, expires_at }) => ({
+    tokenId: token_id,
+    clientId: clientIds.get(client_id) as string,
+    expiresAtMilliseconds: Date.parse(expires_at),
+  }))
+}
+
+/** Revokes one token of the calling client; `too-many`: the client has reached the limit of revoked tokens. */
+export async function revokeToken(
+  transaction: Transaction<AuthTables>,
+  { tokenId, clientId, issuedAtSeconds, expiresAtMilliseconds }: AccessToken,
+): Promise<'revoked' | 'too-many'> {
+  const { count } = await transaction
+    .selectFrom('revoked_tokens')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('client_id', '=', clientId)
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= REVOKED_TOKENS_PER_CLIENT_MAX) return 'too-many'
+  const made = await transaction
+    .insertInto('revoked_tokens')
+    .values({
+      token_id: tokenId,
+      client_id: clientId,
+      expires_at: millisecondText(expiresAtMilliseconds),
+      issued_at: millisecondText(issuedAtSeconds * 1000),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('token_id')
+    .executeTakeFirst()
+  if (made !== undefined) {
+    const entry = { actor: clientId, action: 'token.revoke', subject: tokenId, detail: {} }
+    await recordChange(transaction, entry, { kind: 'token', id: tokenId })
+  }
+  return 'revoked'
+}
+
+/**
+ * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so
+ * the first one that is accepted again is the next second, and a token that is issued before it gets that time of
+ * issue. Revocations of single tokens that this covers are deleted; those of tokens from a node whose clock is fast
+ * stay.
+ */
+export async function revokeAllTokens(
+  transaction: Transaction<AuthTables>,
+  actor: string,
+  client: { readonly id: string; readonly validFromSeconds: number },
+): Promise<string> {
+  const nowSeconds = Math.floor((await readStoreTime(transaction)) / 1000)
+  const validFrom = millisecondText((Math.max(nowSeconds, client.validFromSeconds) + 1) * 1000)
+  await transaction.updateTable('clients').set({ tokens_valid_from: validFrom }).where('id', '=', client.id).execute()
+  const covered = await transaction
+    .deleteFrom('revoked_tokens')
+    .where('client_id', '=', client.id)
+    .where('issued_at', '<', validFrom)
+    .returning('token_id')
+    .execute()
+  const entry = { actor, action: 'client.revoke_tokens', subject: client.id, detail: { tokens_valid_from: validFrom } }
+  await recordChange(transaction, entry, { kind: 'client', id: client.id })
+  if (covered.length > 0) await announceChange(transaction, { kind: 'everything' })
+  return validFrom
+}
+
+/** Whether a token expired long enough ago that its revocation may be deleted. */
+export function isRevocationOver({ expiresAtMilliseconds }: RevokedToken, storeMilliseconds: number): boolean {
+  return expiresAtMilliseconds + KEPT_MILLISECONDS <= storeMilliseconds
+}
+
+/** Deletes the revocations whose tokens no node can accept any more; returns how many. */
+export async function deleteOldRevocations(transaction: Transaction<AuthTables>): Promise<number> {
+  const deleted = await transaction
+    .deleteFrom('revoked_tokens')
+    .where(
+      sql<boolean>`greatest(expires_at, created_at) + ${KEPT_MILLISECONDS} * interval '1 millisecond' <= clock_timestamp()`,
+    )
+    .returning('token_id')
+    .execute()
+  if (deleted.length > 0) await announceChange(transaction, { kind: 'everything' })
+  return deleted.length
+}

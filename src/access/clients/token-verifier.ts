@@ -1,0 +1,112 @@
+/**
+ * Verifies access tokens in memory, with the issuer's keys and a cache of valid tokens: ES256 allows only some thousand
+ * verifications per second, and thousands of clients may reconnect at once. The cache is bounded and contains digests, never
+ * tokens; an entry is removed when the token expires, when its key is gone, or as the least recently used, of its own client
+ * when that client has its part of the cache. Rejected tokens are not cached, so that forged tokens displace nothing. A revoked token is rejected. It never reads the store.
+ */
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../platform/base/clock.ts'
+import { SHARED_POOLS, SharedPool } from '../../platform/base/shared-pool.ts'
+import { TOKEN_CHARACTERS_MAX } from '../../platform/http/bearer.ts'
+import { type AccessToken, readAccessToken } from './access-token.ts'
+import type { Directory } from './directory.ts'
+
+export type { AccessToken } from './access-token.ts'
+
+export type TokenVerdict =
+  | { readonly ok: true; readonly token: AccessToken }
+  /**
+   * `reason` is for the client, after `the token is not valid:`; it never quotes the token. `unavailable`: it
+   * cannot be verified now, which is not the client's fault.
+   */
+  | { readonly ok: false; readonly reason: string; readonly unavailable?: true }
+
+export interface TokenVerifier {
+  verify(token: string): Promise<TokenVerdict>
+}
+
+/** The issuer of tokens: this service, or an external one. */
+export interface TokenIssuer {
+  /** Verifies a token without the cache. */
+  read(text: string, nowMilliseconds: number): Promise<TokenVerdict>
+  /** Whether a cached token may be accepted without verifying it again. */
+  remembers(token: AccessToken, verifiedMilliseconds: number, nowMilliseconds: number): boolean
+}
+
+interface CachedToken {
+  readonly token: AccessToken
+  readonly verifiedMilliseconds: number
+}
+
+export function createTokenVerifier(options: {
+  readonly directory: Directory
+  readonly clock: Clock
+  /** Absent: this service itself. */
+  readonly issuer?: TokenIssuer
+}): TokenVerifier {
+  const { directory, clock, issuer = ownIssuer(directory) } = options
+  /** Tokens by digest; the least recently used one is first. */
+  const cache = new Map<string, CachedToken>()
+  const pool = new SharedPool(SHARED_POOLS.verified_tokens.size)
+
+  function drop(digest: string, { token }: CachedToken): void {
+    cache.delete(digest)
+    pool.add(token.clientId, -1)
+  }
+
+  function keep(digest: string, cached: CachedToken): void {
+    const { clientId } = cached.token
+    // Two requests may have verified the same token at once.
+    const known = cache.get(digest)
+    if (known !== undefined) drop(digest, known)
+    const refusal = pool.refusal(clientId)
+    for (const [oldest, other] of refusal === undefined ? [] : cache) {
+      if (refusal === 'share' && other.token.clientId !== clientId) continue
+      drop(oldest, other)
+      break
+    }
+    cache.set(digest, cached)
+    pool.add(clientId, 1)
+  }
+
+  async function read(text: string): Promise<TokenVerdict> {
+    if (text.length > TOKEN_CHARACTERS_MAX) return { ok: false, reason: 'it is too long' }
+    const nowMilliseconds = clock.wallInstant().milliseconds
+    const digest = createHash('sha256').update(text).digest('base64')
+    const cached = cache.get(digest)
+    if (cached !== undefined) {
+      const { token, verifiedMilliseconds } = cached
+      const isLive = token.expiresAtMilliseconds > nowMilliseconds
+      drop(digest, cached)
+      if (isLive && issuer.remembers(token, verifiedMilliseconds, nowMilliseconds)) {
+        keep(digest, cached)
+        return { ok: true, token }
+      }
+    }
+    const reading = await issuer.read(text, nowMilliseconds)
+    if (!reading.ok) return reading
+    keep(digest, { token: reading.token, verifiedMilliseconds: nowMilliseconds })
+    return reading
+  }
+
+  return {
+    async verify(text) {
+      const verdict = await read(text)
+      // After waiting: the token may have been revoked meanwhile.
+      if (verdict.ok && directory.isRevoked(verdict.token)) return { ok: false, reason: 'it has been revoked' }
+      return verdict
+    },
+  }
+}
+
+function ownIssuer(directory: Directory): TokenIssuer {
+  return {
+    async read(text, nowMilliseconds): Promise<TokenVerdict> {
+      const { authority } = directory
+      if (authority === undefined)
+        return { ok: false, reason: 'the signing keys are not loaded yet', unavailable: true }
+      return await readAccessToken(text, directory, authority, nowMilliseconds)
+    },
+    remembers: ({ keyId }) => directory.verificationKey(keyId) !== undefined,
+  }
+}

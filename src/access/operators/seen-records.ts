@@ -1,0 +1,64 @@
+/**
+ * The record that a request is about, as one operator saw it and as it is now: its version, and the fields that have changed
+ * between the two. Pure.
+ */
+import { createHash } from 'node:crypto'
+import { isObject } from '../../platform/base/json-value.ts'
+
+/** The answer of the call that shows the record. */
+export type SeenRecord = Readonly<Record<string, unknown>>
+
+export interface FieldChange {
+  /** The path of the field, such as `destination.crypto.address`. */
+  readonly field: string
+  /** Absent: the record did not have the field. */
+  readonly before?: unknown
+  /** Absent: the record no longer has it. */
+  readonly now?: unknown
+}
+
+/** Of a record that does not exist yet. */
+const NO_VERSION = 'none'
+/** 128 bits of the digest. */
+const VERSION_CHARACTERS = 22
+/** Times of use, which change without a decision. */
+const UNCOUNTED = ['last_login_at', 'last_used_at']
+
+/** A digest of everything that an operator can decide by. */
+export function versionOf(record: SeenRecord | undefined): string {
+  if (record === undefined) return NO_VERSION
+  const text = JSON.stringify(canonical(record))
+  return createHash('sha256').update(text).digest('base64url').slice(0, VERSION_CHARACTERS)
+}
+
+/** The fields that differ, in the order of their paths; a list is one field. */
+export function changesBetween(before: SeenRecord, now: SeenRecord): readonly FieldChange[] {
+  const [old, current] = [fieldsOf(before), fieldsOf(now)]
+  const paths = [...new Set([...old.keys(), ...current.keys()])].sort()
+  return paths.flatMap((field) => {
+    if (JSON.stringify(old.get(field)) === JSON.stringify(current.get(field))) return []
+    const was = old.has(field) ? { before: old.get(field) } : {}
+    return [{ field, ...was, ...(current.has(field) ? { now: current.get(field) } : {}) }]
+  })
+}
+
+function fieldsOf(record: SeenRecord): ReadonlyMap<string, unknown> {
+  const fields = new Map<string, unknown>()
+  const visit = (value: unknown, path: string): void => {
+    const members = isObject(value) ? Object.entries(value) : []
+    if (members.length === 0) fields.set(path, value)
+    for (const [name, member] of members) visit(member, path === '' ? name : `${path}.${name}`)
+  }
+  visit(canonical(record), '')
+  return fields
+}
+
+/** Members sorted by name: the store does not keep their order. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).filter(([name]) => !UNCOUNTED.includes(name))
+  return Object.fromEntries(
+    members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, member]) => [name, canonical(member)]),
+  )
+}

@@ -1,0 +1,25 @@
+/**
+ * The metadata of accounts: any JSON object of the customer, stored as text, because parsing would round numbers with many
+ * digits. It is returned equal to what was sent.
+ */
+import { compactText } from '../../platform/base/json-text.ts'
+import { invalidRequest } from '../../platform/http/problem.ts'
+
+export const METADATA_DEFAULT = '{}'
+export const METADATA_BYTES_MAX = 16_384
+export const METADATA_LEVELS_MAX = 8
+
+/**
+ * The compact form of the text of an object; 400 when it has too many bytes or levels.
+ * @param pointer the place of the object in the request
+ */
+export function readMetadata(text: string, pointer: string): string {
+  const compact = compactText(text)
+  if (compact.levels > METADATA_LEVELS_MAX) {
+    throw invalidRequest([{ pointer, detail: `must be nested at most ${METADATA_LEVELS_MAX} levels deep` }])
+  }
+  if (Buffer.byteLength(compact.text) > METADATA_BYTES_MAX) {
+    throw invalidRequest([{ pointer, detail: `must have at most ${METADATA_BYTES_MAX} bytes as compact JSON` }])
+  }
+  return compact.text
+}

@@ -1,0 +1,43 @@
+/** The tables of this module for the query builder; the migration `accounts` defines them. */
+import type { ColumnType } from '../../platform/store/sql.ts'
+import type { AccountMember, AccountType, ReviewStatus } from './model.ts'
+
+interface ProfilesTable {
+  id: string
+  customer_id: string
+  /** Null for the profile of an account. */
+  nickname: string | null
+  type: 'NORMAL'
+  created_at: string
+}
+
+interface AccountsTable {
+  id: string
+  customer_id: string
+  identity_id: string
+  ref_id: string | null
+  description: string | null
+  /** The compact text of a JSON object. */
+  metadata: string
+  /** Written as text: the driver would convert an array to a PostgreSQL array. */
+  members: ColumnType<readonly AccountMember[], string, string>
+  type: AccountType
+  review_status: ReviewStatus
+  admin_disabled: boolean
+  user_disabled: boolean
+  profile_id: string | null
+  created_at: string
+  updated_at: string
+}
+
+interface AccountRefIdsTable {
+  customer_id: string
+  ref_id: string
+  account_id: string
+}
+
+export interface AccountTables {
+  profiles: ProfilesTable
+  accounts: AccountsTable
+  account_ref_ids: AccountRefIdsTable
+}

@@ -1,0 +1,116 @@
+/**
+ * The gates: the reasons for which money of a profile must not be converted or sent now. They are read in the transaction
+ * that starts or continues an orchestration, and again in the one that hands out a delivery, where a store that is not the
+ * confirmed one closes them too. Reading changes and locks no
+ * row: a transaction that read the gates while they were open may finish.
+ */
+import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
+import { assert } from '../../platform/base/assert.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { PAYMENT_REVIEW_DETAIL } from './review.ts'
+import { isStoreOther } from './store-identity.ts'
+
+/** A movement of a profile's money whose gates are read. */
+export interface GateSubject {
+  readonly profileId: string
+  readonly assets: readonly string[]
+  /** The assets of a conversion. */
+  readonly pair?: readonly [source: string, destination: string]
+  /** Crypto and fiat networks by which the money arrived or leaves. */
+  readonly networks: readonly string[]
+  /** Whether it is a payment that leaves the service. */
+  readonly isDelivery: boolean
+  /** Whether its amount is above `review_above.payments`. */
+  readonly needsReview?: boolean
+  /** Whether the operator released it: then only a pause stops it. */
+  readonly isReleased?: boolean
+}
+
+export type GateCode = 'CUSTOMER_DISABLED' | 'ACCOUNT_BLOCKED' | 'RECEIVABLE' | 'REVIEW' | 'PAUSED'
+
+/** A closed gate. The detail is for the operator and contains no amount. */
+export interface GateFinding {
+  readonly code: GateCode
+  readonly detail: string
+}
+
+interface Paused {
+  readonly assets: readonly string[]
+  readonly networks: readonly string[]
+  readonly pairs: readonly string[]
+  readonly deliveries: boolean
+  /** Whether the store is not the one that a person has confirmed; false where no delivery is asked for. */
+  readonly restored: boolean
+}
+
+interface GateRow {
+  readonly profile_id: string
+  readonly customer_enabled: boolean
+  readonly account: ReviewedAccount | null
+  readonly owes: boolean
+  readonly paused: Paused
+}
+
+/** Returns for each subject, in the same order, the first closed gate; undefined when all are open. */
+export async function readGates<Tables>(
+  transaction: Transaction<Tables>,
+  subjects: readonly GateSubject[],
+): Promise<readonly (GateFinding | undefined)[]> {
+  if (subjects.length === 0) return []
+  const profileIds = [...new Set(subjects.map(({ profileId }) => profileId))]
+  const areDeliveries = subjects.some(({ isDelivery }) => isDelivery)
+  const { rows } = await sql<GateRow>`
+    select profiles.id as profile_id, customers.enabled as customer_enabled,
+      case when accounts.id is not null then jsonb_build_object('review_status', accounts.review_status,
+        'admin_disabled', accounts.admin_disabled, 'user_disabled', accounts.user_disabled) end as account,
+      exists (
+        select from balances where balances.profile_id = profiles.id and balances.receivable > 0
+      ) as owes,
+      jsonb_build_object('assets', paused_assets, 'networks', paused_networks, 'pairs', paused_pairs,
+        'deliveries', deliveries_paused,
+        'restored', case when ${areDeliveries}::boolean then ${isStoreOther} else false end) as paused
+    from unnest(${profileIds}::uuid[]) as subjects (profile_id)
+    join profiles on profiles.id = subjects.profile_id
+    join customers on customers.id = profiles.customer_id
+    left join accounts on accounts.profile_id = profiles.id
+    join controls on controls.id = 1
+  `.execute(transaction)
+  assert(rows.length === profileIds.length, 'a gate was asked for a profile that does not exist')
+  const found = new Map(rows.map((row) => [row.profile_id, row]))
+  return subjects.map((subject) => findingOf(subject, found.get(subject.profileId) as GateRow))
+}
+
+function findingOf(
+  subject: GateSubject,
+  { customer_enabled, account, owes, paused }: GateRow,
+): GateFinding | undefined {
+  const held = subject.isReleased === true ? undefined : holdOf(subject, { customer_enabled, account, owes })
+  if (held !== undefined) return held
+  const detail = pauseOf(subject, paused)
+  return detail === undefined ? undefined : { code: 'PAUSED', detail }
+}
+
+function holdOf(
+  { needsReview = false }: GateSubject,
+  { customer_enabled, account, owes }: Omit<GateRow, 'paused' | 'profile_id'>,
+): GateFinding | undefined {
+  if (!customer_enabled) return { code: 'CUSTOMER_DISABLED', detail: 'the customer is disabled' }
+  const status = account === null ? undefined : summaryStatus(account)
+  if (status !== undefined && BLOCKED_STATUSES.has(status)) {
+    return { code: 'ACCOUNT_BLOCKED', detail: `the account of the profile is ${status}` }
+  }
+  if (owes) return { code: 'RECEIVABLE', detail: 'the profile owes money since a deposit was reversed' }
+  return needsReview ? { code: 'REVIEW', detail: PAYMENT_REVIEW_DETAIL } : undefined
+}
+
+function pauseOf({ assets, pair, networks, isDelivery }: GateSubject, paused: Paused): string | undefined {
+  if (isDelivery && paused.restored) return 'deliveries are paused since the store was restored or promoted'
+  if (isDelivery && paused.deliveries) return 'deliveries are paused'
+  const asset = assets.find((symbol) => paused.assets.includes(symbol))
+  if (asset !== undefined) return `the asset ${asset} is paused`
+  const network = networks.find((name) => paused.networks.includes(name))
+  if (network !== undefined) return `the network ${network} is paused`
+  const name = pair?.join('/')
+  return name !== undefined && paused.pairs.includes(name) ? `the pair ${name} is paused` : undefined
+}

@@ -1,0 +1,84 @@
+/**
+ * Whether the store is the one that a person has confirmed. A store that was restored, or a standby that was promoted, may
+ * have lost that payments were made, and would hand them out again; so its deliveries are paused until a person has
+ * compared and resumes them. The gates compare the identities in the transaction that hands out: nothing has to notice
+ * the change before.
+ */
+import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
+import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { sql } from '../../platform/store/sql.ts'
+
+/** The page for the operator, under `docs/`. */
+export const RESTORED_STORE_PAGE = 'docs/guide/backup.md#after-a-restore'
+
+export interface StoreIdentity {
+  /** Null before the first start. */
+  readonly confirmed: string | null
+  /** Server, timeline, database and table; `-` for what the server does not tell. */
+  readonly present: string
+  /** How far the log of the store is written; null where the server does not tell. */
+  readonly position: string | null
+}
+
+/** Where a process has seen the store before, from a file beside it. */
+export interface SeenPosition {
+  readonly identity: string
+  readonly position: string
+}
+
+export function isOtherStore({ confirmed, present }: Pick<StoreIdentity, 'confirmed' | 'present'>): boolean {
+  return confirmed !== null && confirmed !== present
+}
+
+/** The parts of its identity that the server does not tell. */
+export function unknownParts({ present, position }: StoreIdentity): readonly string[] {
+  const [server, timeline] = present.split('/')
+  return [
+    ...(server === '-' ? ['system identifier'] : []),
+    ...(timeline === '-' ? ['timeline'] : []),
+    ...(position === null ? ['log position'] : []),
+  ]
+}
+
+/** The condition in a statement. */
+export const isStoreOther = sql<boolean>`exists (select from store_origin where identity <> store_identity())`
+
+export async function readStoreIdentity<Tables>(tables: Kysely<Tables>): Promise<StoreIdentity> {
+  const { rows } = await sql<StoreIdentity>`
+    select identity as confirmed, store_identity() as present, store_position()::text as position from store_origin
+  `.execute(tables)
+  return rows[0] as StoreIdentity
+}
+
+/**
+ * What a process does before it uses the store: a new store is confirmed as it is, and one that is behind what this
+ * process has seen of it counts as another one from now on.
+ *
+ * @param seen undefined: this process has no file about the store. Beside an embedded store, which has one process, it
+ *   is missing only when the store was brought from elsewhere.
+ */
+export async function examineStoreIdentity(db: Db, seen: SeenPosition | undefined): Promise<StoreIdentity> {
+  return await transactionWithRetries(db, async (transaction) => {
+    if (seen === undefined && db.engine === 'embedded') {
+      await sql`update store_origin set identity = 'brought from elsewhere' where identity = store_identity()`.execute(
+        transaction,
+      )
+    }
+    if (seen !== undefined) {
+      await sql`
+        update store_origin set identity = ${`the log was written up to ${seen.position}`}
+        where identity = store_identity() and identity = ${seen.identity} and store_position() < ${seen.position}::pg_lsn
+      `.execute(transaction)
+    }
+    await sql`update store_origin set identity = store_identity() where identity is null`.execute(transaction)
+    return await readStoreIdentity(transaction)
+  })
+}
+
+/** Confirms the present identity; returns it. */
+export async function confirmStoreIdentity<Tables>(transaction: Transaction<Tables>): Promise<string> {
+  const { rows } = await sql<{ readonly identity: string }>`
+    update store_origin set identity = store_identity() returning identity
+  `.execute(transaction)
+  return (rows[0] as { readonly identity: string }).identity
+}

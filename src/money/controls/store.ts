@@ -1,0 +1,85 @@
+/**
+ * The controls in the store: one row with what the operator has paused. Each change writes one audit row. Deliveries also
+ * count as paused while the store is not the one that a person has confirmed (`store-identity`); resuming them confirms it.
+ */
+import { writeAudit } from '../../platform/store/audit.ts'
+import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
+import { forUpdate } from '../../platform/store/lock-order.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { confirmStoreIdentity, isOtherStore, readStoreIdentity } from './store-identity.ts'
+import type { ControlsTables } from './tables.ts'
+
+export interface Paused {
+  readonly assets: readonly string[]
+  readonly networks: readonly string[]
+  /** SOURCE/DESTINATION. */
+  readonly pairs: readonly string[]
+  readonly deliveries: boolean
+}
+
+/** The controls as the operator sees them. */
+export interface ControlsDocument {
+  readonly paused: Paused
+  /** Present: not a person has paused deliveries. */
+  readonly deliveries_paused_because?: 'store_restored'
+  /** Absent: never changed. */
+  readonly updated_at?: string
+}
+
+export async function readControls(db: Db): Promise<ControlsDocument> {
+  return await readRow(db.tables<ControlsTables>())
+}
+
+/** Replaces the given lists; absent members stay. A change that has no effect leaves no audit row. */
+export async function changeControls<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  changes: Partial<Paused>,
+): Promise<{ readonly document: ControlsDocument; readonly isChanged: boolean }> {
+  // The caller's transaction knows the caller's tables; the table of this folder is in the same store.
+  const ours = transaction as unknown as Transaction<ControlsTables>
+  const present = await lockControls(ours)
+  const wanted = {
+    ...present.paused,
+    ...changes,
+    ...Object.fromEntries(
+      (['assets', 'networks', 'pairs'] as const).flatMap((name) =>
+        changes[name] === undefined ? [] : [[name, [...new Set(changes[name])].sort()]],
+      ),
+    ),
+  }
+  const isConfirmed = changes.deliveries === false && present.deliveries_paused_because !== undefined
+  if (JSON.stringify(wanted) === JSON.stringify(present.paused)) return { document: present, isChanged: false }
+  const confirmed = isConfirmed ? { confirmed_store: await confirmStoreIdentity(ours) } : {}
+  await ours
+    .updateTable('controls')
+    .set({
+      paused_assets: wanted.assets,
+      paused_networks: wanted.networks,
+      paused_pairs: wanted.pairs,
+      ...(changes.deliveries === undefined ? {} : { deliveries_paused: changes.deliveries }),
+      updated_at: sql<string>`date_trunc('milliseconds', clock_timestamp())`,
+    })
+    .execute()
+  const detail = { paused: wanted, ...confirmed }
+  await writeAudit(transaction, { actor, action: 'controls.change', subject: 'controls', detail })
+  return { document: await readRow(ours), isChanged: true }
+}
+
+/** The controls, locked until the transaction ends. */
+export async function lockControls(transaction: Transaction<ControlsTables>): Promise<ControlsDocument> {
+  const row = transaction.selectFrom('controls').select('id')
+  await row.modifyEnd(forUpdate(transaction, 'controls', ['controls'])).execute()
+  return await readRow(transaction)
+}
+
+async function readRow(tables: Kysely<ControlsTables>): Promise<ControlsDocument> {
+  const row = await tables.selectFrom('controls').selectAll().executeTakeFirstOrThrow()
+  const { paused_assets: assets, paused_networks: networks, paused_pairs: pairs, updated_at } = row
+  const isOther = isOtherStore(await readStoreIdentity(tables))
+  return {
+    paused: { assets, networks, pairs, deliveries: row.deliveries_paused || isOther },
+    ...(isOther ? { deliveries_paused_because: 'store_restored' } : {}),
+    ...(updated_at === null ? {} : { updated_at }),
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Creates deliveries in the caller's transaction, and lets the operator release them. The caller has moved their amounts to
+ * `in_transit` of the profile. Nothing is sent here: executors are notified when the transaction commits.
+ */
+import type { MinorUnits } from '../ledger/posting.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { forUpdate, locking } from '../../platform/store/lock-order.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { type Column, inserting } from '../../platform/store/unnested.ts'
+import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
+import type { DeliveryDestination, DeliverySubject } from './model.ts'
+import { type DeliveryRow, rowColumns } from './store.ts'
+
+/** The notification channel of the store that announces due deliveries. */
+export const DELIVERIES_CHANNEL = 'tidegate_deliveries'
+
+export interface NewDelivery {
+  readonly id: string
+  readonly customerId: string
+  readonly profileId: string
+  readonly accountId: string | null
+  readonly owner: DeliverySubject
+  readonly asset: string
+  /** Above zero; in `in_transit` of the profile. */
+  readonly amount: MinorUnits
+  /** The fee that was charged for this payment alone, which its transfer shows; absent: none. */
+  readonly fee?: MinorUnits
+  readonly destination: DeliveryDestination
+  /** The bucket of the profile to which the amount returns when the delivery fails. */
+  readonly failsTo: 'available' | 'held'
+  /** The group of the customer's transfer. */
+  readonly groupId: string
+  /** RFC 3339, from `nextCreationTimes` of the customer. */
+  readonly createdAt: string
+  /** Copied to the transfer, and sent to the executor. */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Why it waits with HOLD from the beginning; absent: it is due at once. The next hand-out reads the gates again. */
+  readonly holdDetail?: string
+}
+
+const COLUMNS: readonly Column<NewDelivery>[] = [
+  ['id', 'uuid', ({ id }) => id],
+  ['customer_id', 'uuid', ({ customerId }) => customerId],
+  ['profile_id', 'uuid', ({ profileId }) => profileId],
+  ['account_id', 'uuid', ({ accountId }) => accountId],
+  ['orchestration_id', 'uuid', ({ owner }) => ('orchestrationId' in owner ? owner.orchestrationId : null)],
+  ['deposit_id', 'uuid', ({ owner }) => ('depositId' in owner ? owner.depositId : null)],
+  ['asset', 'text', ({ asset }) => asset],
+  ['amount', 'numeric', ({ amount }) => amount],
+  ['destination', 'jsonb', ({ destination }) => JSON.stringify(destination)],
+  ['fails_to', 'text', ({ failsTo }) => failsTo],
+  ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata)],
+  ['status', 'text', () => 'WAITING'],
+  ['waiting_for', 'text', ({ holdDetail }) => (holdDetail === undefined ? null : 'HOLD')],
+  ['waiting_detail', 'text', ({ holdDetail }) => holdDetail ?? null],
+  ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+]
+
+/** Inserts deliveries as WAITING, each with a PENDING transfer of the customer that has the same id. */
+export async function createDeliveries<Tables>(
+  transaction: Transaction<Tables>,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
+  if (deliveries.length === 0) return
+  const computed = {
+    hold_released: sql`deposit_id is not null`,
+    next_attempt_at: sql`clock_timestamp()`,
+    updated_at: sql`created_at`,
+  }
+  await inserting('deliveries', deliveries, COLUMNS, computed).execute(transaction)
+  await insertTransfers(transaction, deliveries.map(transferOf))
+  await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+}
+
+/** The delivery of an orchestration, locked until the transaction ends. */
+export async function lockDeliveryOf<Tables>(
+  transaction: Transaction<Tables>,
+  orchestrationId: string,
+): Promise<DeliveryRow | undefined> {
+  const { rows } = await sql<DeliveryRow>`
+    select ${rowColumns} from deliveries where orchestration_id = ${orchestrationId}
+    ${forUpdate(transaction, 'delivery', [orchestrationId])}
+  `.execute(transaction)
+  return rows[0]
+}
+
+/** Releases a locked delivery that waits: from now on only a pause stops it, not the state of the account or customer. */
+export async function releaseDelivery<Tables>(transaction: Transaction<Tables>, { id }: DeliveryRow): Promise<void> {
+  await sql`
+    update deliveries set hold_released = true, next_attempt_at = clock_timestamp() where id = ${id}
+  `.execute(transaction)
+  await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+}
+
+/** Makes deliveries that wait because of a pause due at once. */
+export async function wakePausedDeliveries<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  locking(transaction, 'delivery', ['every paused one'])
+  await sql`
+    update deliveries set next_attempt_at = least(next_attempt_at, clock_timestamp())
+    where next_attempt_at is not null and waiting_for = 'PAUSED'
+  `.execute(transaction)
+  await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(transaction)
+}
+
+function transferOf({ destination, owner, failsTo, holdDetail, ...delivery }: NewDelivery): NewTransfer {
+  const common = { ...delivery, direction: 'DEBIT', status: 'PENDING' } as const
+  if ('crypto' in destination) {
+    const { address, network } = destination.crypto
+    return { ...common, type: 'CRYPTO_WITHDRAWAL', cryptoNetwork: network, destinationAddress: address }
+  }
+  const { network = 'WIRE', memo } = destination.fiat
+  return { ...common, type: `${network}_WITHDRAWAL`, ...(memo === undefined ? {} : { memo }) }
+}

@@ -1,0 +1,246 @@
+/**
+ * Hands out due deliveries to an executor that claims, or to the webhook sender; a person may also claim one of them. A
+ * delivery is handed out to one of them at a time, with a new attempt number, and again when the claim ends without a
+ * result. The gates are read in the same transaction; a delivery that a gate stops is due again after BLOCKED_SECONDS.
+ * Deliveries in states and channels of newer versions of the program are left to those.
+ */
+import { type GateSubject, readGates } from '../controls/gates.ts'
+import { needsReview, type ReviewLimits } from '../controls/review.ts'
+import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { unlessLocked } from '../../platform/store/lock-order.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { type DeliveryChannel, type DeliveryWait, networkOf, stepAfter } from './model.ts'
+import { type DeliveryOwners, ownerOf } from './owner.ts'
+import { block, endAttempts, failAll, giveUp } from './results.ts'
+import { type DeliveryRow, deliveryOf, isClaimRunning, lockDelivery, rowColumns } from './store.ts'
+
+const OWN_ADDRESS = 'the destination is a deposit address of this service'
+/** Seconds after which a stopped delivery is due again. */
+const BLOCKED_SECONDS = 10
+/** Searches in one transaction while the deliveries that are found are stopped; bounds the transaction's duration. */
+const ROUNDS_MAX = 3
+/** Hours after the first request after which a delivery with an unknown outcome is no longer retried. */
+const RETRY_HOURS = 24
+
+export interface HandOut {
+  readonly channel: DeliveryChannel
+  /** The channel of deliveries that were never attempted. */
+  readonly defaultChannel: DeliveryChannel
+  readonly executor: string
+  readonly limit: number
+  readonly leaseSeconds: number
+  /** The only assets to hand out; null or absent: all. */
+  readonly assets?: readonly string[] | null
+  /** The condition of a search (see `platform/store/due-search`). */
+  readonly isRecent: RawBuilder<boolean>
+}
+
+/** How one delivery is claimed. */
+export type ClaimOfOne = Pick<HandOut, 'defaultChannel' | 'executor' | 'leaseSeconds'>
+
+/** A delivery that was handed out. */
+export interface HandedOut {
+  readonly id: string
+  /** When it was due, by the store's clock. */
+  readonly dueAt: string
+}
+
+interface DueRow extends DeliveryRow {
+  readonly due_at: string
+  readonly is_overdue: boolean
+}
+
+interface Holder {
+  readonly channel: DeliveryChannel
+  readonly executor: string | null
+  readonly is_running: boolean
+}
+
+/** The decision about a due delivery. */
+type Verdict =
+  | { readonly kind: 'handed-out' }
+  | { readonly kind: 'blocked'; readonly waitingFor: DeliveryWait; readonly detail: string }
+  | { readonly kind: 'own-address' }
+  | { readonly kind: 'overdue' }
+
+/** Returns the deliveries that it has CLAIMED, in the order in which they became due. */
+export async function handOut<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  request: HandOut,
+): Promise<readonly HandedOut[]> {
+  const claimed: HandedOut[] = []
+  for (let round = 0; round < ROUNDS_MAX && claimed.length < request.limit; round++) {
+    const due = await lockDue(transaction, request, request.limit - claimed.length)
+    if (due.length === 0) break
+    const verdicts = await decide(transaction, due, owners.reviewAbove())
+    const those = (kind: Verdict['kind']) => due.filter((_, index) => verdicts[index]?.kind === kind)
+    const handedOut = those('handed-out')
+    await claim(transaction, owners, handedOut, request)
+    claimed.push(...handedOut.map(({ id, due_at: dueAt }) => ({ id, dueAt })))
+    for (const [index, row] of due.entries()) {
+      const verdict = verdicts[index] as Verdict
+      if (verdict.kind === 'blocked') await block(transaction, owners, row, verdict, BLOCKED_SECONDS)
+    }
+    const detail = `no outcome is known ${RETRY_HOURS} hours after the first request`
+    for (const row of those('overdue')) await giveUp(transaction, owners, row, detail)
+    const own = those('own-address')
+    await refuseOwnAddresses(transaction, owners, own)
+    // Their postings locked balances, after which no more owners may be locked.
+    if (own.length > 0) break
+  }
+  return claimed
+}
+
+/**
+ * Hands out this delivery, due or not, to an executor that claims. False when that executor holds it already. 409 when
+ * another one does, when it is sent to a webhook or has its result, and while a gate is closed.
+ */
+export async function handOutOne<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  id: string,
+  request: ClaimOfOne,
+): Promise<boolean> {
+  const row = await lockDelivery(transaction, id)
+  const { rows } = await sql<Holder>`
+    select coalesce(channel, ${request.defaultChannel}) as channel, executor, ${isClaimRunning} as is_running
+    from deliveries where id = ${id}
+  `.execute(transaction)
+  const { channel, executor, is_running } = rows[0] as Holder
+  const meta = { current: row.waiting_for ?? row.status, attempt: row.attempt }
+  const refuse = (detail: string, current: string = meta.current): never => {
+    throw new Problem('invalid_state', detail, { meta: { ...meta, current } })
+  }
+  if (stepAfter(row.status, 'claim') === undefined) refuse(`the delivery is ${row.status} and cannot be claimed`)
+  if (channel !== 'manual') refuse('the delivery is sent to deliveries.webhook_url')
+  if (is_running && executor === request.executor) return false
+  if (is_running) refuse(`the delivery is claimed by ${executor}`)
+  const [verdict] = await decide(transaction, [{ ...row, is_overdue: false }], owners.reviewAbove())
+  if (verdict?.kind === 'blocked') refuse(`the delivery waits: ${verdict.detail}`, verdict.waitingFor)
+  if (verdict?.kind === 'own-address') refuse(OWN_ADDRESS)
+  await claim(transaction, owners, [row], { channel, ...request })
+  return true
+}
+
+/** Gives up deliveries whose outcome stays unknown because `deliveries.webhook_url` was removed, after RETRY_HOURS. */
+export async function giveUpOverdue<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  limit: number,
+): Promise<void> {
+  const { rows } = await sql<DeliveryRow>`
+    select ${rowColumns} from deliveries
+    where next_attempt_at <= statement_timestamp() and ${isKnown} and channel = 'webhook' and ${isOverdue}
+    order by next_attempt_at, id limit ${limit} ${unlessLocked}
+  `.execute(transaction)
+  for (const row of rows) await giveUp(transaction, owners, row, 'deliveries.webhook_url is empty')
+}
+
+const isKnown = sql<boolean>`status in ('WAITING', 'CLAIMED')`
+const isOverdue = sql<boolean>`first_attempt_at <= clock_timestamp() - ${RETRY_HOURS} * interval '1 hour'`
+
+async function lockDue<Tables>(
+  transaction: Transaction<Tables>,
+  { channel, defaultChannel, assets, isRecent }: HandOut,
+  limit: number,
+): Promise<readonly DueRow[]> {
+  // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
+  const { rows } = await sql<DueRow>`
+    select ${rowColumns}, next_attempt_at as due_at,
+      channel is not distinct from 'webhook' and coalesce(${isOverdue}, false) as is_overdue
+    from deliveries
+    where next_attempt_at <= statement_timestamp() and ${isRecent} and ${isKnown}
+      and coalesce(channel, ${defaultChannel}) = ${channel}
+      and ${assets ? sql<boolean>`asset = any(${assets}::text[])` : sql<boolean>`true`}
+    order by next_attempt_at, id limit ${limit} ${unlessLocked}
+  `.execute(transaction)
+  return rows
+}
+
+async function decide<Tables>(
+  transaction: Transaction<Tables>,
+  rows: readonly (DeliveryRow & Pick<DueRow, 'is_overdue'>)[],
+  reviewAbove: ReviewLimits,
+): Promise<readonly Verdict[]> {
+  const findings = await readGates(
+    transaction,
+    rows.map((row) => deliveryGates(row, reviewAbove)),
+  )
+  const areOwn = await areOwnAddresses(
+    transaction,
+    rows.map(({ destination }) => ('crypto' in destination ? destination.crypto : undefined)),
+  )
+  return rows.map(({ is_overdue }, index): Verdict => {
+    if (is_overdue) return { kind: 'overdue' }
+    if (areOwn[index] === true) return { kind: 'own-address' }
+    const finding = findings[index]
+    if (finding === undefined) return { kind: 'handed-out' }
+    return { kind: 'blocked', waitingFor: finding.code === 'PAUSED' ? 'PAUSED' : 'HOLD', detail: finding.detail }
+  })
+}
+
+/** The gates of a payment. */
+export function deliveryGates(
+  { profile_id: profileId, asset, amount, attempt, destination, hold_released }: DeliveryRow,
+  reviewAbove: ReviewLimits,
+): GateSubject {
+  return {
+    profileId,
+    assets: [asset],
+    networks: [networkOf(destination)],
+    isDelivery: true,
+    // A lower limit holds only what was never handed out: an earlier attempt may have paid.
+    needsReview: attempt === 0 && needsReview(reviewAbove, asset, BigInt(amount)),
+    isReleased: hold_released,
+  }
+}
+
+async function claim<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  rows: readonly DeliveryRow[],
+  { channel, executor, leaseSeconds }: Pick<HandOut, 'channel' | 'executor' | 'leaseSeconds'>,
+): Promise<void> {
+  if (rows.length === 0) return
+  const ids = rows.map(({ id }) => id)
+  const ended = { outcome: 'UNKNOWN', detail: 'no result was reported before the claim ended' } as const
+  await endAttempts(transaction, rows, ended, ['STARTED'])
+  await sql`
+    with claimed as (
+      update deliveries set status = 'CLAIMED', channel = ${channel}, attempt = attempt + 1, executor = ${executor},
+        next_attempt_at = clock_timestamp() + ${leaseSeconds} * interval '1 second',
+        first_attempt_at = coalesce(first_attempt_at, clock_timestamp()), waiting_for = null, waiting_detail = null,
+        updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
+      where id = any(${ids}::uuid[])
+      returning id, attempt
+    )
+    insert into delivery_attempts (delivery_id, attempt, executor, started_at, outcome)
+    select id, attempt, ${executor}, date_trunc('milliseconds', clock_timestamp()), 'STARTED' from claimed
+  `.execute(transaction)
+  for (const row of rows) {
+    if (row.waiting_for === null) continue
+    const delivery = deliveryOf({ ...row, status: 'CLAIMED', attempt: row.attempt + 1, waiting_for: null })
+    await ownerOf(transaction, owners, delivery).waits(transaction, delivery, undefined)
+  }
+}
+
+/** Fails deliveries to an address of the service: the payment would arrive as a deposit and be converted again. */
+async function refuseOwnAddresses<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  rows: readonly DeliveryRow[],
+): Promise<void> {
+  const detail = OWN_ADDRESS
+  const isUntouched = ({ status }: DeliveryRow) => status === 'WAITING'
+  for (const { id } of rows.filter(isUntouched)) {
+    const entry = { actor: 'worker', action: 'delivery.fail', subject: id }
+    await writeAudit(transaction, { ...entry, detail: { code: 'OWN_ADDRESS' } })
+  }
+  // An attempt was made before the service created the address, and may have paid.
+  for (const row of rows) if (!isUntouched(row)) await giveUp(transaction, owners, row, detail)
+  await failAll(transaction, owners, rows.filter(isUntouched), { code: 'OWN_ADDRESS', detail })
+}

@@ -1,0 +1,218 @@
+/** Reads and locks deliveries, and has their JSON text, which SQL writes, for single records and lists. */
+import { isUuid } from '../../platform/base/ids.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { RawJson } from '../../platform/http/raw-json.ts'
+import { amountText } from '../ledger/amount-text.ts'
+import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
+import { forUpdate } from '../../platform/store/lock-order.ts'
+import { type PageOrder, recordsOf } from '../../platform/store/page.ts'
+import {
+  flagText,
+  type ItemText,
+  jsonbText,
+  objectText,
+  plainText,
+  quotedText,
+  rawText,
+  readTextPage,
+  type TextPage,
+  timeText,
+} from '../../platform/store/page-text.ts'
+import { sql } from '../../platform/store/sql.ts'
+import type { Delivery, DeliveryChannel, DeliveryStatus } from './model.ts'
+import type { DeliveriesTable, DeliveryTables } from './tables.ts'
+
+/** The columns that the code of this folder reads. */
+const ROW_COLUMNS = [
+  'id',
+  'customer_id',
+  'profile_id',
+  'account_id',
+  'orchestration_id',
+  'deposit_id',
+  'asset',
+  'amount',
+  'destination',
+  'fails_to',
+  'status',
+  'attempt',
+  'waiting_for',
+  'hold_released',
+  'reference',
+  'late',
+] as const satisfies readonly (keyof DeliveriesTable)[]
+
+export type DeliveryRow = Pick<DeliveriesTable, (typeof ROW_COLUMNS)[number]>
+
+/** The columns of `DeliveryRow`, for SQL text. */
+export const rowColumns = sql.join(ROW_COLUMNS.map((name) => sql.ref(`deliveries.${name}`)))
+
+/** Whether an executor holds a delivery: a claim that a gate stops when it is due again has ended, and so has its time. */
+export const isClaimRunning = sql<boolean>`(
+  deliveries.status = 'CLAIMED' and deliveries.waiting_for is null
+    and coalesce(deliveries.next_attempt_at > clock_timestamp(), false)
+)`
+
+/** The time at which a delivery that is CLAIMED through this channel can be handed out again. */
+function dueText(channel: DeliveryChannel) {
+  const isClaimed = sql`record.status = 'CLAIMED' and record.channel = ${sql.lit(channel)}`
+  return sql<string>`case when ${isClaimed} then ${timeText('next_attempt_at')} end`
+}
+
+/** A delivery in the operator API. */
+const ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['status', plainText('status')],
+    ['attempt', sql`record.attempt::text`],
+    ['asset', quotedText('asset')],
+    ['amount', amountText('amount')],
+    ['fee', amountText('fee')],
+    ['destination', jsonbText('destination')],
+    ['customer_id', plainText('customer_id')],
+    ['profile_id', plainText('profile_id')],
+    ['account_id', plainText('account_id')],
+    ['orchestration_id', plainText('orchestration_id')],
+    ['deposit_id', plainText('deposit_id')],
+    ['channel', plainText('channel')],
+    ['executor', quotedText('executor')],
+    ['lease_until', dueText('manual')],
+    ['next_attempt_at', dueText('webhook')],
+    ['waiting_for', plainText('waiting_for')],
+    ['waiting_detail', quotedText('waiting_detail')],
+    ['reference', quotedText('reference')],
+    ['late', flagText('late')],
+    [
+      'fail_reason',
+      sql`case when record.fail_code is not null then ${objectText([
+        ['code', quotedText('fail_code')],
+        ['detail', quotedText('fail_detail')],
+      ])} end`,
+    ],
+    ['metadata', jsonbText('metadata')],
+    ['first_attempt_at', timeText('first_attempt_at')],
+    ['created_at', timeText('created_at')],
+    ['updated_at', timeText('updated_at')],
+  ],
+  large: { text: [], jsonb: ['destination', 'metadata'] },
+}
+
+const ATTEMPT_TEXT = objectText([
+  ['attempt', sql`record.attempt::text`],
+  ['executor', quotedText('executor')],
+  ['outcome', plainText('outcome')],
+  ['detail', quotedText('detail')],
+  ['started_at', timeText('started_at')],
+  ['ended_at', timeText('ended_at')],
+])
+
+/** The attempts of a delivery, in order. */
+const ATTEMPTS = sql<string>`(
+  select '[' || coalesce(string_agg(record.text, ',' order by record.attempt), '') || ']'
+  from (
+    select record.attempt, ${ATTEMPT_TEXT} as text from delivery_attempts as record
+    where record.delivery_id = delivery.id
+  ) as record
+)`
+
+/** The JSON texts of deliveries, in the order of `ids`. */
+export async function deliveryTexts<Tables>(
+  tables: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ text: string }>`
+    select ${objectText(ITEM.members)} as text
+    from unnest(${[...ids]}::uuid[]) with ordinality as wanted (id, number)
+    join deliveries as record on record.id = wanted.id
+    order by wanted.number
+  `.execute(tables)
+  return rows.map(({ text }) => text)
+}
+
+/**
+ * Whether no other payment of its customer to the same destination was settled. A payment of another customer does not count:
+ * it would make the destination of a thief look known.
+ */
+const FIRST_TO_DESTINATION = sql<string>`
+  case when record.status <> 'SETTLED' and not exists (
+    select from deliveries as paid
+    where paid.status = 'SETTLED' and paid.customer_id = record.customer_id
+      and md5(paid.destination::text) = md5(record.destination::text)
+  ) then 'true' end
+`
+
+/** A delivery with its attempts; 404 when there is none with this id. */
+export async function deliveryDocument<Tables>(tables: Kysely<Tables>, id: string): Promise<RawJson> {
+  const members = [
+    ...ITEM.members,
+    ['first_to_destination', FIRST_TO_DESTINATION] as const,
+    ['attempts', rawText('attempts')] as const,
+  ]
+  const { rows } = await sql<{ text: string }>`
+    select ${objectText(members)} as text
+    from (select delivery.*, ${ATTEMPTS} as attempts from deliveries as delivery where delivery.id = ${id}) as record
+  `.execute(tables)
+  return new RawJson(rows[0]?.text ?? noDelivery())
+}
+
+export interface DeliveryFilters {
+  readonly status?: DeliveryStatus | undefined
+  readonly profile_id?: string | undefined
+  readonly orchestration_id?: string | undefined
+  readonly executor?: string | undefined
+}
+
+/** Deliveries of all customers, in pages. */
+export async function listDeliveries(
+  db: Db,
+  request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
+  { status, profile_id, orchestration_id, executor }: DeliveryFilters,
+): Promise<TextPage> {
+  const tables = db.tables<DeliveryTables>()
+  let query = tables.selectFrom('deliveries').selectAll()
+  if (status !== undefined) query = query.where('status', '=', status)
+  if (executor !== undefined) query = query.where('executor', '=', executor)
+  for (const [column, id] of [
+    ['profile_id', profile_id],
+    ['orchestration_id', orchestration_id],
+  ] as const) {
+    if (id === undefined) continue
+    query = isUuid(id) ? query.where(column, '=', id.toLowerCase()) : query.where(sql<boolean>`false`)
+  }
+  const filters = { status, profile_id, orchestration_id, executor }
+  const binding = { operation: 'deliveries', owner: 'operator', filters, idType: 'uuid' } as const
+  const list = { ...request, ...binding, indexes: 'all' } as const
+  return await readTextPage(tables, recordsOf(query, list), ITEM, list)
+}
+
+/** The delivery, locked until the transaction ends; 404 when there is none with this id. */
+export async function lockDelivery<Tables>(transaction: Transaction<Tables>, id: string): Promise<DeliveryRow> {
+  const { rows } = await sql<DeliveryRow>`
+    select ${rowColumns} from deliveries where id = ${id} ${forUpdate(transaction, 'delivery', [id])}
+  `.execute(transaction)
+  return rows[0] ?? noDelivery()
+}
+
+/** The form of a row for the owner of the delivery. */
+export function deliveryOf(row: DeliveryRow): Delivery {
+  const { orchestration_id: orchestrationId, deposit_id: depositId } = row
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    profileId: row.profile_id,
+    accountId: row.account_id,
+    owner: orchestrationId === null ? { depositId: depositId as string } : { orchestrationId },
+    asset: row.asset,
+    amount: BigInt(row.amount),
+    destination: row.destination,
+    failsTo: row.fails_to,
+    status: row.status,
+    attempt: row.attempt,
+    reference: row.reference,
+    late: row.late,
+  }
+}
+
+function noDelivery(): never {
+  throw new Problem('not_found', 'there is no delivery with this id')
+}

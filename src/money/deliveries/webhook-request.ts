@@ -1,0 +1,135 @@
+/**
+ * Sends one request to the executor, and returns the complete answer or the reason why there is none. It follows no redirect,
+ * does not retry, bounds time and size of the answer, and connects only to addresses that were checked. A reason contains no
+ * credentials and nothing that the peer sent.
+ */
+import { lookup as resolveName } from 'node:dns/promises'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import type { Clock } from '../../platform/base/clock.ts'
+import { withTimeLimit } from '../../platform/base/time-limit.ts'
+import { addressesFault, isLoopbackHost } from './webhook-addresses.ts'
+
+/** From the resolution of the name to the last byte of the answer. */
+const REQUEST_MILLISECONDS_MAX = 10_000
+const ANSWER_BYTES_MAX = 65_536
+
+export interface WebhookRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** The setting `deliveries.allow_private`. */
+  readonly allowPrivate: boolean
+}
+
+export type WebhookReply =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** Resolves a name to its addresses. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+export interface RequestTools {
+  readonly clock: Clock
+  /** Default: the resolver of the operating system. */
+  readonly resolve?: Resolve
+}
+
+/** A reason why there is no complete answer that this file itself found. */
+class RequestFault extends Error {
+  override name = 'RequestFault'
+}
+
+export async function postWebhook(
+  request: WebhookRequest,
+  { clock, resolve = resolveByMachine }: RequestTools,
+): Promise<WebhookReply> {
+  const ending = new AbortController()
+  const timeOut = new RequestFault(`no complete answer within ${REQUEST_MILLISECONDS_MAX / 1000} seconds`)
+  try {
+    const replied = exchange(request, resolve, ending.signal)
+    return await withTimeLimit(clock, REQUEST_MILLISECONDS_MAX, replied, () => Promise.reject(timeOut))
+  } catch (error) {
+    if (error instanceof RequestFault) return { kind: 'failed', reason: error.message }
+    return { kind: 'failed', reason: `the connection failed: ${codeOf(error)}` }
+  } finally {
+    ending.abort(timeOut)
+  }
+}
+
+async function exchange(
+  { url: text, headers, body, allowPrivate }: WebhookRequest,
+  resolve: Resolve,
+  signal: AbortSignal,
+): Promise<WebhookReply> {
+  const url = new URL(text)
+  const isPlain = url.protocol === 'http:'
+  if (isPlain && !isLoopbackHost(url)) throw new RequestFault('plain HTTP is allowed only to this machine')
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host]
+  const fault = addressesFault(url, addresses, allowPrivate)
+  if (fault !== undefined) throw new RequestFault(fault)
+  const bytes = Buffer.from(body)
+  const options = {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+      'user-agent': 'tidegate',
+      accept: 'application/json',
+      ...headers,
+    },
+    agent: false,
+    lookup: lookupAmong(addresses),
+    signal,
+  } as const
+  const response = await new Promise<IncomingMessage>((resolvePromise, reject) => {
+    const outgoing = isPlain ? requestHttp(url, options) : requestHttps(url, { ...options, rejectUnauthorized: true })
+    outgoing.on('response', resolvePromise)
+    outgoing.on('error', reject)
+    outgoing.end(bytes)
+  })
+  const status = response.statusCode ?? 0
+  if (status >= 200 && status < 300) return { kind: 'answered', status, body: await bodyOf(response) }
+  response.on('error', () => undefined)
+  response.destroy()
+  return { kind: 'answered', status, body: '' }
+}
+
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let size = 0
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      size += part.length
+      if (size > ANSWER_BYTES_MAX) throw new RequestFault(`the answer is longer than ${ANSWER_BYTES_MAX} bytes`)
+      parts.push(part)
+    }
+  } catch (error) {
+    if (error instanceof RequestFault) throw error
+    throw new RequestFault('the answer was cut off')
+  }
+  if (!response.complete) throw new RequestFault('the answer was cut off')
+  return Buffer.concat(parts).toString('utf8')
+}
+
+/** A lookup function that returns the checked addresses instead of resolving the name again. */
+function lookupAmong(addresses: readonly string[]): LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_hostname, options, callback) => {
+    const [first] = entries
+    if (options.all === true) callback(null, entries)
+    else callback(null, first?.address ?? '', first?.family)
+  }
+}
+
+async function resolveByMachine(hostname: string): Promise<readonly string[]> {
+  const found = await resolveName(hostname, { all: true, verbatim: true })
+  return found.map(({ address }) => address)
+}
+
+/** The error code of the system or of the TLS library. Its message is not used: it could contain what the peer sent. */
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | null | undefined)?.code ?? 'unknown error'
+}

@@ -1,0 +1,200 @@
+/**
+ * Sends due deliveries to the executor's webhook, at most PARALLEL_MAX at a time. Each is claimed with a new attempt,
+ * sent outside of any transaction, and its outcome is recorded if the attempt is still current. When the process stops
+ * between, the outcome is unknown: the request is sent again with the same id and the same bytes, until the executor
+ * answers or the delivery is left to the operator.
+ */
+import { type Jitter, jitteredBackoff } from '../../platform/base/backoff.ts'
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { LogLimit } from '../../platform/base/log-limit.ts'
+import type { Counter } from '../../platform/base/metrics.ts'
+import { type Db, StatementFailed, StoreUnavailable, type Transaction } from '../../platform/store/db.ts'
+import { DueSearch } from '../../platform/store/due-search.ts'
+import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { DELIVERIES_CHANNEL } from './create.ts'
+import { giveUpOverdue } from './hand-out.ts'
+import type { DeliveryOwners } from './owner.ts'
+import type { DeliveryTables } from './tables.ts'
+import { outcomeOf, type WebhookOutcome } from './webhook-answer.ts'
+import { postWebhook, type Resolve } from './webhook-request.ts'
+import { signatureHeaders } from './webhook-signature.ts'
+import { type DueRequest, type Recorded, recordOutcome, takeDue } from './webhook-store.ts'
+
+/** The current settings; read again for every request. */
+export interface WebhookSettings {
+  /** The setting `deliveries.webhook_url`; empty: nothing is sent. */
+  readonly url: string
+  /** The setting `deliveries.webhook_secrets`. */
+  readonly secrets: readonly string[]
+  /** The setting `deliveries.allow_private`. */
+  readonly allowPrivate: boolean
+}
+
+export interface WebhookSenderOptions {
+  readonly db: Db
+  readonly owners: DeliveryOwners
+  readonly clock: Clock
+  readonly log: Log
+  /** A number in [0, 1), for the jitter of retries. */
+  readonly random: () => number
+  readonly settings: () => WebhookSettings
+  readonly requests: Counter<'outcome'>
+  /** Default: the resolver of the operating system. */
+  readonly resolve?: Resolve
+}
+
+/** Concurrent requests. */
+const PARALLEL_MAX = 8
+/**
+ * Notifications announce new deliveries; polling finds those that are due again, and those whose notification was lost.
+ */
+const POLL_MILLISECONDS = 5_000
+/** Backoff before a request is retried. */
+const REPEAT_SECONDS = { first: 5, longest: 900 }
+const REPEAT_JITTER: Jitter = [0.5, 1.5]
+
+export class WebhookSender {
+  readonly #options: WebhookSenderOptions
+  readonly #logLimit: LogLimit
+  readonly #search: DueSearch
+  readonly #sending = new Set<Promise<void>>()
+  #unlisten: (() => Promise<void>) | undefined
+  #timer: Timer | undefined
+  #looking: Promise<void> | undefined
+  /** A delivery may have become due while the due ones were being read. */
+  #isDueAgain = false
+  #stopped = false
+
+  constructor(options: WebhookSenderOptions) {
+    this.#options = options
+    this.#logLimit = new LogLimit(options.clock)
+    this.#search = new DueSearch(options.clock)
+  }
+
+  /** Starts listening and polling; the first search is at once. */
+  async start(): Promise<void> {
+    const wake = () => this.#look()
+    this.#unlisten = await this.#options.db.listen(DELIVERIES_CHANNEL, { onNotify: wake, onReconnect: wake })
+    this.#poll()
+  }
+
+  /** Waits for the requests under way, each of which has a time limit. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#timer?.cancel()
+    await this.#unlisten?.()
+    await this.settled()
+  }
+
+  /** Resolves when no request is under way. */
+  async settled(): Promise<void> {
+    while (this.#looking !== undefined || this.#sending.size > 0) {
+      await Promise.all([this.#looking, ...this.#sending])
+    }
+  }
+
+  #poll(): void {
+    if (this.#stopped) return
+    this.#timer = this.#options.clock.schedule(POLL_MILLISECONDS, () => this.#poll())
+    this.#look()
+  }
+
+  #look(): void {
+    if (this.#stopped) return
+    if (this.#looking !== undefined) {
+      this.#isDueAgain = true
+      return
+    }
+    this.#isDueAgain = false
+    this.#looking = this.#takeAll().finally(() => {
+      this.#looking = undefined
+      if (this.#isDueAgain) this.#look()
+    })
+  }
+
+  async #takeAll(): Promise<void> {
+    const { db, owners, settings } = this.#options
+    try {
+      if (settings().url === '') {
+        await this.#write((transaction) => giveUpOverdue(transaction, owners, PARALLEL_MAX))
+        return
+      }
+      for (;;) {
+        const free = PARALLEL_MAX - this.#sending.size
+        if (free === 0 || this.#stopped || !db.available) return
+        const due = await this.#search.claim((isRecent) =>
+          this.#write((transaction) => takeDue(transaction, owners, free, isRecent)),
+        )
+        for (const request of due) this.#begin(request)
+        if (due.length < free) return
+      }
+    } catch (error) {
+      this.#report(error, 'due deliveries could not be read; they are read again within seconds')
+    }
+  }
+
+  #begin(request: DueRequest): void {
+    const sending = this.#send(request).finally(() => {
+      this.#sending.delete(sending)
+      this.#look()
+    })
+    this.#sending.add(sending)
+  }
+
+  async #send(request: DueRequest): Promise<void> {
+    const { clock, settings, resolve } = this.#options
+    const { url, secrets, allowPrivate } = settings()
+    const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000)
+    const headers = signatureHeaders({ ...request, timestamp }, secrets)
+    const tools = resolve === undefined ? { clock } : { clock, resolve }
+    const outcome = outcomeOf(await postWebhook({ url, headers, body: request.body, allowPrivate }, tools))
+    try {
+      this.#count(request, outcome, await this.#record(request, outcome))
+    } catch (error) {
+      this.#report(error, 'the answer to a delivery could not be recorded; the delivery is sent again')
+    }
+  }
+
+  async #record(request: DueRequest, outcome: WebhookOutcome): Promise<Recorded> {
+    const { owners, random } = this.#options
+    const seconds = jitteredBackoff(REPEAT_SECONDS, REPEAT_JITTER, request.attempt, random)
+    const repeatSeconds = Math.round(seconds * 1000) / 1000
+    const record = (result: WebhookOutcome) =>
+      this.#write((transaction) => recordOutcome(transaction, owners, request, result, repeatSeconds))
+    try {
+      return await record(outcome)
+    } catch (error) {
+      const isUsed = error instanceof StatementFailed && error.constraint === 'deliveries_reference'
+      if (!isUsed) throw error
+      return await record({ kind: 'unknown', detail: 'answered SETTLED with the reference of another delivery' })
+    }
+  }
+
+  #count({ id, attempt }: DueRequest, outcome: WebhookOutcome, recorded: Recorded): void {
+    const { requests, log } = this.#options
+    requests.inc({ outcome: recorded })
+    if (recorded === 'contradiction') {
+      const reference = outcome.kind === 'settled' ? { reference: outcome.reference } : {}
+      log.error(
+        { delivery: id, attempt, said: outcome.kind, ...reference },
+        'the executor contradicts a recorded result',
+      )
+    }
+    if (recorded !== 'unknown' || outcome.kind !== 'unknown') return
+    const admitted = this.#logLimit.admit('unknown')
+    if (admitted === undefined) return
+    log.warn({ delivery: id, attempt, detail: outcome.detail, ...admitted }, 'the outcome of a delivery is unknown')
+  }
+
+  #write<Result>(work: (transaction: Transaction<DeliveryTables>) => Promise<Result>): Promise<Result> {
+    return transactionWithRetries(this.#options.db, work)
+  }
+
+  /** The unavailable store is reported elsewhere. */
+  #report(error: unknown, message: string): void {
+    const { log } = this.#options
+    if (error instanceof StoreUnavailable) log.debug({ err: error }, message)
+    else log.error({ err: error }, message)
+  }
+}

@@ -1,0 +1,135 @@
+/** Lists of a customer's deposit addresses: the filters, and the index that each combination of them uses. */
+import { isUuid } from '../../platform/base/ids.ts'
+import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../../contract/crypto-networks.ts'
+import type { Db } from '../../platform/store/db.ts'
+import { isMadeWithin, isOwnedBy, recordsOf, recordsOfEach, type WantedValues } from '../../platform/store/page.ts'
+import {
+  type ItemText,
+  jsonbText,
+  plainText,
+  quotedText,
+  readTextPage,
+  type TextPage,
+  timeText,
+} from '../../platform/store/page-text.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { DEPOSIT_ADDRESS_COLUMNS } from './deposit-addresses.ts'
+import type { DepositInstructionTables } from './tables.ts'
+
+/** Filters that are given; a record matches all of them, each with any of its values. */
+export interface DepositAddressFilters {
+  readonly profile_ids?: readonly string[]
+  readonly identity_ids?: readonly string[]
+  /** UUIDs in lower case. */
+  readonly ids?: readonly string[]
+  readonly ref_ids?: readonly string[]
+  readonly account_ids?: readonly string[]
+  readonly crypto_networks?: readonly CryptoNetwork[]
+  readonly created_at?: { readonly from?: string; readonly until?: string; readonly isEmpty: boolean }
+}
+
+export interface DepositAddressListRequest {
+  readonly filters: DepositAddressFilters
+  readonly limit: number
+  readonly order: 'ASC' | 'DESC'
+  readonly pageCursor?: string
+}
+
+/** A filter by values of one column. */
+interface ColumnFilter extends WantedValues {
+  readonly column: 'id' | 'ref_id' | 'profile_id' | 'account_id' | 'identity_id' | 'crypto_network'
+}
+
+export async function listDepositAddresses(
+  db: Db,
+  customerId: string,
+  { filters, ...paging }: DepositAddressListRequest,
+): Promise<TextPage> {
+  const { created_at: range, ...arrays } = filters
+  const request = {
+    ...paging,
+    operation: 'deposit-addresses',
+    owner: customerId,
+    filters: { ...arrays, from: range?.from, until: range?.until, is_empty: range?.isEmpty },
+    idType: 'uuid',
+  } as const
+  const tables = db.tables<DepositInstructionTables>()
+  const all = tables.selectFrom('deposit_addresses').select(DEPOSIT_ADDRESS_COLUMNS).where(isOwnedBy(customerId))
+  const given = columnFilters(filters)
+  const drivers = driversOf(given)
+  let query = range === undefined ? all : all.where(isMadeWithin(range))
+  for (const filter of given.filter((one) => !drivers.includes(one))) {
+    const { column, type, values } = filter
+    query = query.where(sql<boolean>`${sql.ref(column)} = any (${[...values]}::${sql.raw(type)}[])`)
+  }
+  const [first, second] = drivers
+  const records =
+    first === undefined
+      ? recordsOf(query, request)
+      : recordsOfEach(
+          drivers,
+          (...values) =>
+            drivers.reduce(
+              (matching, { column }, index) => matching.where(column, '=', values[index] as RawBuilder<string>),
+              query,
+            ),
+          { ...request, indexes: second === undefined ? 'filter' : 'filters' },
+        )
+  return await readTextPage(tables, records, ITEM, request)
+}
+
+const compatibleNetworks = sql<string>`case record.crypto_network ${sql.join(
+  CRYPTO_NETWORK_NAMES.map(
+    (name) => sql`when ${sql.lit(name)} then ${sql.lit(JSON.stringify(networksOf(CRYPTO_NETWORKS[name])))}`,
+  ),
+  sql` `,
+)} end`
+
+/** The members and their order are those of the document in `deposit-addresses`; tests compare the two. */
+const ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['profile_id', plainText('profile_id')],
+    ['customer_id', plainText('customer_id')],
+    ['account_id', plainText('account_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['ref_id', quotedText('ref_id')],
+    ['crypto_network', plainText('crypto_network')],
+    ['address', quotedText('address')],
+    ['conversion_target_asset', quotedText('conversion_target_asset')],
+    ['compatible_crypto_networks', compatibleNetworks],
+    ['metadata', jsonbText('metadata')],
+    ['created_at', timeText('created_at')],
+  ],
+  large: { text: ['identity_id', 'ref_id'], jsonb: ['metadata'] },
+}
+
+/**
+ * The filters whose index is used: one whose values identify single records, or at most two others. The rest is checked on
+ * each record. The filter by network has no index with another column, because there are few networks.
+ */
+function driversOf(given: readonly ColumnFilter[]): readonly ColumnFilter[] {
+  const naming = given.find(({ namesOne }) => namesOne)
+  if (naming !== undefined) return [naming]
+  const paired = given.filter(({ column }) => column !== 'crypto_network')
+  return paired.length === 0 ? given : paired.slice(0, 2)
+}
+
+/** The most selective first. */
+function columnFilters(filters: DepositAddressFilters): readonly ColumnFilter[] {
+  const { ids, ref_ids, profile_ids, account_ids, identity_ids, crypto_networks } = filters
+  const given: readonly (readonly [ColumnFilter['column'], ColumnFilter['type'], readonly string[] | undefined])[] = [
+    ['id', 'uuid', ids],
+    ['ref_id', 'text', ref_ids],
+    ['profile_id', 'uuid', profile_ids],
+    ['identity_id', 'text', identity_ids],
+    ['account_id', 'uuid', account_ids],
+    ['crypto_network', 'text', crypto_networks],
+  ]
+  return given.flatMap(([column, type, values]) => {
+    if (values === undefined) return []
+    // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
+    const possible = type === 'text' ? values : values.filter((value) => isUuid(value) && value === value.toLowerCase())
+    return [{ column, type, values: [...new Set(possible)], namesOne: column === 'id' || column === 'ref_id' }]
+  })
+}

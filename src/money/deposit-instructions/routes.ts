@@ -1,0 +1,151 @@
+/**
+ * The public operations on deposit addresses: create one, read one, list them. No filter can match an address of another customer.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { actorOf, callerOf, type Guard } from '../../access/clients/guard.ts'
+import { isUuid } from '../../platform/base/ids.ts'
+import { type Conversions, isConvertible } from '../../contract/assets.ts'
+import {
+  CRYPTO_NETWORKS,
+  type CryptoNetwork,
+  networkNamed,
+  networksOf,
+  REQUESTED_NETWORK_NAMES,
+} from '../../contract/crypto-networks.ts'
+import {
+  choices,
+  type ListQuery,
+  listQuerySchema,
+  orderBy,
+  readsListQuery,
+  texts,
+  times,
+  uuids,
+} from '../../platform/http/list-query.ts'
+import { pageDocument } from '../../platform/http/page-query.ts'
+import { invalidRequest, Problem } from '../../platform/http/problem.ts'
+import { WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
+import { textChoice } from '../../platform/http/text-choice.ts'
+import type { Db } from '../../platform/store/db.ts'
+import type { AddressSupply } from './allocation.ts'
+import { listDepositAddresses } from './deposit-address-list.ts'
+import {
+  createDepositAddress,
+  type DepositAddressDocument,
+  getDepositAddress,
+  NO_CONVERSION,
+} from './deposit-addresses.ts'
+import { DepositAddress, DepositAddressPage } from './schemas.ts'
+import type { DepositInstructionTables } from './tables.ts'
+
+export interface DepositAddressRoutesOptions {
+  readonly db: Db
+  readonly guard: Guard
+  readonly supply: AddressSupply
+  /** The current configuration. */
+  conversions(): Conversions
+}
+
+const METADATA_MEMBERS_MAX = 6
+const METADATA_CHARACTERS_MAX = 100
+
+const strict = { additionalProperties: false }
+const Id = Type.String({ minLength: 1, maxLength: 200 })
+const RequestedNetworkName = textChoice(REQUESTED_NETWORK_NAMES)
+
+const Metadata = Type.Unsafe<Readonly<Record<string, string>>>({
+  type: 'object',
+  maxProperties: METADATA_MEMBERS_MAX,
+  propertyNames: { maxLength: METADATA_CHARACTERS_MAX },
+  additionalProperties: { type: 'string', maxLength: METADATA_CHARACTERS_MAX },
+})
+
+const NewDepositAddress = Type.Object(
+  {
+    profile_id: Id,
+    crypto_network: RequestedNetworkName,
+    account_id: Type.Optional(Id),
+    identity_id: Type.Optional(Id),
+    ref_id: Type.Optional(Id),
+    conversion_target_asset: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: `${NO_CONVERSION}, or an asset into which an asset of the network can be converted`,
+      }),
+    ),
+    metadata: Type.Optional(Metadata),
+  },
+  strict,
+)
+
+const PARAMETERS = {
+  profile_ids: texts('Filter by profile IDs'),
+  identity_ids: texts('Filter by identities'),
+  ids: uuids('Filter by deposit address UUIDs'),
+  ref_ids: texts('Filter by client-specified IDs'),
+  account_ids: texts('Filter by accounts'),
+  crypto_networks: choices(REQUESTED_NETWORK_NAMES, 'Filter by crypto networks; POLYGON means POLYGON_POS'),
+  networks: choices(REQUESTED_NETWORK_NAMES, 'Another name of crypto_networks'),
+  created_at: times('Created'),
+  order_by: orderBy(['CREATED_AT'], 'Ordering method'),
+}
+
+/** Declares the routes, with the paths from the table of operations. */
+export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
+  const { db, guard, supply } = options
+  app.route<{ Querystring: ListQuery<typeof PARAMETERS> }>({
+    ...guard('listDepositAddresses'),
+    ...readsListQuery(PARAMETERS),
+    schema: { querystring: listQuerySchema(PARAMETERS), response: { 200: DepositAddressPage } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const { filters, ...query } = request.query
+      const { crypto_networks = [], networks = [], ...others } = filters
+      const named = [...new Set([...crypto_networks, ...networks].map(networkNamed))]
+      const wanted = { ...query, filters: named.length === 0 ? others : { ...others, crypto_networks: named } }
+      return pageDocument(await listDepositAddresses(db, callerOf(request).customerId, wanted))
+    },
+  })
+  app.route<{ Params: { id: string } }>({
+    ...guard('getDepositAddress'),
+    schema: { response: { 200: DepositAddress } },
+    ...WRITES_RAW_JSON,
+    async handler(request) {
+      const id = request.params.id.toLowerCase()
+      const found = isUuid(id) ? await getDepositAddress(db, id, callerOf(request).customerId) : undefined
+      if (found === undefined) throw new Problem('not_found', 'there is no deposit address with this id')
+      return found
+    },
+  })
+  app.route<{ Body: Static<typeof NewDepositAddress> }>({
+    ...guard('createDepositAddress'),
+    schema: { body: NewDepositAddress, response: { 200: DepositAddress } },
+    ...WRITES_RAW_JSON,
+    handler(request): Promise<DepositAddressDocument> {
+      const body = { ...request.body, crypto_network: networkNamed(request.body.crypto_network) }
+      refuseConversionTarget(body.crypto_network, body.conversion_target_asset, options.conversions())
+      const caller = callerOf(request)
+      const who = { customerId: caller.customerId, actor: actorOf(caller) }
+      return db.transaction<DepositInstructionTables, DepositAddressDocument>((transaction) =>
+        createDepositAddress(transaction, supply, who, body),
+      )
+    },
+  })
+}
+
+/** 400 when no asset that can arrive at the address can be converted into the target asset. */
+function refuseConversionTarget(network: CryptoNetwork, target: string | undefined, conversions: Conversions): void {
+  if (target === undefined || target === NO_CONVERSION) return
+  const pointer = '/conversion_target_asset'
+  const { assets } = conversions
+  if (!assets.some(({ symbol }) => symbol === target)) {
+    throw invalidRequest([{ pointer, detail: `must be ${NO_CONVERSION} or the symbol of an asset` }])
+  }
+  const compatible = networksOf(CRYPTO_NETWORKS[network])
+  const arriving = assets.filter(({ networks }) => networks.some((carrier) => compatible.includes(carrier)))
+  if (arriving.some(({ symbol }) => isConvertible(symbol, target, conversions))) return
+  const detail = `no asset of ${network} can be converted into ${target}: none has a market with it or is at par with it`
+  throw invalidRequest([{ pointer, detail }])
+}

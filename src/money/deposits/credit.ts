@@ -1,0 +1,228 @@
+/**
+ * Decides how deposits are credited, by the rules and gates as this transaction sees them; makes the postings of a credit
+ * and the orchestration that it starts, and selects those that this transaction completes. It writes nothing.
+ */
+import { newId } from '../../platform/base/ids.ts'
+import { readGates } from '../controls/gates.ts'
+import { needsReview } from '../controls/review.ts'
+import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
+import type { LedgerAccount, Posting } from '../ledger/posting.ts'
+import { type Completion, completable } from '../orchestrations/at-once.ts'
+import type { ConvertSettings } from '../orchestrations/convert.ts'
+import { networksOf } from '../orchestrations/model.ts'
+import type { NewOrchestration } from '../orchestrations/start.ts'
+import { lockRulesOfInstructions, lockRulesOfProfiles, type ProfileRules } from '../rules/matching.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { type Arrived, type Owner, ownersOf } from './attribution.ts'
+import type { Disposition } from './dispositions.ts'
+import { type Match, type MatchSettings, match, type Wanted } from './match.ts'
+import type { DepositValues } from './tables.ts'
+import { transferIdOf } from './transfer-entries.ts'
+import { isHeldBack } from './transitions.ts'
+
+/** A deposit of a known profile that is about to be credited with its amount. */
+export interface Creditable {
+  /** Without rules when it `skips_rules`; to `held`, without reading a rule, when it is held back. */
+  readonly deposit: DepositValues
+  readonly owner: Owner
+  readonly arrived: Arrived
+  /** The operator has released it, whatever its amount. */
+  readonly isReviewed?: true
+}
+
+/** How a deposit is credited. */
+export interface Credit extends Creditable {
+  readonly disposition: Disposition
+  readonly bucket: 'available' | 'in_transit' | 'held'
+  /** The rule that was found for it, also when that rule does not apply. */
+  readonly ruleId: string | null
+  readonly orchestrationId: string | null
+  readonly wanted: Wanted | undefined
+}
+
+/** Returns the credit of each deposit, in the same order. The rules that were read stay locked until the transaction ends. */
+export async function decideCredits<Tables>(
+  transaction: Transaction<Tables>,
+  deposits: readonly Creditable[],
+  settings: MatchSettings,
+): Promise<readonly Credit[]> {
+  const isInReview = ({ deposit: { asset, amount }, isReviewed }: Creditable) =>
+    isReviewed !== true && needsReview(settings.reviewAbove, asset, BigInt(amount))
+  const heldFor = (creditable: Creditable) =>
+    isHeldBack(creditable.deposit.secondary_status) ? 'HELD' : isInReview(creditable) ? 'REVIEW' : undefined
+  const looking = deposits.filter((each) => !each.deposit.skips_rules && heldFor(each) === undefined)
+  const matches = await findMatches(transaction, looking, settings)
+  const matched = looking.flatMap((creditable) => {
+    const found = matches.get(creditable)
+    return found?.kind === 'matched' ? [{ creditable, wanted: found.wanted }] : []
+  })
+  const findings = await readGates(
+    transaction,
+    matched.map(({ creditable: { deposit, owner }, wanted }) => ({
+      profileId: owner.profileId,
+      assets: [...new Set([deposit.asset, wanted.destinationAsset])],
+      ...(deposit.asset === wanted.destinationAsset ? {} : { pair: [deposit.asset, wanted.destinationAsset] as const }),
+      networks: [deposit.network, ...('crypto' in wanted.destination ? [wanted.destination.crypto.network] : [])],
+      isDelivery: false,
+    })),
+  )
+  const closed = new Map(matched.map(({ creditable }, index) => [creditable, findings[index]?.code]))
+  return deposits.map((creditable): Credit => {
+    const { deposit } = creditable
+    const held = heldFor(creditable)
+    if (held !== undefined) return { ...creditedOnly(creditable, held, null), bucket: 'held' }
+    if (deposit.skips_rules)
+      return creditedOnly(creditable, deposit.corrections.length > 0 ? 'CORRECTED' : 'ASSIGNED', null)
+    const found = matches.get(creditable) as Match
+    if (found.kind === 'credited') return creditedOnly(creditable, found.disposition, found.ruleId)
+    const { wanted } = found
+    const code = closed.get(creditable)
+    if (code !== undefined) return creditedOnly(creditable, code, wanted.ruleId)
+    return {
+      ...creditable,
+      disposition: 'ORCHESTRATED',
+      bucket: 'in_transit',
+      ruleId: wanted.ruleId,
+      orchestrationId: newId(),
+      wanted,
+    }
+  })
+}
+
+/** The credit of a deposit that no orchestration converts. */
+export function creditedOnly(creditable: Creditable, disposition: Disposition, ruleId: string | null): Credit {
+  return { ...creditable, disposition, bucket: 'available', ruleId, orchestrationId: null, wanted: undefined }
+}
+
+/** The columns of a deposit with an owner. */
+export function ownerColumns({ customerId, profileId, accountId }: Owner) {
+  return { customer_id: customerId, profile_id: profileId, account_id: accountId }
+}
+
+/**
+ * The columns of a credited deposit; without a credit, of one that belongs to no profile. A deposit that waits for a review
+ * is HELD, as if the operator had held it.
+ */
+export function creditColumns(credit: Credit | undefined) {
+  return {
+    ...(credit?.disposition === 'REVIEW' ? { secondary_status: 'HELD' as const } : {}),
+    disposition: credit?.disposition ?? ('UNATTRIBUTED' as const),
+    rule_id: credit?.ruleId ?? null,
+    orchestration_id: credit?.orchestrationId ?? null,
+  }
+}
+
+/** @param from the bucket that is debited */
+export function creditPosting({ deposit, owner, bucket }: Credit, from: 'external' | 'unattributed' | 'held'): Posting {
+  const { id: groupId, asset, amount, occurred_at: effectiveAt } = deposit
+  const { profileId } = owner
+  const debit: LedgerAccount = from === 'held' ? { bucket: 'held', profileId } : { bucket: from }
+  // Only money that enters the service has the time of its payment; money that moves inside has the time of the posting.
+  const since = from === 'external' ? { effectiveAt } : {}
+  return { asset, amount: BigInt(amount), debit, credit: { bucket, profileId }, groupId, ...since }
+}
+
+/** The orchestration that a credit starts; undefined: none. */
+export function orchestrationOf({
+  deposit,
+  owner,
+  arrived,
+  orchestrationId,
+  wanted,
+}: Credit): Omit<NewOrchestration, 'createdAt'> | undefined {
+  if (orchestrationId === null || wanted === undefined) return undefined
+  return {
+    id: orchestrationId,
+    customerId: owner.customerId,
+    profileId: owner.profileId,
+    accountId: owner.accountId,
+    identityId: wanted.identityId ?? arrived.address?.identityId ?? owner.identityId,
+    refId: null,
+    ruleId: wanted.ruleId,
+    depositId: deposit.id,
+    depositRevision: deposit.corrections.length,
+    sourceTransferId: transferIdOf(deposit),
+    retryOf: null,
+    sourceAsset: deposit.asset,
+    sourceAmount: BigInt(deposit.amount),
+    destinationAsset: wanted.destinationAsset,
+    source: wanted.source,
+    destination: wanted.destination,
+    metadata: arrived.address?.metadata ?? {},
+  }
+}
+
+async function findMatches<Tables>(
+  transaction: Transaction<Tables>,
+  deposits: readonly Creditable[],
+  settings: MatchSettings,
+): Promise<ReadonlyMap<Creditable, Match>> {
+  const instructionsOf = ({ arrived }: Creditable) => arrived.address?.id ?? arrived.fiatInstructionsId
+  const own = await lockRulesOfInstructions(transaction, [
+    ...new Set(deposits.flatMap((deposit) => instructionsOf(deposit) ?? [])),
+  ])
+  const ownOf = (deposit: Creditable) => own.get(instructionsOf(deposit) ?? '')
+  // Rules of the profile are read only for deposits whose address or memo has neither a rule nor a target asset.
+  const others = deposits.filter((deposit) => {
+    const target = deposit.arrived.address?.conversionTargetAsset ?? NO_CONVERSION
+    return target === NO_CONVERSION && ownOf(deposit) === undefined
+  })
+  const wanted = new Map(
+    others.map(({ owner, deposit: { asset } }) => [
+      `${owner.profileId}/${asset}`,
+      { customerId: owner.customerId, profileId: owner.profileId, asset },
+    ]),
+  )
+  const rules = await lockRulesOfProfiles(transaction, [...wanted.values()])
+  const ofProfile = new Map<string, ProfileRules | undefined>(
+    [...wanted.keys()].map((key, index) => [key, rules[index]]),
+  )
+  return new Map(
+    deposits.map((creditable) => {
+      const { deposit, owner, arrived } = creditable
+      const { asset, network } = deposit
+      const amount = BigInt(deposit.amount)
+      const profileRules = ofProfile.get(`${owner.profileId}/${asset}`)
+      const candidates = {
+        own: ownOf(creditable),
+        address: arrived.address,
+        ofProfile: profileRules?.active,
+        hasInactiveOfProfile: profileRules?.hasInactive ?? false,
+      }
+      return [creditable, match({ profileId: owner.profileId, asset, amount, network }, candidates, settings)]
+    }),
+  )
+}
+
+/**
+ * The orchestrations that can be completed by the transaction that credits these deposits, under the conditions of
+ * `money/orchestrations/at-once`.
+ *
+ * @param settings undefined: none, all are left to a worker
+ */
+export async function completionsOf<Tables>(
+  transaction: Transaction<Tables>,
+  credits: readonly Credit[],
+  settings: ConvertSettings | undefined,
+): Promise<readonly Completion[]> {
+  if (settings === undefined) return []
+  const starts = credits.flatMap((credit) => {
+    const start = orchestrationOf(credit)
+    if (start === undefined || !('profile' in start.destination)) return []
+    // The gates were read for the network that the deposit arrived on; its address may be of another one of the family.
+    const isOpen = networksOf(start.source, start.destination).every((network) => network === credit.deposit.network)
+    return isOpen ? [{ ...start, profile: start.destination.profile.profile_id }] : []
+  })
+  const others = starts.filter(({ profile, profileId }) => profile !== profileId)
+  const owners = await ownersOf(
+    transaction,
+    others.map(({ profile }) => profile),
+  )
+  return completable(
+    starts.map(({ profile, ...start }) => ({
+      ...start,
+      destinationAccountId: profile === start.profileId ? start.accountId : (owners.get(profile)?.accountId ?? null),
+    })),
+    settings,
+  )
+}

@@ -1,0 +1,80 @@
+/**
+ * Metrics of deposits: reported results, conflicts, the age of the oldest pending one, the numbers of unattributed ones and
+ * of those that wait for a review.
+ */
+import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
+import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+
+export interface DepositMetrics {
+  /** `disposition` is `none` until a deposit is credited. */
+  readonly deposits: Counter<'status' | 'disposition'>
+  readonly conflicts: Counter
+}
+
+/** Counting stops here, which bounds the cost of a scrape. */
+const COUNTED_MAX = 10_000
+
+export function createDepositMetrics(registry: MetricsRegistry, db: Db): DepositMetrics {
+  const gauge = (name: string, help: string, value: RawBuilder<number>): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const read = await readValue(db, value)
+        this.reset()
+        if (read !== undefined) this.set(read)
+      },
+    })
+  }
+  gauge(
+    'tidegate_deposit_pending_oldest_seconds',
+    'Age of the oldest deposit that is PENDING; 0 when there is none',
+    sql`
+      select coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as value
+      from deposits where status = 'PENDING'`,
+  )
+  gauge(
+    'tidegate_deposits_unattributed',
+    `Credited deposits that belong to no profile, counted up to ${COUNTED_MAX}`,
+    sql`
+      select count(*)::integer as value from (
+        select from deposits
+        where profile_id is null and status = 'COMPLETED' and secondary_status is distinct from 'REVERSED'
+        limit ${COUNTED_MAX}
+      ) as counted`,
+  )
+  gauge(
+    'tidegate_deposits_in_review',
+    `Deposits above review_above.deposits that the operator has to release, counted up to ${COUNTED_MAX}`,
+    sql`
+      select count(*)::integer as value from (
+        select from deposits where secondary_status = 'HELD' and disposition = 'REVIEW' limit ${COUNTED_MAX}
+      ) as counted`,
+  )
+  const deposits = new Counter({
+    name: 'tidegate_deposits_total',
+    help: 'Deposits that reports on this node created or changed, by status and disposition; none: not credited',
+    labelNames: ['status', 'disposition'],
+    registers: [registry],
+  })
+  const conflicts = new Counter({
+    name: 'tidegate_deposit_conflicts_total',
+    help: 'Reports that contradict their payment, report a credited one as FAILED, or may repeat another bank payment',
+    registers: [registry],
+  })
+  return { deposits, conflicts }
+}
+
+/** Undefined while the store is unavailable (which other metrics report) or has no tables yet. */
+async function readValue(db: Db, query: RawBuilder<number>): Promise<number | undefined> {
+  if (!db.available) return undefined
+  try {
+    const { rows } = await sql<{ readonly value: number }>`${query}`.execute(db.tables())
+    return rows[0]?.value
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof StatementFailed) return undefined
+    throw error
+  }
+}

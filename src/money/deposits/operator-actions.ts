@@ -1,0 +1,303 @@
+/**
+ * The operator's actions on one deposit: hold, release, reject, reverse and assign. Each is a step of `transitions` on the
+ * locked row, with its postings, the customer's transfer and one audit row in the caller's transaction. An action whose
+ * state the deposit already has changes nothing.
+ */
+import { newId } from '../../platform/base/ids.ts'
+import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { type LockedBalances, lockBalances, post } from '../ledger/ledger.ts'
+import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import { stopForReversal } from '../orchestrations/reverse.ts'
+import { startOrchestrations } from '../orchestrations/start.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import { nextCreationTimes } from '../../platform/store/creation-time.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { changeTransfers, insertTransfers, type NewTransfer } from '../transfers/store.ts'
+import { type Arrived, type Owner, ownersOf } from './attribution.ts'
+import {
+  type Credit,
+  type Creditable,
+  creditColumns,
+  creditPosting,
+  decideCredits,
+  orchestrationOf,
+  ownerColumns,
+} from './credit.ts'
+import { type DepositRow, lockDeposits } from './known.ts'
+import type { DepositSettings } from './record.ts'
+import { noDeposit } from './store.ts'
+import type { DepositValues } from './tables.ts'
+import { shownSecondaryStatus, transferIdOf, transferOf } from './transfer-entries.ts'
+import { actionEffect, type DepositAction, type DepositSecondaryStatus, isHeldBack, stateName } from './transitions.ts'
+import { changeDeposits } from './writes.ts'
+
+/** Holds the money: a credited deposit's at once, while it is still available; a pending one's when it is credited. */
+export async function holdDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('hold', deposit)
+  if (step === undefined) return
+  await setSecondary(transaction, deposit, step, { reason })
+  await audit(transaction, actor, 'deposit.hold', id, { status: deposit.status, reason })
+  if (deposit.status === 'COMPLETED') await takeFromAvailable(transaction, deposit, 'held')
+}
+
+/** Gives held money to its profile. The rules of a deposit that was held before it was credited run now. */
+export async function releaseDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  settings: DepositSettings,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('release', deposit)
+  if (step === undefined) return
+  const owner = await ownerOf(transaction, deposit)
+  if (deposit.status !== 'COMPLETED' || owner === undefined) {
+    await setSecondary(transaction, deposit, step, {})
+    await audit(transaction, actor, 'deposit.release', id, { status: deposit.status })
+    return
+  }
+  // Rules run once: a deposit that was held after it was credited keeps its disposition.
+  const isFirst = deposit.disposition === 'HELD' || deposit.disposition === 'REVIEW'
+  const released = { ...deposit, secondary_status: null, skips_rules: deposit.skips_rules || !isFirst }
+  const creditable = { ...(await creditableOf(transaction, released, owner)), isReviewed: true } as const
+  const [decided] = await decideCredits(transaction, [creditable], settings)
+  const credit = decided as Credit
+  const { disposition, orchestration_id } = isFirst ? creditColumns(credit) : deposit
+  await setSecondary(transaction, deposit, step, isFirst ? creditColumns(credit) : {})
+  await audit(transaction, actor, 'deposit.release', id, { status: deposit.status, disposition, orchestration_id })
+  await post(transaction, [creditPosting(credit, 'held')])
+  await start(transaction, credit, settings, () => Promise.resolve())
+}
+
+/** Rejects a held deposit: from then on it can only be returned or reversed. */
+export async function rejectDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('reject', deposit)
+  if (step === undefined) return
+  await setSecondary(transaction, deposit, step, { reason })
+  await audit(transaction, actor, 'deposit.reject', id, { reason })
+}
+
+/**
+ * Reverses a deposit that its bank has taken back, which the customer sees as a debit. The profile owes what it no longer has available. An orchestration that
+ * has not converted the deposit fails.
+ */
+export async function reverseDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  reason: string,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const step = stepOf('reverse', deposit)
+  if (step === undefined) return
+  await setSecondary(transaction, deposit, step, { reason })
+  await audit(transaction, actor, 'deposit.reverse', id, { reason })
+  if (deposit.orchestration_id !== null) await stopForReversal(transaction, deposit.orchestration_id)
+  const { profile_id: profileId, asset } = deposit
+  const balances = await lockBalances(transaction, profileId === null ? [] : [{ profileId, asset }])
+  await post(transaction, reversalOf(deposit, balances).postings)
+  const owner = await ownerOf(transaction, deposit)
+  if (owner === undefined) return
+  await insertTransfers(transaction, [reversalTransfer(deposit, owner, await creationTime(transaction, owner))])
+}
+
+/** Assigns an unattributed deposit to a profile; rules run only with `runsRules`. */
+export async function assignDeposit<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  { profileId, runsRules }: { readonly profileId: string; readonly runsRules: boolean },
+  settings: DepositSettings,
+): Promise<void> {
+  const deposit = await lockDeposit(transaction, id)
+  const owner = await requiredOwner(transaction, profileId)
+  if (deposit.profile_id === profileId) return
+  if (deposit.profile_id !== null) {
+    const meta = { current: stateOf(deposit), profile_id: deposit.profile_id }
+    throw new Problem('invalid_state', 'the deposit belongs to another profile', { meta })
+  }
+  if (deposit.status === 'FAILED' || deposit.secondary_status === 'REVERSED') {
+    throw invalidState(deposit, 'cannot be assigned')
+  }
+  const assigned = { ...deposit, ...ownerColumns(owner), skips_rules: !runsRules }
+  const detail = { profile_id: profileId, run_rules: runsRules }
+  if (deposit.status === 'PENDING') {
+    await changeDeposits(transaction, [assigned])
+    await insertTransfers(transaction, [transferOf(assigned, owner, {}, await creationTime(transaction, owner))])
+    await audit(transaction, actor, 'deposit.assign', id, detail)
+    return
+  }
+  const [decided] = await decideCredits(transaction, [await creditableOf(transaction, assigned, owner)], settings)
+  const credit = decided as Credit
+  const credited = { ...assigned, ...creditColumns(credit) }
+  await changeDeposits(transaction, [credited])
+  const { disposition, orchestration_id } = credited
+  await audit(transaction, actor, 'deposit.assign', id, { ...detail, disposition, orchestration_id })
+  await post(transaction, [creditPosting(credit, 'unattributed')])
+  await start(transaction, credit, settings, (createdAt) =>
+    insertTransfers(transaction, [transferOf(credited, owner, {}, createdAt)]),
+  )
+}
+
+/** The owner by a profile's id; 404 when there is none. */
+export async function requiredOwner<Tables>(transaction: Transaction<Tables>, profileId: string): Promise<Owner> {
+  const owner = (await ownersOf(transaction, [profileId])).get(profileId)
+  if (owner !== undefined) return owner
+  const detail = 'there is no profile with this id'
+  throw new Problem('not_found', `/profile_id: ${detail}`, { errors: [{ pointer: '/profile_id', detail }] })
+}
+
+/** The deposit, locked until the transaction ends. */
+export async function lockDeposit<Tables>(transaction: Transaction<Tables>, id: string): Promise<DepositRow> {
+  return (await lockDeposits(transaction, [id])).get(id) ?? noDeposit()
+}
+
+/** The next secondary status; undefined when the deposit already has it; 409 when the action is not possible. */
+export function stepOf(
+  action: DepositAction,
+  deposit: DepositRow,
+): { readonly next: DepositSecondaryStatus | null } | undefined {
+  const effect = actionEffect(action, { status: deposit.status, secondary: deposit.secondary_status })
+  if (effect.kind === 'impossible') throw invalidState(deposit, `${action} is not possible`)
+  return effect.kind === 'unchanged' ? undefined : { next: effect.secondary }
+}
+
+/**
+ * Moves the money of a credited deposit out of `available` of its profile; 409 when it is no longer available, or when the
+ * deposit has no profile.
+ */
+export async function takeFromAvailable<Tables>(
+  transaction: Transaction<Tables>,
+  deposit: DepositRow,
+  bucket: 'held' | 'in_transit',
+): Promise<void> {
+  const { id: groupId, profile_id: profileId, asset } = deposit
+  if (profileId === null) throw invalidState(deposit, 'it belongs to no profile: assign it first', 'UNATTRIBUTED')
+  const amount = BigInt(deposit.amount)
+  await refuseOrchestrated(transaction, deposit)
+  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  if (balances({ profileId, asset }).available < amount) {
+    throw invalidState(deposit, 'its money is no longer available to its profile')
+  }
+  const debit = { bucket: 'available', profileId } as const
+  await post(transaction, [{ asset, amount, debit, credit: { bucket, profileId }, groupId }])
+}
+
+/** Sets the secondary status of the deposit and of the customer's transfer. */
+export async function setSecondary<Tables>(
+  transaction: Transaction<Tables>,
+  deposit: DepositRow,
+  { next }: { readonly next: DepositSecondaryStatus | null },
+  changes: Partial<DepositValues>,
+): Promise<void> {
+  await changeDeposits(transaction, [{ ...deposit, ...changes, secondary_status: next }])
+  const { disposition } = changes
+  const shown = { secondaryStatus: shownSecondaryStatus(next), ...(disposition ? { disposition } : {}) }
+  await changeTransfers(transaction, [{ id: transferIdOf(deposit), ...shown }])
+}
+
+function stateOf({ status, secondary_status: secondary }: DepositRow): string {
+  return stateName({ status, secondary })
+}
+
+export function invalidState(deposit: DepositRow, detail: string, current = stateOf(deposit)): Problem {
+  return new Problem('invalid_state', `the deposit is ${current}: ${detail}`, { meta: { current } })
+}
+
+async function audit<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  action: string,
+  subject: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await writeAudit(transaction, { actor, action, subject, detail })
+}
+
+async function ownerOf<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<Owner | undefined> {
+  const { profile_id } = deposit
+  return profile_id === null ? undefined : (await ownersOf(transaction, [profile_id])).get(profile_id)
+}
+
+async function creditableOf<Tables>(
+  transaction: Transaction<Tables>,
+  deposit: DepositValues,
+  owner: Owner,
+): Promise<Creditable> {
+  const { deposit_address_id, fiat_instructions_id } = deposit
+  const arrived: Arrived = {
+    address: deposit_address_id === null ? undefined : await receivingAddressWithId(transaction, deposit_address_id),
+    fiatInstructionsId: fiat_instructions_id ?? undefined,
+  }
+  return { deposit, owner, arrived }
+}
+
+/** @param show writes the customer's transfer, before the orchestration; receives the creation time of both */
+async function start<Tables>(
+  transaction: Transaction<Tables>,
+  credit: Credit,
+  settings: DepositSettings,
+  show: (createdAt: string) => Promise<void>,
+): Promise<void> {
+  const createdAt = await creationTime(transaction, credit.owner)
+  await show(createdAt)
+  const started = orchestrationOf(credit)
+  await startOrchestrations(transaction, started === undefined ? [] : [{ ...started, createdAt }], settings.start)
+}
+
+/** A debit of the whole amount, in the group of the deposit. What the profile no longer has, it owes. */
+export function reversalTransfer(deposit: DepositRow, owner: Owner, createdAt: string): NewTransfer {
+  const entry = transferOf({ ...deposit, secondary_status: null, disposition: null }, owner, {}, createdAt)
+  return { ...entry, id: newId(), direction: 'DEBIT' }
+}
+
+async function creationTime<Tables>(transaction: Transaction<Tables>, { customerId }: Owner): Promise<string> {
+  return (await nextCreationTimes(transaction, [customerId])).get(customerId) as string
+}
+
+/** 409 while an orchestration that has not failed has the money of the deposit. */
+async function refuseOrchestrated<Tables>(transaction: Transaction<Tables>, deposit: DepositRow): Promise<void> {
+  if (deposit.orchestration_id === null) return
+  const { rows } = await sql<{ readonly status: string }>`
+    select status from orchestrations where id = ${deposit.orchestration_id}
+  `.execute(transaction)
+  if (rows[0]?.status !== 'FAILED') throw invalidState(deposit, 'its orchestration has the money')
+}
+
+/**
+ * What takes a credited deposit back: out of `unattributed`, `held` or `available`, and the rest as owed by the profile.
+ *
+ * @param balances with that of its profile and asset
+ */
+export function reversalOf(
+  { id: groupId, profile_id: profileId, asset, amount: text, secondary_status }: DepositRow,
+  balances: LockedBalances,
+): { readonly postings: readonly Posting[]; readonly owed: MinorUnits } {
+  const amount = BigInt(text)
+  const toExternal = (debit: LedgerAccount, part: MinorUnits): readonly Posting[] =>
+    part === 0n ? [] : [{ asset, amount: part, debit, credit: { bucket: 'external' }, groupId }]
+  if (profileId === null) return { postings: toExternal({ bucket: 'unattributed' }, amount), owed: 0n }
+  if (isHeldBack(secondary_status)) return { postings: toExternal({ bucket: 'held', profileId }, amount), owed: 0n }
+  const { available } = balances({ profileId, asset })
+  const taken = available < amount ? available : amount
+  const owed = amount - taken
+  const postings = [
+    ...toExternal({ bucket: 'available', profileId }, taken),
+    ...toExternal({ bucket: 'receivable', profileId }, owed),
+  ]
+  return { postings, owed }
+}

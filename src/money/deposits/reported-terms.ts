@@ -1,0 +1,76 @@
+/** The columns that a report gives its deposit: those of a new one, and those whose terms it replaces. */
+import { newId } from '../../platform/base/ids.ts'
+import { formatAmount } from '../ledger/amounts.ts'
+import type { DepositRow } from './known.ts'
+import type { Report } from './report.ts'
+import type { DepositValues } from './tables.ts'
+
+/** The decimals of a configured asset. */
+export type DecimalsOf = (asset: string) => number | undefined
+
+/** A deposit that a report creates, before anything is known of its owner. */
+export function newDepositOf(report: Report): DepositValues {
+  return {
+    id: newId(),
+    customer_id: null,
+    profile_id: null,
+    account_id: null,
+    ...termColumns(report),
+    status: report.status,
+    secondary_status: report.holdReason === undefined ? null : 'HELD',
+    disposition: null,
+    deposit_address_id: null,
+    fiat_instructions_id: null,
+    rule_id: null,
+    orchestration_id: null,
+    skips_rules: false,
+    delivery_id: null,
+    returned_from: null,
+    confirmations: report.confirmations,
+    reason: report.holdReason ?? null,
+    corrections: [],
+    transfer_id: null,
+  }
+}
+
+/** The deposit with the terms of a report. An owner by address or memo is looked up again; one that a person chose is kept. */
+export function replacedBy(before: DepositRow, report: Report): DepositValues {
+  const { memo_id, remittance, bank_reference, sender, ...terms } = termColumns(report)
+  const replaced = {
+    ...before,
+    ...terms,
+    memo_id: memo_id ?? before.memo_id,
+    remittance: remittance ?? before.remittance,
+    bank_reference: bank_reference ?? before.bank_reference,
+    sender: sender ?? before.sender,
+  }
+  const isAssigned = before.deposit_address_id === null && before.fiat_instructions_id === null
+  if (isAssigned) return replaced
+  const unowned = { customer_id: null, profile_id: null, account_id: null }
+  return { ...replaced, ...unowned, deposit_address_id: null, fiat_instructions_id: null }
+}
+
+function termColumns(report: Report) {
+  return {
+    asset: report.asset,
+    amount: String(report.amount),
+    network: report.network,
+    address: report.address,
+    tx_hash: report.txHash,
+    tx_index: report.txIndex,
+    memo_id: report.memoId,
+    remittance: report.remittance,
+    bank_reference: report.bankReference,
+    sender: report.sender,
+    occurred_at: report.occurredAt,
+  }
+}
+
+/** The terms that a report has replaced, as they were. */
+export function replacedTerms(before: DepositRow, after: DepositValues, decimalsOf: DecimalsOf) {
+  const names = ['asset', 'amount', 'network', 'address', 'tx_hash', 'tx_index', 'memo_id', 'bank_reference'] as const
+  const different = names.filter((name) => before[name] !== null && before[name] !== after[name])
+  const decimals = decimalsOf(before.asset)
+  const amount = decimals === undefined ? `${before.amount} units` : formatAmount(BigInt(before.amount), decimals)
+  return Object.fromEntries(different.map((name) => [name, name === 'amount' ? amount : before[name]]))
+}

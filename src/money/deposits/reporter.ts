@@ -1,0 +1,200 @@
+/**
+ * Group commit of reports: those that arrive within GROUP_MILLISECONDS_MAX, or while earlier ones are being committed,
+ * share a transaction, because all deposits of a customer lock the row of its clock. Conversions that wait for nothing are
+ * made in the same transaction. Each report has its own result. When a group fails, its reports are recorded one by one
+ * and all conversions are left to the worker, so one report that cannot be stored or converted does not stop the others.
+ * The number of waiting reports is bounded.
+ */
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Log } from '../../platform/base/log.ts'
+import type { MetricsRegistry } from '../../platform/base/metrics.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import type { Converter } from '../orchestrations/convert.ts'
+import { type Db, StoreCorrupt, StoreUnavailable } from '../../platform/store/db.ts'
+import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { createDepositMetrics, type DepositMetrics } from './metrics.ts'
+import { type DepositSettings, type Outcome, recordReports } from './record.ts'
+import type { Report } from './report.ts'
+import { type DepositDocument, readDeposits } from './store.ts'
+import type { DepositTables } from './tables.ts'
+import { wavesOf } from './waves.ts'
+import { repeatLostRaces } from './writes.ts'
+
+/** The result of one report. */
+export type ReportResult =
+  | { readonly status: 'created' | 'changed' | 'known'; readonly deposit: DepositDocument }
+  | { readonly problem: Problem }
+  /** It may or may not be stored: the source reports it again. */
+  | { readonly error: unknown }
+
+/** How long the first report of a group waits for others. */
+const GROUP_MILLISECONDS_MAX = 5
+/**
+ * The number of groups that are committed concurrently, so that some are prepared while others wait for the disk; and the
+ * number of reports in a group. Groups with deposits of one profile lock its balance in turn; the larger a group, the less
+ * each report waits for that. The embedded store has one connection, which a group of 20 occupies for about 25 ms.
+ */
+const GROUPS = {
+  postgres: { groupsMax: 4, reportsMax: 150 },
+  embedded: { groupsMax: 2, reportsMax: 20 },
+} as const
+/** Waiting reports, at most; more are rejected with 503. */
+const WAITING_MAX = 5_000
+
+export interface DepositReporterOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  /** The current settings. */
+  readonly settings: () => DepositSettings
+  /** Completes orchestrations together with the deposits that start them; absent: a worker completes all. */
+  readonly converter?: Converter
+}
+
+interface Waiting {
+  readonly report: Report
+  readonly resolve: (result: ReportResult) => void
+}
+
+export class DepositReporter {
+  readonly #options: DepositReporterOptions
+  readonly #metrics: DepositMetrics
+  #waiting: Waiting[] = []
+  #running = 0
+  #isOpen = false
+
+  constructor(options: DepositReporterOptions) {
+    this.#options = options
+    this.#metrics = createDepositMetrics(options.metrics, options.db)
+  }
+
+  /** Records reports, and resolves with their results in the same order; 503 when too many wait. */
+  async report(reports: readonly Report[]): Promise<readonly ReportResult[]> {
+    if (this.#waiting.length + reports.length > WAITING_MAX) {
+      throw new Problem('unavailable', 'too many reports wait to be stored', { headers: { 'retry-after': '1' } })
+    }
+    const results = reports.map(
+      (report) => new Promise<ReportResult>((resolve) => void this.#waiting.push({ report, resolve })),
+    )
+    this.#schedule()
+    return await Promise.all(results)
+  }
+
+  #schedule(): void {
+    const { groupsMax, reportsMax } = GROUPS[this.#options.db.engine]
+    if (this.#waiting.length === 0 || this.#running >= groupsMax) return
+    if (this.#waiting.length >= reportsMax) {
+      this.#start()
+      return
+    }
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#options.clock.schedule(GROUP_MILLISECONDS_MAX, () => {
+      this.#isOpen = false
+      if (this.#waiting.length > 0 && this.#running < groupsMax) this.#start()
+    })
+  }
+
+  #start(): void {
+    const group = this.#waiting.splice(0, GROUPS[this.#options.db.engine].reportsMax)
+    this.#running++
+    void this.#record(group).finally(() => {
+      this.#running--
+      this.#schedule()
+    })
+    this.#schedule()
+  }
+
+  async #record(group: readonly Waiting[]): Promise<void> {
+    for (const wave of wavesOf(group)) {
+      const reports = wave.map(({ report }) => report)
+      const results = await this.#recordTogether(reports, this.#options.converter)
+      for (const [index, { resolve }] of wave.entries()) resolve(results[index] as ReportResult)
+    }
+  }
+
+  async #recordTogether(
+    reports: readonly Report[],
+    converter: Converter | undefined,
+  ): Promise<readonly ReportResult[]> {
+    try {
+      return await this.#recordOnce(reports, converter)
+    } catch (error) {
+      const { log } = this.#options
+      // A corrupt page concerns the reports that read it.
+      if (error instanceof StoreUnavailable && !(error instanceof StoreCorrupt)) return reports.map(() => ({ error }))
+      const [{ source, externalId: external_id } = {}, other] = reports
+      if (other === undefined && converter === undefined) {
+        log.error({ source, external_id, err: error }, 'deposit report not stored')
+        return [{ error }]
+      }
+      log.warn({ reports: reports.length, err: error }, 'deposit reports recorded one by one')
+    }
+    const results: ReportResult[] = []
+    for (const report of reports) results.push(...(await this.#recordTogether([report], undefined)))
+    return results
+  }
+
+  /** Throws when the reports cannot be stored; then none of them is. */
+  async #recordOnce(reports: readonly Report[], converter: Converter | undefined): Promise<readonly ReportResult[]> {
+    const { db, settings } = this.#options
+    const outcomes = await repeatLostRaces(() =>
+      transactionWithRetries<DepositTables, readonly Outcome[]>(db, (transaction) =>
+        recordReports(transaction, reports, settings(), converter?.settings()),
+      ),
+    )
+    const completed = outcomes.filter((outcome) => 'isCompleted' in outcome && outcome.isCompleted).length
+    converter?.metrics.steps.inc({ result: 'completed' }, completed)
+    return await this.#resultsOf(reports, outcomes)
+  }
+
+  async #resultsOf(reports: readonly Report[], outcomes: readonly Outcome[]): Promise<readonly ReportResult[]> {
+    const read = outcomes.flatMap((outcome) =>
+      outcome.kind === 'conflict' || outcome.kind === 'ambiguous' || outcome.deposit !== undefined
+        ? []
+        : [outcome.depositId],
+    )
+    const documents = await readDeposits(this.#options.db.tables<DepositTables>(), read)
+    return outcomes.map((outcome, index): ReportResult => {
+      const report = reports[index] as Report
+      if (outcome.kind === 'conflict') return { problem: this.#conflict(report, outcome) }
+      if (outcome.kind === 'ambiguous') return { problem: this.#ambiguous(report, outcome.depositId) }
+      if (outcome.resembles !== undefined && outcome.kind !== 'known')
+        this.#alarm(report, outcome.depositId, outcome.resembles)
+      const deposit = outcome.deposit ?? (documents.get(outcome.depositId) as DepositDocument)
+      const { status, disposition } = deposit
+      if (outcome.kind !== 'known') this.#metrics.deposits.inc({ status, disposition: disposition?.code ?? 'none' })
+      return { status: outcome.kind, deposit }
+    })
+  }
+
+  #ambiguous({ source, externalId: external_id }: Report, deposit_id: string): Problem {
+    this.#metrics.conflicts.inc()
+    this.#options.log.error({ deposit_id, source, external_id }, 'deposit report is ambiguous')
+    const detail =
+      'it may be the payment of a known deposit, and nothing was credited: report it with its bank_reference, or, when it is another payment without one, under the name of the source that reported the other'
+    return new Problem('ambiguous_payment', detail, { meta: { deposit_id } })
+  }
+
+  #alarm({ source, externalId: external_id }: Report, deposit_id: string, resembles: string): void {
+    this.#metrics.conflicts.inc()
+    this.#options.log.error(
+      { deposit_id, source, external_id, resembles },
+      'deposit held: its bank reference resembles another one',
+    )
+  }
+
+  #conflict(
+    { source, externalId: external_id }: Report,
+    { depositId: deposit_id, fields }: Extract<Outcome, { kind: 'conflict' }>,
+  ): Problem {
+    this.#metrics.conflicts.inc()
+    this.#options.log.error(
+      { deposit_id, source, external_id, fields },
+      'deposit report conflicts: correct the deposit if the report is right',
+    )
+    const detail = `${fields.join(', ')}: differs from the known payment; nothing was credited. If the report is right, \`correct\` the deposit`
+    return new Problem('deposit_conflict', detail, { meta: { fields, deposit_id } })
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Finds bank payments that may be a known one under another name: one amount on one network within a week, and references
+ * that are nearly equal, or a reference that one of two sources leaves out. Payments to different profiles are different.
+ * Reports of one amount wait for each other, so that of two that arrive together the second sees the first.
+ */
+import type { Transaction } from '../../platform/store/db.ts'
+import { lockNames } from '../../platform/store/lock-order.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { unnested } from '../../platform/store/unnested.ts'
+import { attribute } from './attribution.ts'
+import { areNear } from './bank-reference.ts'
+import type { Report } from './report.ts'
+
+/** `near`: it is held for a person. `ambiguous`: it is one payment or two, and is not recorded. */
+export interface Similar {
+  readonly kind: 'near' | 'ambiguous'
+  readonly depositId: string
+}
+
+/** A report that would make money arrive. */
+export interface Arriving {
+  readonly report: Report
+  readonly depositId: string
+}
+
+interface Candidate {
+  readonly id: string
+  readonly bank_reference: string | null
+  /** The source of the report has a name of its own for it; false where both have a reference, which decides then. */
+  readonly is_named: boolean
+}
+
+/** Days between two payments that are different whatever their references. */
+const DAYS_MAX = 7
+/** Payments that are compared with one report, the newest. */
+const CANDIDATES_MAX = 1_000
+/** The similar payment of each report, which are all of bank payments; reports without one are absent. */
+export async function findSimilar<Tables>(
+  transaction: Transaction<Tables>,
+  arriving: readonly Arriving[],
+): Promise<ReadonlyMap<Report, Similar>> {
+  const found = new Map<Report, Similar>()
+  if (arriving.length === 0) return found
+  const reports = arriving.map(({ report }) => report)
+  await lockNames(transaction, 'bank amount', reports.map(amountKey))
+  const attributions = await attribute(transaction, reports)
+  const profileIds = attributions.map((found) => found?.owner.profileId ?? null)
+  const stored = await candidatesOf(transaction, arriving, profileIds)
+  for (const [index, { report, depositId }] of arriving.entries()) {
+    const profileId = profileIds[index] as string | null
+    const together = arriving.slice(0, index).flatMap((other, place): readonly Candidate[] => {
+      if (amountKey(other.report) !== amountKey(report) || found.get(other.report)?.kind === 'ambiguous') return []
+      const { bankReference: bank_reference, source } = other.report
+      const profile_id = profileIds[place] as string | null
+      if (profile_id !== null && profileId !== null && profile_id !== profileId) return []
+      return [{ id: other.depositId, bank_reference, is_named: source === report.source }]
+    })
+    const candidates = [...together, ...stored.filter(({ number }) => number === index)].filter(
+      ({ id }) => id !== depositId,
+    )
+    const similar = candidates.flatMap((candidate) => similarityOf(report, candidate) ?? [])
+    const worst = similar.find(({ kind }) => kind === 'ambiguous') ?? similar[0]
+    if (worst !== undefined) found.set(report, worst)
+  }
+  return found
+}
+
+function amountKey({ network, asset, amount }: Report): string {
+  return `${network} ${asset} ${amount}`
+}
+
+/** Those of other profiles, most where many payments have one amount, are left out by the store. */
+async function candidatesOf<Tables>(
+  transaction: Transaction<Tables>,
+  arriving: readonly Arriving[],
+  profileIds: readonly (string | null)[],
+) {
+  const { rows } = await sql<Candidate & { readonly number: number }>`
+    select wanted.number, known.id, known.bank_reference,
+      case when wanted.bank_reference is null or known.bank_reference is null then exists (
+        select from deposit_sightings where deposit_id = known.id and deposit_sightings.source = wanted.source
+      ) else false end as is_named
+    from ${unnested(arriving, [
+      ['number', 'integer', (_, index) => index],
+      ['source', 'text', ({ report }) => report.source],
+      ['network', 'text', ({ report }) => report.network],
+      ['asset', 'text', ({ report }) => report.asset],
+      ['amount', 'numeric', ({ report }) => report.amount],
+      ['occurred_at', 'timestamptz', ({ report }) => report.occurredAt],
+      ['bank_reference', 'text', ({ report }) => report.bankReference],
+      ['profile_id', 'uuid', (_, index) => profileIds[index]],
+    ])}
+    cross join lateral (
+      select id, profile_id, bank_reference from deposits
+      where deposits.network = wanted.network and deposits.asset = wanted.asset and deposits.amount = wanted.amount
+        and tx_hash is null and status <> 'FAILED'
+        and deposits.occurred_at between wanted.occurred_at - make_interval(days => ${DAYS_MAX}::integer)
+          and wanted.occurred_at + make_interval(days => ${DAYS_MAX}::integer)
+      order by deposits.occurred_at desc limit ${CANDIDATES_MAX}
+    ) as known
+    where wanted.profile_id is null or known.profile_id is null or known.profile_id = wanted.profile_id
+  `.execute(transaction)
+  return rows
+}
+
+function similarityOf({ bankReference }: Report, { id, bank_reference, is_named }: Candidate): Similar | undefined {
+  if (bankReference === null || bank_reference === null) {
+    return is_named ? undefined : { kind: 'ambiguous', depositId: id }
+  }
+  return areNear(bankReference, bank_reference) ? { kind: 'near', depositId: id } : undefined
+}

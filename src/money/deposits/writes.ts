@@ -1,0 +1,162 @@
+/**
+ * Writes deposits and sightings, many per statement. Unique indexes ensure that a payment is one deposit: a statement that
+ * collides with a row of a concurrent transaction throws `LostRace` or the store's error of a unique violation, and the
+ * caller repeats its transaction, which then finds that row.
+ */
+import { StatementFailed, type Transaction } from '../../platform/store/db.ts'
+import { holding } from '../../platform/store/lock-order.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { type Column, inserting, namesOf, unnested } from '../../platform/store/unnested.ts'
+import type { Report } from './report.ts'
+import type { DepositValues } from './tables.ts'
+
+/** A concurrent transaction stored the same payment after this one looked for it; this transaction must be rolled back. */
+export class LostRace extends Error {
+  override name = 'LostRace'
+}
+
+/** Attempts to record payments that lose races; the next attempt sees the row that won. */
+const ATTEMPTS_MAX = 5
+
+const UNIQUE_VIOLATION = '23505'
+
+/** Repeats a transaction that records payments while it loses races against concurrent ones. */
+export async function repeatLostRaces<Result>(record: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await record()
+    } catch (error) {
+      const isLost =
+        error instanceof LostRace || (error instanceof StatementFailed && error.sqlState === UNIQUE_VIOLATION)
+      if (!isLost || attempt === ATTEMPTS_MAX) throw error
+    }
+  }
+}
+
+/** A report, and its deposit with what the report changes. */
+export interface Reported {
+  readonly report: Report
+  readonly after: DepositValues
+}
+
+/** Every column but the times that the store sets. */
+const TYPES: Readonly<Record<keyof DepositValues, string>> = {
+  id: 'uuid',
+  customer_id: 'uuid',
+  profile_id: 'uuid',
+  account_id: 'uuid',
+  asset: 'text',
+  amount: 'numeric',
+  status: 'text',
+  secondary_status: 'text',
+  disposition: 'text',
+  network: 'text',
+  address: 'text',
+  tx_hash: 'text',
+  tx_index: 'integer',
+  memo_id: 'text',
+  remittance: 'text',
+  bank_reference: 'text',
+  sender: 'text',
+  deposit_address_id: 'uuid',
+  fiat_instructions_id: 'uuid',
+  rule_id: 'uuid',
+  orchestration_id: 'uuid',
+  skips_rules: 'boolean',
+  delivery_id: 'uuid',
+  returned_from: 'text',
+  confirmations: 'integer',
+  reason: 'text',
+  occurred_at: 'timestamptz',
+  corrections: 'jsonb',
+  transfer_id: 'uuid',
+}
+
+const NAMES = Object.keys(TYPES) as (keyof DepositValues)[]
+
+const COLUMNS = NAMES.map((name): Column<Pick<Reported, 'after'>> => {
+  if (name === 'corrections') return [name, TYPES[name], ({ after }) => JSON.stringify(after.corrections)]
+  return [name, TYPES[name], ({ after }) => after[name]]
+})
+
+const NOW = sql`date_trunc('milliseconds', clock_timestamp())`
+
+/**
+ * Stores new deposits with their first sightings; returns the time of their creation.
+ *
+ * A key that exists is an error of the store: rows that might be passed over are written in two steps each.
+ */
+export async function insertDeposits<Tables>(
+  transaction: Transaction<Tables>,
+  firsts: readonly Reported[],
+): Promise<string | undefined> {
+  if (firsts.length === 0) return undefined
+  const sighted: readonly Column<Reported>[] = [
+    ...COLUMNS,
+    ['source', 'text', ({ report }) => report.source],
+    ['external_id', 'text', ({ report }) => report.externalId],
+  ]
+  const names = sql.raw(namesOf(COLUMNS))
+  const ids = firsts.map(({ after }) => after.id)
+  holding(transaction, 'deposit', ids)
+  const { rows } = await sql<{ readonly now: string }>`
+    with wanted as materialized (
+      select * from (select ${NOW} as now) as clock cross join ${unnested(firsts, sighted)}
+    ), made as (
+      insert into deposits (${names}, created_at, updated_at, completed_at)
+      select ${names}, now, now, case when status = 'COMPLETED' then now end
+      from wanted order by network, tx_hash, tx_index, bank_reference
+    ), sighted as (
+      insert into deposit_sightings (source, external_id, deposit_id, status, confirmations, reports,
+        first_reported_at, last_reported_at)
+      select source, external_id, id, status, confirmations, 1, now, now from wanted order by source, external_id
+    )
+    select now from wanted limit 1
+  `.execute(transaction)
+  return rows[0]?.now
+}
+
+/** Counts reports of known, locked deposits; inserts the sighting when the source reports the deposit for the first time. */
+export async function recordSightings<Tables>(
+  transaction: Transaction<Tables>,
+  sightings: readonly Reported[],
+): Promise<void> {
+  if (sightings.length === 0) return
+  const columns: readonly Column<Reported>[] = [
+    ['source', 'text', ({ report }) => report.source],
+    ['external_id', 'text', ({ report }) => report.externalId],
+    ['deposit_id', 'uuid', ({ after }) => after.id],
+    ['status', 'text', ({ report }) => report.status],
+    ['confirmations', 'integer', ({ report }) => report.confirmations],
+  ]
+  const computed = { reports: sql`1`, first_reported_at: NOW, last_reported_at: NOW }
+  const { rows } = await sql`
+    ${inserting('deposit_sightings', sightings, columns, computed)}
+    order by source, external_id
+    on conflict (source, external_id) do update set
+      status = excluded.status,
+      confirmations = greatest(deposit_sightings.confirmations, excluded.confirmations),
+      reports = deposit_sightings.reports + 1,
+      last_reported_at = excluded.last_reported_at
+    where deposit_sightings.deposit_id = excluded.deposit_id
+    returning deposit_id
+  `.execute(transaction)
+  if (rows.length < sightings.length) throw new LostRace('the name of a report was stored for another payment')
+}
+
+/** Writes all columns of locked deposits. */
+export async function changeDeposits<Tables>(
+  transaction: Transaction<Tables>,
+  changes: readonly DepositValues[],
+): Promise<void> {
+  if (changes.length === 0) return
+  const rows = changes.map((after) => ({ after }))
+  const written = NAMES.filter((name) => name !== 'id').map((name) => sql.raw(`${name} = wanted.${name}`))
+  await sql`
+    update deposits set ${sql.join(written)},
+      updated_at = greatest(${NOW}, deposits.updated_at + interval '1 millisecond'),
+      completed_at = case when wanted.status = 'COMPLETED' then coalesce(deposits.completed_at, ${NOW}) end
+    from ${unnested(rows, COLUMNS)}
+    where deposits.id = wanted.id
+  `.execute(transaction)
+}

@@ -1,0 +1,70 @@
+/**
+ * Cancels an orchestration for its customer: it becomes FAILED with code CANCELLED, and its money is available in the asset
+ * that it has by then. Refused once its payment was handed out, and while a gate is closed behind which the operator holds
+ * the money: the gates are read now, whatever `waiting_for` shows.
+ */
+import { type GateFinding, readGates } from '../controls/gates.ts'
+import { deliveryGates } from '../deliveries/hand-out.ts'
+import type { DeliveryOwners } from '../deliveries/owner.ts'
+import { failAll } from '../deliveries/results.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { conversionGates } from './convert.ts'
+import { failUnconverted } from './fail-unconverted.ts'
+import { getOrchestration } from './lists.ts'
+import { type LockedOrchestration, lockOrchestration, noOrchestration } from './operator-actions.ts'
+
+type Row = LockedOrchestration['row']
+
+const ACTION = 'orchestration.cancel'
+const DETAIL = 'cancelled by the customer'
+
+/** Returns the orchestration as JSON text. Cancelling one that is cancelled changes nothing. */
+export async function cancelOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  { customerId, actor }: { readonly customerId: string; readonly actor: string },
+  id: string,
+): Promise<string> {
+  if ((await getOrchestration(transaction, customerId, { id })) === undefined) return noOrchestration()
+  const { row, delivery } = await lockOrchestration(transaction, id)
+  if (row.fail_code !== 'CANCELLED') {
+    if (row.status !== 'PROCESSING') throw refused(row.status, 'the orchestration is final')
+    if (row.step === 'convert') await cancelConversion(transaction, actor, row)
+    else await cancelDelivery(transaction, owners, actor, row, delivery)
+  }
+  return (await getOrchestration(transaction, customerId, { id })) as string
+}
+
+async function cancelConversion<Tables>(transaction: Transaction<Tables>, actor: string, row: Row): Promise<void> {
+  const { profile_id: profileId, source_asset: sourceAsset, destination_asset: destinationAsset } = row
+  const subject = conversionGates({ ...row, profileId, sourceAsset, destinationAsset })
+  refuseHeld((await readGates(transaction, [subject]))[0])
+  await failUnconverted(transaction, row, { action: ACTION, failCode: 'CANCELLED', failDetail: DETAIL }, actor)
+}
+
+async function cancelDelivery<Tables>(
+  transaction: Transaction<Tables>,
+  owners: DeliveryOwners,
+  actor: string,
+  { id, status }: Row,
+  delivery: LockedOrchestration['delivery'],
+): Promise<void> {
+  if (delivery === undefined) throw refused(status, 'it is being converted: try again')
+  if (delivery.status !== 'WAITING') throw refused(status, 'its payment was handed out, and may have been made')
+  refuseHeld((await readGates(transaction, [deliveryGates(delivery, owners.reviewAbove())]))[0])
+  await writeAudit(transaction, { actor, action: ACTION, subject: id, detail: { delivery_id: delivery.id } })
+  await failAll(transaction, owners, [delivery], { code: 'CANCELLED', detail: DETAIL })
+}
+
+/** The reasons of the operator are not for the customer. */
+function refuseHeld(finding: GateFinding | undefined): void {
+  if (finding === undefined) return
+  if (finding.code === 'PAUSED') throw refused('PAUSED', `${finding.detail}: try again when that is over`)
+  throw refused('HOLD', 'its money is on hold, and only the operator can decide about it')
+}
+
+function refused(current: string, detail: string): Problem {
+  return new Problem('invalid_state', detail, { meta: { current } })
+}

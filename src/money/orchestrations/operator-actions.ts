@@ -1,0 +1,163 @@
+/**
+ * The operator's actions on an orchestration: retry a failed one, release or reject one on hold. Each change writes an
+ * audit row of the operator; an action that was done before changes nothing and writes none.
+ */
+import { newId } from '../../platform/base/ids.ts'
+import { readGates } from '../controls/gates.ts'
+import { lockDeliveryOf, releaseDelivery } from '../deliveries/create.ts'
+import type { DeliveryRow } from '../deliveries/store.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { readDecimals } from '../ledger/assets.ts'
+import { lockBalances } from '../ledger/ledger.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import { nextCreationTimes } from '../../platform/store/creation-time.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { forUpdate } from '../../platform/store/lock-order.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { failUnconverted } from './fail-unconverted.ts'
+import { getAnyOrchestration } from './lists.ts'
+import { networksOf } from './model.ts'
+import { refuseShort, reserve } from './request.ts'
+import { CONVERT_KIND, notifyWork, type StartSettings, startOrchestrations } from './start.ts'
+import { writeSteps } from './step-store.ts'
+import type { OrchestrationTables } from './tables.ts'
+
+type Row = OrchestrationTables['orchestrations']
+
+/** An orchestration with its delivery, both locked. */
+export interface LockedOrchestration {
+  readonly row: Row
+  /** Undefined at step `deliver`: a worker created it while this transaction waited for the orchestration. */
+  readonly delivery: DeliveryRow | undefined
+}
+
+/**
+ * Starts a FAILED orchestration again, as a new one with `retry_of`, and returns the new one as JSON text. The amount that
+ * was returned is reserved again: the source amount, or the destination amount when the fee was kept. A second retry
+ * returns the orchestration of the first.
+ */
+export async function retryOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  settings: StartSettings,
+): Promise<string> {
+  const { row: failed } = await lockOrchestration(transaction, id)
+  if (failed.status !== 'FAILED') throw wrongState(failed, 'only a FAILED orchestration can be retried')
+  if (failed.fail_code === 'CANCELLED') throw wrongState(failed, 'its customer has cancelled it')
+  const { rows } = await sql<{ id: string }>`select id from orchestrations where retry_of = ${id}`.execute(transaction)
+  if (rows[0] !== undefined) return await textOf(transaction, rows[0].id)
+  const { customer_id: customerId, profile_id: profileId, destination_asset: destinationAsset } = failed
+  const isWhole = failed.fee_amount === null
+  const asset = isWhole ? failed.source_asset : destinationAsset
+  const amount = BigInt(isWhole ? failed.source_amount : (failed.destination_amount as string))
+  const decimals = (await readDecimals(transaction)).get(asset) as number
+  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  refuseShort(balances({ profileId, asset }).available, amount, { symbol: asset, decimals })
+  const retryId = newId()
+  await reserve(transaction, { id: retryId, profileId, asset, amount })
+  await writeAudit(transaction, { actor, action: 'orchestration.retry', subject: id, detail: { retry_id: retryId } })
+  const times = await nextCreationTimes(transaction, [customerId])
+  const start = {
+    id: retryId,
+    customerId,
+    profileId,
+    accountId: failed.account_id,
+    identityId: failed.identity_id,
+    refId: null,
+    ruleId: failed.rule_id,
+    depositId: null,
+    retryOf: id,
+    sourceAsset: asset,
+    sourceAmount: amount,
+    destinationAsset,
+    source: failed.source,
+    destination: failed.destination,
+    metadata: failed.metadata,
+    createdAt: times.get(customerId) as string,
+  }
+  await startOrchestrations(transaction, [start], settings)
+  return await textOf(transaction, retryId)
+}
+
+/**
+ * Continues an orchestration on hold, and returns it as JSON text. A released delivery is sent whatever the state of the
+ * account. Before the conversion, 409 while the gate that holds it is still closed: it would be held again at once.
+ */
+export async function releaseOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+): Promise<string> {
+  const { row: held, delivery } = await lockOrchestration(transaction, id)
+  if (held.status !== 'PROCESSING') throw wrongState(held, 'only an orchestration on hold can be released')
+  if (held.waiting_for !== 'HOLD') return await textOf(transaction, id)
+  if (held.step === 'deliver') {
+    if (delivery === undefined) throw wrongState(held, 'it was being converted: try again')
+    if (delivery.status !== 'WAITING') throw wrongState(held, 'its delivery has been handed out')
+    await releaseDelivery(transaction, delivery)
+    await writeSteps(
+      transaction,
+      [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'deliver' }],
+      actor,
+    )
+    return await textOf(transaction, id)
+  }
+  const { profile_id: profileId, source_asset, destination_asset, source, destination } = held
+  const assets = [source_asset, destination_asset]
+  const subject = { profileId, assets, networks: networksOf(source, destination), isDelivery: false }
+  const [finding] = await readGates(transaction, [subject])
+  if (finding !== undefined && finding.code !== 'PAUSED')
+    throw wrongState(held, `it would be held again: ${finding.detail}`)
+  await writeSteps(transaction, [{ id, action: 'orchestration.release', status: 'PROCESSING', step: 'convert' }], actor)
+  await sql`
+    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+    values (${id}, ${CONVERT_KIND}, clock_timestamp())
+    on conflict (orchestration_id) do update set next_attempt_at = excluded.next_attempt_at
+  `.execute(transaction)
+  await notifyWork(transaction)
+  return await textOf(transaction, id)
+}
+
+/** Fails an orchestration on hold, which makes its amount available again, and returns it as JSON text. */
+export async function rejectOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  actor: string,
+  id: string,
+  reason: string,
+): Promise<string> {
+  const { row: held } = await lockOrchestration(transaction, id)
+  if (held.fail_code === 'REJECTED') return await textOf(transaction, id)
+  if (held.waiting_for !== 'HOLD') throw wrongState(held, 'only an orchestration on hold can be rejected')
+  if (held.step === 'deliver') {
+    throw wrongState(held, 'its delivery is on hold and has the money; fail the delivery instead')
+  }
+  const failure = { action: 'orchestration.reject', failCode: 'REJECTED', failDetail: reason } as const
+  await failUnconverted(transaction, held, failure, actor)
+  return await textOf(transaction, id)
+}
+
+/** The orchestration with its delivery, both locked until the transaction ends. */
+export async function lockOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  id: string,
+): Promise<LockedOrchestration> {
+  const delivery = await lockDeliveryOf(transaction, id)
+  // The caller's transaction knows the caller's tables; those of this folder are in the same store.
+  const ours = transaction as unknown as Transaction<OrchestrationTables>
+  const all = ours.selectFrom('orchestrations').selectAll().where('id', '=', id)
+  const row = await all.modifyEnd(forUpdate(transaction, 'orchestration', [id])).executeTakeFirst()
+  return { row: row ?? noOrchestration(), delivery }
+}
+
+export function noOrchestration(): never {
+  throw new Problem('not_found', 'there is no orchestration with this id')
+}
+
+function wrongState({ status, waiting_for }: Row, detail: string): Problem {
+  return new Problem('invalid_state', detail, { meta: { current: waiting_for ?? status } })
+}
+
+async function textOf<Tables>(transaction: Transaction<Tables>, id: string): Promise<string> {
+  return (await getAnyOrchestration(transaction, id)) ?? noOrchestration()
+}

@@ -1,0 +1,82 @@
+/** The operator's calls for orchestrations of all customers. The operator guard runs before them. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import { idOf, operatorActor, requireSeen } from '../../access/clients/operator-calls.ts'
+import { type ListQuery, listQuerySchema, readsListQuery } from '../../platform/http/list-query.ts'
+import { pageDocument } from '../../platform/http/page-query.ts'
+import { answered, RawJson } from '../../platform/http/raw-json.ts'
+import type { Db, Transaction } from '../../platform/store/db.ts'
+import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { getAnyOrchestration, listAllOrchestrations } from './lists.ts'
+import {
+  lockOrchestration,
+  noOrchestration,
+  rejectOrchestration,
+  releaseOrchestration,
+  retryOrchestration,
+} from './operator-actions.ts'
+import {
+  OPERATOR_ORCHESTRATION_FILTERS,
+  OperatorOrchestration,
+  OperatorOrchestrationPage,
+  RejectBody,
+} from './schemas.ts'
+import type { StartSettings } from './start.ts'
+import type { OrchestrationTables } from './tables.ts'
+
+export interface OrchestrationOperatorRoutesOptions {
+  readonly db: Db
+  /** The current settings. */
+  settings(): StartSettings
+}
+
+interface ById {
+  readonly Params: { readonly id: string }
+}
+
+const Nothing = Type.Object({}, { additionalProperties: false })
+
+/** Declares the routes, relative to the prefix of `app`. */
+export function registerOrchestrationOperatorRoutes(
+  app: FastifyInstance,
+  { db, settings }: OrchestrationOperatorRoutesOptions,
+): void {
+  const write = async (
+    request: FastifyRequest,
+    work: (transaction: Transaction<OrchestrationTables>, actor: string, id: string) => Promise<string>,
+  ): Promise<RawJson> => {
+    const id = idOf((request.params as ById['Params']).id)
+    const text = await transactionWithRetries(db, async (transaction: Transaction<OrchestrationTables>) => {
+      await requireSeen(request, async () => {
+        await lockOrchestration(transaction, id)
+        return new RawJson((await getAnyOrchestration(transaction, id)) ?? noOrchestration())
+      })
+      return await work(transaction, operatorActor(request), id)
+    })
+    return new RawJson(text)
+  }
+  app.get<{ Querystring: ListQuery<typeof OPERATOR_ORCHESTRATION_FILTERS> }>(
+    '/orchestrations',
+    {
+      ...readsListQuery(OPERATOR_ORCHESTRATION_FILTERS),
+      ...answered(OperatorOrchestrationPage, { querystring: listQuerySchema(OPERATOR_ORCHESTRATION_FILTERS) }),
+    },
+    async ({ query }) => pageDocument(await listAllOrchestrations(db, query)),
+  )
+  app.get<ById>('/orchestrations/:id', answered(OperatorOrchestration), async ({ params }) => {
+    const text = await getAnyOrchestration(db.tables<OrchestrationTables>(), idOf(params.id))
+    return new RawJson(text ?? noOrchestration())
+  })
+  app.post<ById>('/orchestrations/:id/retry', answered(OperatorOrchestration, { body: Nothing }), (request) =>
+    write(request, (transaction, actor, id) => retryOrchestration(transaction, actor, id, settings())),
+  )
+  app.post<ById>('/orchestrations/:id/release', answered(OperatorOrchestration, { body: Nothing }), (request) =>
+    write(request, releaseOrchestration),
+  )
+  app.post<ById & { Body: Static<typeof RejectBody> }>(
+    '/orchestrations/:id/reject',
+    answered(OperatorOrchestration, { body: RejectBody }),
+    (request) =>
+      write(request, (transaction, actor, id) => rejectOrchestration(transaction, actor, id, request.body.reason)),
+  )
+}

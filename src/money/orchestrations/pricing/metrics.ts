@@ -1,0 +1,58 @@
+/** Metrics of the desk and of the pegs. */
+import { Gauge, type MetricsRegistry } from '../../../platform/base/metrics.ts'
+import { type Db, StatementFailed, StoreUnavailable } from '../../../platform/store/db.ts'
+import type { PricingContext } from './context.ts'
+import { type DeskPosition, readDeskPositions } from './desk.ts'
+import { pegStates } from './pegs.ts'
+
+export function createPricingMetrics(registry: MetricsRegistry, db: Db, context: () => PricingContext): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidegate_desk_limit',
+    help: 'How far below zero the position of the desk may be, by asset that has a limit',
+    labelNames: ['asset'],
+    registers,
+    collect() {
+      this.reset()
+      const { assets, settings } = context()
+      for (const { symbol, decimals } of assets) {
+        const units = settings.deskLimits.get(symbol)
+        if (units !== undefined) this.set({ asset: symbol }, Number(units) / 10 ** decimals)
+      }
+    },
+  })
+  new Gauge({
+    name: 'tidegate_desk_position',
+    help: 'What the desk received minus what it paid, by asset; absent while the store is unavailable',
+    labelNames: ['asset'],
+    registers,
+    async collect() {
+      const positions = await positionsOf(db)
+      this.reset()
+      for (const { asset, decimals, position } of positions) {
+        this.set({ asset }, Number(position) / 10 ** decimals)
+      }
+    },
+  })
+  new Gauge({
+    name: 'tidegate_peg_holds',
+    help: '1 while the market of a pair at par is inside the peg, 0 while its conversions wait',
+    labelNames: ['market'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { market, holds } of pegStates(context())) this.set({ market }, holds ? 1 : 0)
+    },
+  })
+}
+
+/** Empty while the store is unavailable (which other metrics report) or has no tables yet. */
+async function positionsOf(db: Db): Promise<readonly DeskPosition[]> {
+  if (!db.available) return []
+  try {
+    return await readDeskPositions(db.tables())
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof StatementFailed) return []
+    throw error
+  }
+}

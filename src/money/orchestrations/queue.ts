@@ -1,0 +1,133 @@
+/**
+ * The queue of work on orchestrations: a narrow table with a row only while an orchestration has work now or later, so
+ * finished ones never slow a claim. A claim increments the row's `attempt`, which is the fencing token of its work: a
+ * worker that finds another number has lost the claim and changes nothing. Each statement that locks work is a transaction of
+ * its own. Times are of the store's clock.
+ */
+import type { Db, Transaction } from '../../platform/store/db.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+
+/** A piece of work that belongs to one worker until the claim ends. */
+export interface Claim {
+  readonly orchestrationId: string
+  readonly attempt: string
+  readonly sourceAsset: string
+  readonly destinationAsset: string
+  /** When it was due, by the store's clock. */
+  readonly dueAt: string
+}
+
+interface ClaimRequest {
+  readonly kinds: readonly string[]
+  readonly limit: number
+  readonly claimSeconds: number
+}
+
+/** The claim has ended: another worker has claimed its work, or the work is done. */
+export class ClaimLost extends Error {
+  override name = 'ClaimLost'
+}
+
+/** Limits of the wait between attempts, which is a quarter of the time waited so far. */
+const RETRY_SECONDS_MIN = 1
+const RETRY_SECONDS_MAX = 30
+
+/**
+ * Claims due work, the longest overdue first, at most `limit`. Work of other kinds is left to newer versions of the
+ * program. Rows that another worker has locked are skipped.
+ * @param isRecent the condition of a search (see `platform/store/due-search`)
+ */
+export async function claimWork(
+  db: Db,
+  { kinds, limit, claimSeconds }: ClaimRequest,
+  isRecent: RawBuilder<boolean>,
+): Promise<readonly Claim[]> {
+  // Not clock_timestamp(), which is volatile and cannot bound a scan of the index.
+  const { rows } = await sql<Claim>`
+    with due as (
+      select orchestration_id, next_attempt_at as due_at from orchestration_queue
+      where next_attempt_at <= statement_timestamp() and ${isRecent} and kind = any(${[...kinds]}::text[])
+      order by next_attempt_at limit ${limit} for update skip locked
+    ), claimed as (
+      update orchestration_queue as queue
+      set attempt = queue.attempt + 1, next_attempt_at = clock_timestamp() + make_interval(secs => ${claimSeconds})
+      from due where queue.orchestration_id = due.orchestration_id
+      returning queue.orchestration_id, queue.attempt, due_at
+    )
+    select claimed.orchestration_id as "orchestrationId", claimed.attempt, source_asset as "sourceAsset",
+      destination_asset as "destinationAsset", due_at as "dueAt"
+    from claimed join orchestrations on orchestrations.id = claimed.orchestration_id
+    order by claimed.orchestration_id
+  `.execute(db.tables())
+  return rows
+}
+
+/** Deletes the finished work of these claims; `ClaimLost` when one of them is lost. */
+export async function finishWork<Tables>(transaction: Transaction<Tables>, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return
+  const { numAffectedRows } = await sql`
+    delete from orchestration_queue as queue using ${listed(claims)}
+    where queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+  `.execute(transaction)
+  refuseLost(claims, numAffectedRows)
+}
+
+/**
+ * Schedules the next attempt for claims whose orchestrations wait: the longer they have waited, the later, but not after
+ * `expires_at` unless the wait extends it. `ClaimLost` when one of them is lost.
+ */
+export async function putOffWork<Tables>(transaction: Transaction<Tables>, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return
+  const { numAffectedRows } = await sql`
+    update orchestration_queue as queue set next_attempt_at = greatest(
+      clock_timestamp() + make_interval(secs => ${RETRY_SECONDS_MIN}),
+      least(
+        clock_timestamp() + make_interval(secs => ${RETRY_SECONDS_MAX}),
+        clock_timestamp() + (clock_timestamp() - waiting_since) / 4,
+        case when waiting_for not in ('HOLD', 'PAUSED') then expires_at end
+      )
+    )
+    from ${listed(claims)} join orchestrations on orchestrations.id = claims.orchestration_id
+    where queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+  `.execute(transaction)
+  refuseLost(claims, numAffectedRows)
+}
+
+/** Schedules failed work again with exponential backoff. Lost claims are skipped. */
+export async function putOffFailedWork(db: Db, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return
+  await sql`
+    update orchestration_queue as queue set next_attempt_at = clock_timestamp()
+      + make_interval(secs => least(${RETRY_SECONDS_MAX}, power(2, least(queue.attempt, 10))))
+    from ${lockedInOrder(claims)} where queue.orchestration_id = locked.orchestration_id
+  `.execute(db.tables())
+}
+
+/** Makes the work of claims due again, so that it does not wait for the end of the claims when this worker stops. */
+export async function returnWork(db: Db, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return
+  await sql`
+    update orchestration_queue as queue set next_attempt_at = clock_timestamp()
+    from ${lockedInOrder(claims)} where queue.orchestration_id = locked.orchestration_id
+  `.execute(db.tables())
+}
+
+/** The rows of the claims that are not lost, as `locked`: locked in the order of their ids. */
+function lockedInOrder(claims: readonly Claim[]) {
+  return sql`(
+    select queue.orchestration_id from orchestration_queue as queue join ${listed(claims)}
+      on queue.orchestration_id = claims.orchestration_id and queue.attempt = claims.attempt
+    order by queue.orchestration_id for update of queue
+  ) as locked`
+}
+
+/** The claims as a table `claims` of a statement. */
+export function listed(claims: readonly Claim[]) {
+  const ids = claims.map(({ orchestrationId }) => orchestrationId)
+  const attempts = claims.map(({ attempt }) => attempt)
+  return sql`unnest(${ids}::uuid[], ${attempts}::bigint[]) as claims (orchestration_id, attempt)`
+}
+
+function refuseLost(claims: readonly Claim[], affected: bigint | undefined): void {
+  if (affected !== BigInt(claims.length)) throw new ClaimLost('a claim ended before its work was finished')
+}

@@ -1,0 +1,173 @@
+/**
+ * Creates orchestrations that customers request. The amount moves from the available balance into the reserved one in the
+ * transaction of the request, so money is never committed twice. A `ref_id` that was used before is 409 with the existing
+ * record; this is checked before the balance, so repeating a request is safe.
+ */
+import { profileForWrite } from '../accounts/profiles.ts'
+import { newId } from '../../platform/base/ids.ts'
+import type { Asset, Conversions } from '../../contract/assets.ts'
+import { type GateFinding, readGates } from '../controls/gates.ts'
+import { type FieldError, invalidRequest, Problem, type ProblemCode } from '../../platform/http/problem.ts'
+import { formatAmount, parseAmount } from '../ledger/amounts.ts'
+import { lockBalances, post } from '../ledger/ledger.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
+import { destinationOf } from '../rules/destination.ts'
+import type { RuleDestination } from '../rules/model.ts'
+import { withNetworkName } from '../rules/schemas.ts'
+import { termsFaults } from '../rules/terms.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import { nextCreationTimes } from '../../platform/store/creation-time.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { getOrchestration } from './lists.ts'
+import { networksOf } from './model.ts'
+import type { RequestedOrchestration } from './schemas.ts'
+import { type StartSettings, startOrchestrations } from './start.ts'
+
+export interface RequestSettings extends StartSettings {
+  readonly conversions: Conversions
+  /** The setting `orchestrations.minimums`; undefined: the asset has none. */
+  minimumOf(asset: string): MinorUnits | undefined
+}
+
+/** A valid request with its asset and amount. */
+export interface ReadRequest {
+  readonly body: RequestedOrchestration
+  readonly sourceAsset: Asset
+  readonly sourceAmount: MinorUnits
+}
+
+/** Validates a body; 400 with all of its faults. */
+export function readRequest(body: RequestedOrchestration, settings: RequestSettings): ReadRequest {
+  const { source, source_asset, destination_asset, destination, source_amount } = body
+  const terms = {
+    source,
+    source_asset,
+    destination_asset,
+    ...(destination === undefined ? {} : { destination: withNetworkName(destination) }),
+  }
+  const faults: FieldError[] = [...termsFaults(terms, settings.conversions)]
+  const asset = settings.conversions.assets.find(({ symbol }) => symbol === source_asset)
+  const amount = asset === undefined ? 0n : parseAmount(source_amount, asset.decimals)
+  const minimum = settings.minimumOf(source_asset) ?? 0n
+  if (typeof amount === 'string') faults.push({ pointer: '/source_amount', detail: amount })
+  else if (asset !== undefined && amount < minimum) {
+    const detail = `is less than ${formatAmount(minimum, asset.decimals)}, the minimum of ${source_asset}`
+    faults.push({ pointer: '/source_amount', detail })
+  }
+  const [first, ...rest] = faults
+  if (first !== undefined) throw invalidRequest([first, ...rest])
+  // Without a fault there are an asset and an amount of it.
+  return { body, sourceAsset: asset as Asset, sourceAmount: amount as MinorUnits }
+}
+
+/** Starts the orchestration, and returns its JSON text. */
+export async function requestOrchestration<Tables>(
+  transaction: Transaction<Tables>,
+  { customerId, actor }: { readonly customerId: string; readonly actor: string },
+  { body, sourceAsset, sourceAmount }: ReadRequest,
+  settings: StartSettings,
+): Promise<string> {
+  const { ref_id: refId, destination_asset: destinationAsset, metadata = {} } = body
+  const wantedId = body.source.profile.profile_id
+  const profile = await profileForWrite(transaction, customerId, wantedId, '/source/profile/profile_id')
+  const profileId = profile.id
+  const source = { profile: { profile_id: profileId } }
+  const requested = body.destination === undefined ? undefined : withNetworkName(body.destination)
+  const destination = await destinationOf(transaction, profile, requested)
+  const asset = sourceAsset.symbol
+  refuseNoEffect(profileId, destination, asset === destinationAsset)
+  const balances = await lockBalances(transaction, [{ profileId, asset }])
+  const times = await nextCreationTimes(transaction, [customerId])
+  // Other requests of this customer wait for the row of its clock, so none inserts the same ref_id after this.
+  const existing = await getOrchestration(transaction, customerId, { refId })
+  if (existing !== undefined) {
+    const meta = { existing: JSON.parse(existing) as unknown }
+    throw new Problem('already_exists', 'ref_id: an orchestration with this ref_id exists', { meta })
+  }
+  const pair = asset === destinationAsset ? {} : { pair: [asset, destinationAsset] as const }
+  const networks = networksOf(source, destination)
+  const subject = { profileId, assets: [asset, destinationAsset], ...pair, networks, isDelivery: false }
+  refuseClosed((await readGates(transaction, [subject]))[0])
+  refuseShort(balances({ profileId, asset }).available, sourceAmount, sourceAsset)
+  const id = newId()
+  await reserve(transaction, { id, profileId, asset, amount: sourceAmount })
+  const start = {
+    id,
+    customerId,
+    profileId,
+    accountId: profile.account?.id ?? null,
+    identityId: profile.account?.identityId ?? null,
+    refId,
+    ruleId: null,
+    depositId: null,
+    retryOf: null,
+    sourceAsset: asset,
+    sourceAmount,
+    destinationAsset,
+    source,
+    destination,
+    metadata,
+    createdAt: times.get(customerId) as string,
+  }
+  await startOrchestrations(transaction, [start], settings)
+  const detail = {
+    ref_id: refId,
+    profile_id: profileId,
+    source_asset: asset,
+    source_amount: formatAmount(sourceAmount, sourceAsset.decimals),
+    destination_asset: destinationAsset,
+  }
+  await writeAudit(transaction, { actor, action: 'orchestration.create', subject: id, detail })
+  return (await getOrchestration(transaction, customerId, { id })) as string
+}
+
+/** The amount would be reserved, and come back unchanged. */
+function refuseNoEffect(profileId: string, destination: RuleDestination, isSameAsset: boolean): void {
+  if (!isSameAsset || !('profile' in destination) || destination.profile.profile_id !== profileId) return
+  const detail = 'has no effect: the asset stays the same, and the amount in the profile'
+  throw invalidRequest([{ pointer: '/destination', detail }])
+}
+
+/** Reserves an available amount for an orchestration. */
+export async function reserve<Tables>(
+  transaction: Transaction<Tables>,
+  {
+    id,
+    profileId,
+    asset,
+    amount,
+  }: {
+    readonly id: string
+    readonly profileId: string
+    readonly asset: string
+    readonly amount: MinorUnits
+  },
+): Promise<void> {
+  const debit = { bucket: 'available', profileId } as const
+  const credit = { bucket: 'in_transit', profileId } as const
+  await post(transaction, [{ asset, amount, debit, credit, groupId: id }])
+}
+
+/** Throws `insufficient_funds` when less is available than is needed. */
+export function refuseShort(
+  available: MinorUnits,
+  needed: MinorUnits,
+  { symbol, decimals }: Pick<Asset, 'symbol' | 'decimals'>,
+): void {
+  if (available >= needed) return
+  const meta = { available: formatAmount(available, decimals), needed: formatAmount(needed, decimals) }
+  throw new Problem('insufficient_funds', `the profile does not have enough ${symbol} available`, { meta })
+}
+
+const GATE_PROBLEMS: Readonly<Record<Exclude<GateFinding['code'], 'REVIEW'>, ProblemCode>> = {
+  CUSTOMER_DISABLED: 'disabled',
+  ACCOUNT_BLOCKED: 'account_blocked',
+  RECEIVABLE: 'receivable',
+  PAUSED: 'paused',
+}
+
+function refuseClosed(finding: GateFinding | undefined): void {
+  // The amount of a payment is reviewed after the conversion.
+  if (finding === undefined || finding.code === 'REVIEW') return
+  throw new Problem(GATE_PROBLEMS[finding.code], finding.detail)
+}

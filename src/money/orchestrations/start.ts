@@ -1,0 +1,118 @@
+/**
+ * Starts orchestrations: inserts their rows and their work, and notifies the workers. The caller reserves the amount of
+ * each, in `in_transit` of its profile, in the same transaction.
+ */
+import type { MinorUnits } from '../ledger/posting.ts'
+import type { RuleDestination, RuleSource } from '../rules/model.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { forUpdate } from '../../platform/store/lock-order.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { type Column, inserting } from '../../platform/store/unnested.ts'
+import type { Done } from './done.ts'
+
+/** Notified when work is due; the payload is empty. */
+export const WORK_CHANNEL = 'orchestration_work'
+
+/** The kind of work that converts an orchestration: the name of its step. */
+export const CONVERT_KIND = 'convert'
+
+export interface NewOrchestration {
+  readonly id: string
+  readonly customerId: string
+  readonly profileId: string
+  readonly accountId: string | null
+  readonly identityId: string | null
+  /** The customer's own id of an orchestration that it requested; unique within the customer. */
+  readonly refId: string | null
+  readonly ruleId: string | null
+  readonly depositId: string | null
+  /** The number of corrections of the deposit before the credit that starts it: a credit starts at most one. */
+  readonly depositRevision?: number
+  /** The transfer of that credit. */
+  readonly sourceTransferId?: string
+  readonly retryOf: string | null
+  readonly sourceAsset: string
+  readonly sourceAmount: MinorUnits
+  readonly destinationAsset: string
+  readonly source: RuleSource
+  readonly destination: RuleDestination
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** From `nextCreationTimes` of the customer. */
+  readonly createdAt: string
+  /** Set when the transaction that starts it also completes it. */
+  readonly done?: Done
+}
+
+export interface StartSettings {
+  /** The setting `orchestrations.convert_seconds_max`. */
+  readonly convertSecondsMax: number
+}
+
+/** The columns that the caller decides; the others follow from them. */
+const COLUMNS = [
+  ['id', 'uuid', ({ id }) => id],
+  ['customer_id', 'uuid', ({ customerId }) => customerId],
+  ['profile_id', 'uuid', ({ profileId }) => profileId],
+  ['account_id', 'uuid', ({ accountId }) => accountId],
+  ['identity_id', 'text', ({ identityId }) => identityId],
+  ['ref_id', 'text', ({ refId }) => refId],
+  ['rule_id', 'uuid', ({ ruleId }) => ruleId],
+  ['deposit_id', 'uuid', ({ depositId }) => depositId],
+  ['deposit_revision', 'integer', ({ depositRevision }) => depositRevision ?? 0],
+  ['source_transfer_id', 'uuid', ({ sourceTransferId, depositId }) => sourceTransferId ?? depositId],
+  ['retry_of', 'uuid', ({ retryOf }) => retryOf],
+  ['source_asset', 'text', ({ sourceAsset }) => sourceAsset],
+  ['source_amount', 'numeric', ({ sourceAmount }) => sourceAmount],
+  ['destination_asset', 'text', ({ destinationAsset }) => destinationAsset],
+  ['source', 'jsonb', ({ source }) => JSON.stringify(source)],
+  ['destination', 'jsonb', ({ destination }) => JSON.stringify(destination)],
+  ['metadata', 'jsonb', ({ metadata }) => JSON.stringify(metadata)],
+  ['status', 'text', ({ done }) => (done === undefined ? 'PROCESSING' : 'COMPLETED')],
+  ['step', 'text', ({ done }) => (done === undefined ? 'convert' : null)],
+  ['fee_amount', 'numeric', ({ done }) => done?.amounts.fee ?? null],
+  ['converted_amount', 'numeric', ({ done }) => done?.amounts.converted ?? null],
+  ['destination_amount', 'numeric', ({ done }) => done?.amounts.outgoing ?? null],
+  ['price', 'text', ({ done }) => done?.price ?? null],
+  ['price_source', 'text', ({ done }) => done?.priceSource ?? null],
+  ['destination_transfer_id', 'uuid', ({ done }) => done?.ids.destination ?? null],
+  ['created_at', 'timestamptz', ({ createdAt }) => createdAt],
+] as const satisfies readonly Column<NewOrchestration>[]
+
+/**
+ * Inserts orchestrations, those without a result as PROCESSING at step `convert` with work that is due at once. The caller
+ * writes postings, transfers and audit rows of the others.
+ */
+export async function startOrchestrations<Tables>(
+  transaction: Transaction<Tables>,
+  starts: readonly NewOrchestration[],
+  { convertSecondsMax }: StartSettings,
+): Promise<void> {
+  if (starts.length === 0) return
+  const started = inserting('orchestrations', starts, COLUMNS, {
+    updated_at: sql`created_at`,
+    expires_at: sql`created_at + make_interval(secs => ${convertSecondsMax}::double precision)`,
+  })
+  await sql`
+    with started as (${started} returning id, step)
+    insert into orchestration_queue (orchestration_id, kind, next_attempt_at)
+    select id, step, clock_timestamp() from started where step is not null
+  `.execute(transaction)
+  if (starts.some(({ done }) => done === undefined)) await notifyWork(transaction)
+}
+
+/** Wakes the workers of all nodes when the transaction commits. */
+export async function notifyWork<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  await sql`select pg_notify(${WORK_CHANNEL}, '')`.execute(transaction)
+}
+
+/** Makes the work of paused orchestrations due at once. */
+export async function wakePaused<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  await sql`
+    with paused as (
+      select id from orchestrations where waiting_for = 'PAUSED' and step = 'convert' order by id
+      ${forUpdate(transaction, 'orchestration', ['every paused one'])}
+    )
+    update orchestration_queue set next_attempt_at = clock_timestamp() from paused where orchestration_id = paused.id
+  `.execute(transaction)
+  await notifyWork(transaction)
+}

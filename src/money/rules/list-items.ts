@@ -1,0 +1,50 @@
+/**
+ * The JSON text of rules in lists, written by SQL. Members and their order are those of the documents in `store`; tests
+ * compare the two.
+ */
+import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText } from '../../platform/store/page-text.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { DESTINATION_FORMS, SOURCE_FORMS } from './model.ts'
+
+/**
+ * The text of a jsonb column whose object has one member, which is named after its form and has that form's members.
+ */
+function formText(column: 'source' | 'destination', forms: Readonly<Record<string, readonly string[]>>) {
+  const cases = Object.entries(forms).map(([form, names]): RawBuilder<unknown> => {
+    const members = objectText(names.map((name) => [name, jsonbText(column, [form, name])]))
+    return sql`when ${sql.ref(`record.${column}`)} -> ${sql.lit(form)} is not null then ${objectText([[form, members]])}`
+  })
+  return sql<string>`case ${sql.join(cases, sql` `)} end`
+}
+
+/** The source of a rule or of an orchestration. */
+export const SOURCE_TEXT = formText('source', SOURCE_FORMS)
+
+/** The destination of a rule or of an orchestration. */
+export const DESTINATION_TEXT = formText('destination', DESTINATION_FORMS)
+
+/** A rule of a customer's list. */
+export const RULE_ITEM: ItemText = {
+  members: [
+    ['id', plainText('id')],
+    ['ref_id', quotedText('ref_id')],
+    ['nickname', quotedText('nickname')],
+    ['profile_id', plainText('profile_id')],
+    ['identity_id', quotedText('identity_id')],
+    ['account_id', plainText('account_id')],
+    ['status', plainText('status')],
+    ['reject_reason', quotedText('reject_reason')],
+    ['source_asset', quotedText('source_asset')],
+    ['destination_asset', quotedText('destination_asset')],
+    ['source', SOURCE_TEXT],
+    ['destination', DESTINATION_TEXT],
+    ['created_at', timeText('created_at')],
+  ],
+  large: { text: ['ref_id', 'nickname', 'identity_id', 'reject_reason'], jsonb: ['destination'] },
+}
+
+/** A rule of the operator's list. */
+export const OPERATOR_RULE_ITEM: ItemText = {
+  ...RULE_ITEM,
+  members: [...RULE_ITEM.members, ['customer_id', plainText('customer_id')]],
+}

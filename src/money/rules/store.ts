@@ -1,0 +1,260 @@
+/**
+ * Rules in the store: reading and writing rows, single and in lists, and converting them to documents. State transitions
+ * are decided in `model` and `service`; this file only stores their results.
+ */
+import { isUuid } from '../../platform/base/ids.ts'
+import type { ListQuery } from '../../platform/http/list-query.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
+import { forUpdate } from '../../platform/store/lock-order.ts'
+import {
+  isEqual,
+  isOwnedBy,
+  PAGE_BYTES_MAX,
+  type PageOrder,
+  type PageRecords,
+  type PageRequest,
+  recordsOf,
+  recordsOfEach,
+} from '../../platform/store/page.ts'
+import { readTextPage, type TextPage } from '../../platform/store/page-text.ts'
+import { sql } from '../../platform/store/sql.ts'
+import { OPERATOR_RULE_ITEM, RULE_ITEM } from './list-items.ts'
+import {
+  DESTINATION_FORMS,
+  inOrder,
+  type OperatorRuleDocument,
+  type RuleDestination,
+  type RuleDocument,
+  type RuleSource,
+  type RuleStatus,
+  SOURCE_FORMS,
+} from './model.ts'
+import type { RULE_FILTERS } from './schemas.ts'
+
+interface RulesTable {
+  id: string
+  customer_id: string
+  ref_id: string
+  nickname: string | null
+  profile_id: string
+  account_id: string | null
+  identity_id: string | null
+  status: RuleStatus
+  source_asset: string
+  destination_asset: string
+  source: RuleSource
+  destination: RuleDestination
+  deposit_address_id: string | null
+  fiat_instructions_id: string | null
+  reject_reason: string | null
+  created_at: string
+}
+
+/** The tables of this module for the query builder; the migration `rules` defines them. */
+export interface RuleTables {
+  rules: RulesTable
+}
+
+export type RuleRow = Omit<RulesTable, 'deposit_address_id' | 'fiat_instructions_id'>
+
+/** A rule's source with its deposit instructions. */
+export interface InstructedSource {
+  readonly source: RuleSource
+  readonly depositAddressId: string | null
+  readonly fiatInstructionsId: string | null
+}
+
+const COLUMNS = [
+  'id',
+  'customer_id',
+  'ref_id',
+  'nickname',
+  'profile_id',
+  'account_id',
+  'identity_id',
+  'status',
+  'source_asset',
+  'destination_asset',
+  'source',
+  'destination',
+  'reject_reason',
+  'created_at',
+] as const satisfies readonly (keyof RuleRow)[]
+
+export async function insertRule(
+  transaction: Transaction<RuleTables>,
+  rule: Omit<RuleRow, 'source' | 'reject_reason'>,
+  { source, depositAddressId, fiatInstructionsId }: InstructedSource,
+): Promise<RuleRow> {
+  const made = { source, deposit_address_id: depositAddressId, fiat_instructions_id: fiatInstructionsId }
+  return await transaction
+    .insertInto('rules')
+    .values({ ...rule, ...made, reject_reason: null })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+}
+
+/** The rule with this `ref_id`; a `ref_id` is never free again. */
+export async function ruleWithRefId(
+  transaction: Transaction<RuleTables>,
+  customerId: string,
+  refId: string,
+): Promise<RuleRow | undefined> {
+  return await transaction
+    .selectFrom('rules')
+    .select(COLUMNS)
+    .where('customer_id', '=', customerId)
+    .where('ref_id', '=', refId)
+    .executeTakeFirst()
+}
+
+/** A rule of one customer, or of any. */
+export async function getRule(db: Db, id: string, customerId?: string): Promise<RuleRow | undefined> {
+  const query = db.tables<RuleTables>().selectFrom('rules').select(COLUMNS).where('id', '=', id)
+  return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
+}
+
+/** Locks the rule until the transaction ends; of one customer, or of any. */
+export async function lockRule(
+  transaction: Transaction<RuleTables>,
+  id: string,
+  customerId?: string,
+): Promise<RuleRow | undefined> {
+  const all = transaction.selectFrom('rules').select(COLUMNS).where('id', '=', id)
+  const query = all.modifyEnd(forUpdate(transaction, 'rule', [id]))
+  return await (customerId === undefined ? query : query.where('customer_id', '=', customerId)).executeTakeFirst()
+}
+
+/** Stores a state transition of a locked rule. */
+export async function setStatus(
+  transaction: Transaction<RuleTables>,
+  id: string,
+  changes: { readonly status: RuleStatus; readonly rejectReason?: string; readonly instructed?: InstructedSource },
+): Promise<RuleRow> {
+  const { status, rejectReason = null, instructed } = changes
+  return await transaction
+    .updateTable('rules')
+    .set({
+      status,
+      reject_reason: rejectReason,
+      ...(instructed === undefined
+        ? {}
+        : {
+            source: instructed.source,
+            deposit_address_id: instructed.depositAddressId,
+            fiat_instructions_id: instructed.fiatInstructionsId,
+          }),
+    })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+}
+
+/**
+ * A page of a customer's rules; no filter can match a rule of another customer.
+ * @param copies how often the answer contains each item, which divides the size of a page
+ */
+export async function listRules(
+  db: Db,
+  customerId: string,
+  { filters, ...paging }: ListQuery<typeof RULE_FILTERS>,
+  copies: number,
+): Promise<TextPage> {
+  const request = {
+    ...paging,
+    operation: 'listRules',
+    owner: customerId,
+    filters: paging.binding,
+    idType: 'uuid',
+  } as const
+  const tables = db.tables<RuleTables>()
+  const records = rulesOf(tables, customerId, filters, request)
+  return await readTextPage(tables, records, RULE_ITEM, request, PAGE_BYTES_MAX / copies)
+}
+
+function rulesOf(
+  tables: Kysely<RuleTables>,
+  customerId: string,
+  filters: ListQuery<typeof RULE_FILTERS>['filters'],
+  request: PageRequest,
+): PageRecords<RuleRow> {
+  const { ids, status: statuses, profile_id, source_asset, destination_asset } = filters
+  const query = matchingRules(tables, customerId, filters)
+  const hasOther = [profile_id, source_asset, destination_asset].some((value) => value !== undefined)
+  if (statuses !== undefined && ids === undefined && !hasOther) {
+    return recordsOfEach(
+      [{ values: statuses, type: 'text', namesOne: false }],
+      (status) => query.where(sql<boolean>`status = ${status}`),
+      { ...request, indexes: 'filter' },
+    )
+  }
+  // Beside another filter the status is checked on the rules which that filter finds.
+  const matching = statuses === undefined ? query : query.where('status', 'in', statuses)
+  if (ids !== undefined) {
+    return recordsOfEach(
+      [{ values: ids, type: 'uuid', namesOne: true }],
+      (id) => matching.where(sql<boolean>`id = ${id}`),
+      request,
+    )
+  }
+  return recordsOf(matching, { ...request, indexes: hasOther ? 'filter' : 'owner' })
+}
+
+/** All filters but ids and statuses. */
+function matchingRules(
+  tables: Kysely<RuleTables>,
+  customerId: string,
+  { profile_id, source_asset, destination_asset }: ListQuery<typeof RULE_FILTERS>['filters'],
+) {
+  let query = tables.selectFrom('rules').select(COLUMNS).where(isOwnedBy(customerId))
+  if (profile_id !== undefined) {
+    // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
+    const isPossible = isUuid(profile_id) && profile_id === profile_id.toLowerCase()
+    query = isPossible ? query.where(isEqual('profile_id', profile_id, 'uuid')) : query.where(sql<boolean>`false`)
+  }
+  if (source_asset !== undefined) query = query.where(isEqual('source_asset', source_asset, 'text'))
+  if (destination_asset !== undefined) query = query.where(isEqual('destination_asset', destination_asset, 'text'))
+  return query
+}
+
+/** Rules of all customers, for the operator. */
+export async function listAllRules(
+  db: Db,
+  request: { readonly limit: number; readonly order: PageOrder; readonly pageCursor?: string },
+  status: RuleStatus | undefined,
+): Promise<TextPage> {
+  const tables = db.tables<RuleTables>()
+  const all = tables.selectFrom('rules').select(COLUMNS)
+  const query = status === undefined ? all : all.where('status', '=', status)
+  const binding = { operation: 'rules', owner: 'operator', filters: { status } }
+  const list = { ...request, ...binding, idType: 'uuid', indexes: 'all' } as const
+  return await readTextPage(tables, recordsOf(query, list), OPERATOR_RULE_ITEM, list)
+}
+
+export function ruleDocument(row: RuleRow): RuleDocument {
+  const { nickname, identity_id, account_id, reject_reason } = row
+  return {
+    id: row.id,
+    ref_id: row.ref_id,
+    ...(nickname === null ? {} : { nickname }),
+    profile_id: row.profile_id,
+    ...(identity_id === null ? {} : { identity_id }),
+    ...(account_id === null ? {} : { account_id }),
+    status: row.status,
+    ...(reject_reason === null ? {} : { reject_reason }),
+    source_asset: row.source_asset,
+    destination_asset: row.destination_asset,
+    source: inOrder(row.source, SOURCE_FORMS),
+    destination: inOrder(row.destination, DESTINATION_FORMS),
+    created_at: row.created_at,
+  }
+}
+
+export function operatorRuleDocument(row: RuleRow): OperatorRuleDocument {
+  return { ...ruleDocument(row), customer_id: row.customer_id }
+}
+
+export function noRule(): never {
+  throw new Problem('not_found', 'there is no rule with this id')
+}

@@ -1,0 +1,85 @@
+/**
+ * The problems that each operation of the REST API can return, from which the API description lists every status. Problems
+ * of all operations are stated once; others follow from method and path, or are a row of the table.
+ */
+import { OPERATIONS, type OperationId } from '../../contract/operations.ts'
+import { PROBLEMS, type ProblemCode } from '../../platform/http/problem.ts'
+
+const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid_request',
+  'unauthorized',
+  'invalid_token',
+  'insufficient_scope',
+  'disabled',
+  'request_timeout',
+  'rate_limited',
+  'too_many_unread_answers',
+  'headers_too_large',
+  'internal',
+  'unavailable',
+]
+
+/** Problems of every operation with a body. */
+const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
+
+/** Problems of operations that may create a deposit address, `POST /rules/:id/approve` of the operator included. */
+export const ADDRESS_CREATION: readonly ProblemCode[] = [
+  'not_found',
+  'account_blocked',
+  'already_exists',
+  'quota_exceeded',
+  'daily_quota_exceeded',
+  'address_unavailable',
+  'pool_empty',
+  'pool_reserved',
+]
+
+/** Problems that do not follow from method and path. */
+const OF_ITS_OWN: Readonly<Record<OperationId, readonly ProblemCode[]>> = {
+  listMarkets: [],
+  getClient: [],
+  listAccounts: ['invalid_cursor'],
+  createAccount: ['already_exists', 'quota_exceeded', 'daily_quota_exceeded'],
+  updateAccount: ['not_found', 'already_exists'],
+  getAccount: [],
+  listProfiles: ['invalid_cursor'],
+  getProfile: [],
+  listBalances: [],
+  listTransfers: ['invalid_cursor'],
+  getTransfer: [],
+  listDepositAddresses: ['invalid_cursor'],
+  getDepositAddress: [],
+  createDepositAddress: ADDRESS_CREATION,
+  listRules: ['invalid_cursor'],
+  getRule: [],
+  createRule: ['own_address', ...ADDRESS_CREATION],
+  deleteRule: ['invalid_state'],
+  listOrchestrations: ['invalid_cursor'],
+  createOrchestration: [
+    'own_address',
+    'account_blocked',
+    'insufficient_funds',
+    'receivable',
+    'paused',
+    'not_found',
+    'already_exists',
+  ],
+  cancelOrchestration: ['invalid_state'],
+  getOrchestration: [],
+  getOrchestrationPrice: [],
+  createSandboxDeposit: ['not_found', 'already_exists'],
+}
+
+/** By status, in the order of the table of problems. */
+export function problemsOf(operationId: OperationId): ReadonlyMap<number, readonly ProblemCode[]> {
+  const { method, path, scope } = OPERATIONS[operationId]
+  const codes = new Set<ProblemCode>([...EVERYWHERE, ...OF_ITS_OWN[operationId]])
+  if (scope === undefined) codes.delete('insufficient_scope')
+  if (method !== 'GET') for (const code of WITH_BODY) codes.add(code)
+  if (path.includes('{')) codes.add('not_found')
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const [code, { status }] of Object.entries(PROBLEMS) as [ProblemCode, { status: number }][]) {
+    if (codes.has(code)) byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  return byStatus
+}

@@ -1,0 +1,39 @@
+/** The settings of payments that leave the service. */
+import { secretsOf } from '../../../money/deliveries/webhook-signature.ts'
+import { type Setting, toggle } from '../setting-kinds.ts'
+import { outsideAddress } from './outside-address.ts'
+
+const SECRETS_ACCEPTED =
+  'one secret, or two separated by a space, each `whsec_` and the base64 of 24 to 64 random bytes'
+
+/** A list in YAML, or text separated by spaces or line breaks; kept as text with single spaces. */
+const webhookSecrets: Setting<string> = {
+  initial: '',
+  live: true,
+  meaning: 'secrets that sign deliveries to `deliveries.webhook_url`; two while they are rotated',
+  accepts: SECRETS_ACCEPTED,
+  secret: true,
+  structured: false,
+  show: (value) => value,
+  read(raw) {
+    const text = Array.isArray(raw) ? raw.join(' ') : raw
+    const secrets = typeof text === 'string' ? secretsOf(text) : undefined
+    if (secrets !== undefined) return { value: secrets.join(' ') }
+    return { problems: [{ path: '', message: `is not ${SECRETS_ACCEPTED}` }] }
+  },
+}
+
+export const DELIVERIES_SETTINGS = {
+  'deliveries.webhook_url': outsideAddress({
+    initial: '',
+    live: true,
+    meaning:
+      'address to which payments are sent for execution; empty = executors claim them (`POST /admin/v1/deliveries/claim`)',
+  }),
+  'deliveries.webhook_secrets': webhookSecrets,
+  'deliveries.allow_private': toggle({
+    initial: false,
+    live: true,
+    meaning: 'whether `deliveries.webhook_url` may resolve to an address outside the public internet',
+  }),
+} as const

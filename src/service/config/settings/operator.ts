@@ -1,0 +1,96 @@
+/** The settings of the operator listener. */
+import { FOUR_EYES_KINDS } from '../../../contract/operator-calls.ts'
+import { integer, list, type Setting, text, url } from '../setting-kinds.ts'
+import { outsideAddress } from './outside-address.ts'
+
+const HOST = /^[A-Za-z0-9._:-]{1,253}$/
+const NAME = /^[A-Za-z0-9._-]{1,253}$/
+const PATH = /^[^\0]{0,4096}$/
+const PORT_MAX = 65_535
+
+export const OPERATOR_SETTINGS = {
+  'operator.host': text({
+    initial: '127.0.0.1',
+    meaning: 'address that the operator listener (operator API, /metrics, /livez, /readyz) binds to',
+    accepts: 'a host name or IP address',
+    pattern: HOST,
+  }),
+  'operator.port': integer({
+    initial: 8081,
+    min: 0,
+    max: PORT_MAX,
+    meaning: 'port of the operator listener; 0 = any free port',
+  }),
+  'operator.allowed_hosts': list({
+    live: true,
+    meaning:
+      'host names accepted in `Host` by the operator listener, besides IP addresses, `localhost` and operator.host; others are answered with 421',
+    accepts: 'host names without a port',
+    fits: (name) => NAME.test(name),
+  }),
+  'operator.four_eyes': list({
+    live: true,
+    meaning: 'kinds of calls of the operator API that a second operator must confirm; empty = none',
+    accepts: FOUR_EYES_KINDS.join(', '),
+    fits: (kind) => FOUR_EYES_KINDS.some((known) => known === kind),
+  }),
+  'operator.oidc.issuer': issuer({
+    initial: '',
+    meaning:
+      'OpenID Connect issuer at which operators can sign in; an admin binds each operator to a subject of it; empty = passwords only',
+  }),
+  'operator.oidc.client_id': text({
+    initial: '',
+    meaning:
+      'client id of this service at that issuer, with the redirect URI PUBLIC_URL/admin/v1/login/openid/callback',
+    accepts: 'the client id',
+    pattern: /^[\x20-\x7e]{0,512}$/,
+  }),
+  'operator.oidc.client_secret_file': text({
+    initial: '',
+    meaning: 'file with the secret of that client, readable by the service only; it is read for each login',
+    accepts: 'a path',
+    pattern: PATH,
+  }),
+  'operator.public_url': url({
+    initial: '',
+    schemes: ['http', 'https'],
+    optional: true,
+    meaning:
+      'address at which browsers reach the operator listener, where a proxy of http.trusted_proxies forwards to it or operators sign in at an issuer; empty = that of the listener',
+  }),
+  'operator.tls.cert_file': text({
+    initial: '',
+    meaning: 'PEM file with the certificate of the operator listener and its chain; empty = no TLS',
+    accepts: 'a path',
+    pattern: PATH,
+  }),
+  'operator.tls.key_file': text({
+    initial: '',
+    meaning: 'PEM file with the private key of that certificate, without a passphrase',
+    accepts: 'a path',
+    pattern: PATH,
+  }),
+  'operator.token': text({
+    initial: '',
+    meaning: 'bearer token of the operator API; empty = random, kept in DATA/operator-token',
+    accepts: 'printable text without blanks, 16 to 512 characters',
+    pattern: /^(?:[\x21-\x7e]{16,512})?$/,
+    secret: true,
+  }),
+} as const
+
+/** The issuer itself, from which the address of its discovery document follows. */
+function issuer(common: { readonly initial: string; readonly meaning: string }): Setting<string> {
+  const address = outsideAddress(common)
+  return {
+    ...address,
+    read(value) {
+      const reading = address.read(value)
+      if (!('value' in reading) || !/[?#]|\/\.well-known\//.test(reading.value)) return reading
+      return {
+        problems: [{ path: '', message: `is ${JSON.stringify(value)}, not an issuer without query and /.well-known/` }],
+      }
+    },
+  }
+}

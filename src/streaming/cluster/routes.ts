@@ -1,0 +1,36 @@
+/** The operator API's endpoint for the nodes of the service, as the node that answers knows them. */
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { answered } from '../../platform/http/raw-json.ts'
+import { textChoice } from '../../platform/http/text-choice.ts'
+import type { NodeDocument, Nodes } from './nodes.ts'
+
+const Node = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    roles: Type.Array(Type.String()),
+    version: Type.String({ description: 'Of the program' }),
+    started_at: Type.String(),
+    ready: Type.Boolean({ description: 'Whether its `/readyz` answers 200' }),
+    markets: Type.Integer({ minimum: 0, description: 'Number of its markets' }),
+    definitions: Type.String({ description: 'Digest of the definitions of its markets' }),
+    directory_version: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Of the customers and clients that it knows; absent while it does not reach the store',
+      }),
+    ),
+    self: Type.Boolean({ description: 'The node that answers' }),
+    state: textChoice(['present', 'silent']),
+    seen_at: Type.String({ format: 'date-time' }),
+    same_definitions: Type.Boolean({ description: 'Whether its definitions are those of the node that answers' }),
+  },
+  { title: 'Node' },
+)
+
+/** Registers the route under the prefix of `app`. */
+export function registerNodeRoutes(app: FastifyInstance, nodes: Pick<Nodes, 'all'>): void {
+  const nodeList = Type.Object({ items: Type.Array(Node) })
+  app.get('/nodes', answered(nodeList), async (): Promise<{ items: readonly NodeDocument[] }> => ({ items: nodes.all }))
+}

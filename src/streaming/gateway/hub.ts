@@ -1,0 +1,371 @@
+/**
+ * All sessions of this node and the markets they subscribe to. At the end of an event-loop tick it does, in this order:
+ * fan-out of the tick's frames to current subscribers (one write per session), replies to requests, catch-up of lagging
+ * subscribers, and slices of SNAPSHOTs and digests. The last three each have a time budget per tick and serve sessions
+ * round robin, so that no session delays the others by more than that.
+ */
+import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
+import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { updateTracer } from '../../platform/base/tracing.ts'
+import type { Bus } from '../sequencing/bus.ts'
+import { heartbeatText, textFrame } from '../sequencing/frame.ts'
+import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
+import type { Replica } from '../sequencing/replica.ts'
+import type { ChannelType } from '../../contract/channels.ts'
+import type { CloseCause } from '../../contract/stream-codes.ts'
+import { MarketStream } from './market-stream.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import type { Outbox, OutboxTotals, TransportPort } from './outbox.ts'
+import { type MarketEnd, marketListText } from './protocol.ts'
+import type { SessionLimits } from './requests.ts'
+import { type Heartbeat, Session, type SessionHost } from './session.ts'
+import { SessionIndex } from './session-index.ts'
+import type { Subscriber } from './subscription.ts'
+import { Ticker } from './throttle.ts'
+import { Wheel } from './wheel.ts'
+
+/** Time that requests, catch-up and SNAPSHOT encoding may each take per tick. */
+const REQUESTS_MILLISECONDS = 2
+const CATCH_UP_MILLISECONDS = 2
+const ENCODE_MILLISECONDS = 4
+
+/** Requests of one session answered before the next session is served. */
+const REQUESTS_PER_ROUND = 8
+
+/** Settings of the stream; each is the setting `stream.*` of the same name. */
+export interface HubSettings extends SessionLimits {
+  readonly heartbeatSeconds: number
+  readonly pingSeconds: number
+  readonly silenceSeconds: number
+  readonly staleSeconds: number
+  /** `stream.stale_action` is `close`. */
+  readonly closesStale: boolean
+}
+
+/** A session, or a subscriber of the self-audit: the hub calls it at the end of a tick to catch up. */
+export interface LaggingParty {
+  /** Sends what is owed until `untilMilliseconds` of the monotonic clock; true when more is left. */
+  catchUp(untilMilliseconds: number): boolean
+}
+
+export interface HubOptions {
+  readonly replicas: readonly Replica[]
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: GatewayMetrics
+  readonly settings: HubSettings
+  /** Signs receipts for the heartbeats of the extended protocol; absent: there are none. */
+  readonly receipts?: ReceiptSigner | undefined
+  /** Returns a number in [0, 1); spreads the closes of a drain. */
+  readonly random: () => number
+  /** Called when a session has ended. */
+  readonly onEnded?: (session: Session) => void
+}
+
+export class Hub implements SessionHost {
+  readonly clock: Clock
+  readonly log: Log
+  readonly limits: SessionLimits
+  readonly totals: OutboxTotals
+  readonly #options: Omit<HubOptions, 'replicas'>
+  readonly #markets = new Map<string, MarketStream>()
+  /** Created when it is first needed. */
+  #marketList: string | undefined
+  readonly #sessions = new SessionIndex<Session>()
+  /** Sessions of operators. */
+  readonly #uncounted = new Set<Session>()
+  readonly #heartbeats: Wheel<Session>
+  readonly #pings: Wheel<Session>
+  readonly #ticker: Ticker
+  /** Undefined unless the operator has registered an SDK for traces. */
+  readonly #traceUpdate = updateTracer()
+  /** When the first commit of this tick reached each market; only while updates are traced. */
+  readonly #arrivals = new Map<MarketStream, number>()
+  /** Throttle intervals, in milliseconds, that ended in this tick. */
+  #endedIntervals = new Set<number>()
+  /** Markets with something for the end of the tick. */
+  #dirty: MarketStream[] = []
+  #requestQueue = new Set<Session>()
+  #catchUpQueue = new Set<LaggingParty>()
+  #isScheduled = false
+  #workRound = 0
+  #onEmpty: (() => void) | undefined
+
+  constructor({ replicas, ...options }: HubOptions) {
+    const { clock, settings, metrics } = options
+    this.#options = options
+    this.clock = clock
+    this.log = options.log
+    this.limits = settings
+    this.totals = metrics.totals
+    for (const replica of replicas) this.addMarket(replica)
+    this.#heartbeats = new Wheel(clock, settings.heartbeatSeconds * 1000, (sessions) => this.#sendHeartbeats(sessions))
+    this.#pings = new Wheel(clock, settings.pingSeconds * 1000, (sessions) => {
+      for (const session of sessions) session.checkLife(settings.silenceSeconds * 1000)
+    })
+    this.#ticker = new Ticker(clock, (intervals) => this.#endIntervals(intervals))
+    metrics.observe(this)
+  }
+
+  get sessions(): ReadonlySet<Session> {
+    return this.#sessions.all
+  }
+
+  connectionsOfClient(clientId: string): number {
+    return this.#sessions.countOfClient(clientId)
+  }
+
+  /** Creates the session of an accepted connection. `id`: where it has one already. */
+  open(transport: TransportPort, token: AccessToken, id?: string): Session {
+    const session = new Session(this, transport, token, id)
+    this.#sessions.add(session)
+    this.#pings.add(session)
+    return session
+  }
+
+  /** The same for a session that no count, limit, list or revocation of the customers' connections includes. */
+  openUncounted(transport: TransportPort, token: AccessToken, id?: string): Session {
+    const session = new Session(this, transport, token, id, false)
+    this.#uncounted.add(session)
+    this.#pings.add(session)
+    return session
+  }
+
+  /** Closes every session for which `cause` returns a cause; only those of `affected` are asked about, if it is given. */
+  closeWhere(cause: (session: Session) => CloseCause | undefined, affected?: AffectedTokens): void {
+    for (const session of affected === undefined ? this.sessions : this.#sessions.affectedBy(affected)) {
+      const found = cause(session)
+      if (found !== undefined) session.close(found)
+    }
+  }
+
+  /** Closes all sessions, spread at random over `seconds`, and resolves when none is left. */
+  drain(seconds: number): Promise<void> {
+    if (this.sessions.size === 0) return Promise.resolve()
+    for (const session of this.sessions) {
+      this.clock.schedule(this.#options.random() * seconds * 1000, () => session.close('restarting'))
+    }
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve
+    })
+  }
+
+  stop(): void {
+    this.#heartbeats.stop()
+    this.#pings.stop()
+    this.#ticker.stop()
+    for (const market of this.#markets.values()) market.stop()
+    for (const session of [...this.sessions, ...this.#uncounted]) session.cut()
+  }
+
+  get markets(): Iterable<MarketStream> {
+    return this.#markets.values()
+  }
+
+  market(symbol: string): MarketStream | undefined {
+    return this.#markets.get(symbol)
+  }
+
+  get marketList(): string {
+    this.#marketList ??= marketListText(this.#markets.keys())
+    return this.#marketList
+  }
+
+  /** Serves a market from now on. */
+  addMarket(replica: Replica): void {
+    this.#marketList = undefined
+    this.#markets.set(replica.market.symbol, this.#createMarket(replica))
+  }
+
+  /**
+   * Stops serving a market. Its subscribers get a notice with the reason after the data they were sent, and nothing
+   * more of it. A changed market is added again in the same tick, so that they can subscribe again at once.
+   */
+  removeMarket(symbol: string, end: MarketEnd): void {
+    const market = this.#markets.get(symbol)
+    if (market === undefined) return
+    this.#markets.delete(symbol)
+    this.#marketList = undefined
+    market.stop()
+    // All sessions, not only current subscribers: former ones keep an empty subscription to the market.
+    for (const session of [...this.sessions, ...this.#uncounted]) session.endMarket(symbol, end)
+  }
+
+  queueRequests(session: Session): void {
+    this.#requestQueue.add(session)
+    this.#schedule()
+  }
+
+  queueCatchUp(party: LaggingParty): void {
+    this.#catchUpQueue.add(party)
+    this.#schedule()
+  }
+
+  startHeartbeat(session: Session): void {
+    session.sendHeartbeat(this.#newHeartbeat())
+    this.#heartbeats.add(session)
+  }
+
+  stopHeartbeat(session: Session): void {
+    this.#heartbeats.remove(session)
+  }
+
+  countSubscription(type: ChannelType, difference: 1 | -1): void {
+    this.#options.metrics.subscriptions.inc({ channel: type }, difference)
+  }
+
+  countInternalError(): void {
+    this.#options.metrics.internalErrors.inc()
+  }
+
+  countClose(cause: CloseCause): void {
+    this.#options.metrics.closes.inc({ cause })
+  }
+
+  ended(session: Session): void {
+    this.#sessions.remove(session)
+    this.#uncounted.delete(session)
+    this.#requestQueue.delete(session)
+    this.#catchUpQueue.delete(session)
+    this.#pings.remove(session)
+    if (this.sessions.size === 0) this.#onEmpty?.()
+    this.#options.onEnded?.(session)
+  }
+
+  #createMarket(replica: Replica): MarketStream {
+    const { bus, settings, receipts } = this.#options
+    return new MarketStream({
+      replica,
+      clock: this.clock,
+      receipts,
+      closeStaleSeconds: settings.closesStale ? settings.staleSeconds : 0,
+      requestCommit: () => bus.requestCommit(replica.market.symbol),
+      onDirty: (market) => {
+        this.#dirty.push(market)
+        if (this.#traceUpdate !== undefined) this.#arrivals.set(market, this.#wallMilliseconds())
+        this.#schedule()
+      },
+      onThrottled: () => this.#ticker.start(),
+      onStaleTooLong: (subscriptions) => {
+        const subscribers = new Set<Subscriber>(subscriptions.map(({ subscriber }) => subscriber))
+        this.closeWhere((session) => (subscribers.has(session) ? 'stale' : undefined))
+      },
+    })
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.clock.endOfTick(() => {
+      this.#isScheduled = false
+      this.#endTick()
+    })
+  }
+
+  #endTick(): void {
+    this.#fanOut()
+    this.#answerRequests()
+    this.#catchUp()
+    this.#work()
+  }
+
+  #fanOut(): void {
+    if (this.#dirty.length === 0 && this.#endedIntervals.size === 0) return
+    const dirty = this.#dirty
+    this.#dirty = []
+    const outboxes: Outbox[] = []
+    for (const market of dirty) market.fanOut(outboxes)
+    // Throttled messages are late because the client asked for it; they do not count as latency.
+    const isWritten = outboxes.length > 0
+    this.#fanOutThrottled(outboxes)
+    for (const outbox of outboxes) outbox.flush()
+    if (isWritten) this.#observeLatency(dirty)
+    this.#arrivals.clear()
+  }
+
+  #fanOutThrottled(outboxes: Outbox[]): void {
+    if (this.#endedIntervals.size === 0) return
+    for (const market of this.#markets.values()) market.fanOutThrottled(this.#endedIntervals, outboxes)
+    this.#endedIntervals = new Set()
+  }
+
+  /** Notes the intervals for the end of the tick; returns whether there are still throttled subscriptions. */
+  #endIntervals(intervals: ReadonlySet<number>): boolean {
+    for (const interval of intervals) this.#endedIntervals.add(interval)
+    this.#schedule()
+    for (const market of this.#markets.values()) if (market.isThrottling) return true
+    return false
+  }
+
+  #observeLatency(markets: readonly MarketStream[]): void {
+    const now = this.#wallMilliseconds()
+    for (const market of markets) {
+      const { replica } = market
+      this.#options.metrics.deliverySeconds.observe(Math.max(0, now - replica.receivedMilliseconds) / 1000)
+      this.#traceUpdate?.({
+        market: replica.market.symbol,
+        receivedMilliseconds: replica.receivedMilliseconds,
+        committedMilliseconds: replica.instant.milliseconds,
+        arrivedMilliseconds: this.#arrivals.get(market) ?? now,
+        writtenMilliseconds: now,
+      })
+    }
+  }
+
+  #wallMilliseconds(): number {
+    const { milliseconds, nanoseconds } = this.clock.wallInstant()
+    return milliseconds + nanoseconds / 1_000_000
+  }
+
+  #answerRequests(): void {
+    const until = this.clock.monotonicMilliseconds() + REQUESTS_MILLISECONDS
+    this.#requestQueue = this.#visit(this.#requestQueue, until, (session) =>
+      session.answerRequests(REQUESTS_PER_ROUND, until),
+    )
+  }
+
+  #catchUp(): void {
+    const until = this.clock.monotonicMilliseconds() + CATCH_UP_MILLISECONDS
+    this.#catchUpQueue = this.#visit(this.#catchUpQueue, until, (party) => party.catchUp(until))
+  }
+
+  /**
+   * Visits the members of a queue until the time is up. Members not reached keep their place, those with more to do go
+   * to the end; the rest of the queue is visited in the next tick.
+   */
+  #visit<Member>(queue: Set<Member>, untilMilliseconds: number, visit: (member: Member) => boolean): Set<Member> {
+    for (const member of queue) {
+      queue.delete(member)
+      if (visit(member)) queue.add(member)
+      if (this.clock.monotonicMilliseconds() >= untilMilliseconds) break
+    }
+    if (queue.size > 0) this.#schedule()
+    return queue
+  }
+
+  #work(): void {
+    const until = this.clock.monotonicMilliseconds() + ENCODE_MILLISECONDS
+    const working = [...this.#markets.values()].filter((market) => market.isWorking)
+    if (working.length === 0) return
+    this.#schedule()
+    // Another market is first in each tick, so that none waits for all the others.
+    const first = this.#workRound++ % working.length
+    for (const market of [...working.slice(first), ...working.slice(0, first)]) {
+      market.work(until)
+      if (this.clock.monotonicMilliseconds() >= until) break
+    }
+  }
+
+  #newHeartbeat(): Heartbeat {
+    const instant = this.clock.wallInstant()
+    return { instant, frame: textFrame(heartbeatText(instant)) }
+  }
+
+  #sendHeartbeats(sessions: ReadonlySet<Session>): void {
+    const heartbeat = this.#newHeartbeat()
+    for (const session of sessions) session.sendHeartbeat(heartbeat)
+  }
+}

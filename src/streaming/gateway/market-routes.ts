@@ -1,0 +1,100 @@
+/**
+ * `GET /v2/markets` of the public API: what can be subscribed to on this node, and whether its data is current. Read
+ * from memory in one event-loop tick, so a response is of one moment. Any valid token may ask: it shows nothing of a
+ * customer, and what an integrator needs before the first subscription.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Guard } from '../../access/clients/guard.ts'
+import { millisecondText } from '../../platform/base/clock.ts'
+import { IGNORES_PARAMETERS } from '../../platform/http/list-query.ts'
+import { INSTRUMENT_STATES, PROOFS, type Proof } from '../market/event.ts'
+import type { Hub } from './hub.ts'
+import { MARKET_STATES, type MarketStream } from './market-stream.ts'
+
+export interface MarketRoutesOptions {
+  readonly guard: Guard
+  readonly hub: Pick<Hub, 'markets'>
+  /** Whether the prices of a market come from the simulator. */
+  isSimulated(symbol: string): boolean
+  /** What proves the book of a live market. */
+  proofOf(symbol: string): Proof
+}
+
+const text = { type: 'string' }
+const Count = Type.Integer({ minimum: 0 })
+
+const Market = Type.Object(
+  {
+    market: Type.String({ description: 'What subscriptions name' }),
+    base_asset: Type.String(),
+    quote_asset: Type.String(),
+    price_decimals: { ...Count, description: 'Fraction digits of every price' },
+    amount_decimals: { ...Count, description: 'Fraction digits of every amount' },
+    depth: { ...Count, description: 'Published levels per side; 0 = all' },
+    state: Type.Enum([...MARKET_STATES], {
+      ...text,
+      description:
+        'STARTING: no book yet. LIVE: a source is trusted. STALE: there was a book, no source is trusted now',
+    }),
+    state_since: Type.String({ format: 'date-time', description: 'When `state` changed last on this node' }),
+    simulated: Type.Boolean({ description: 'Whether its prices are invented by a simulator' }),
+    instrument_state: Type.Optional(
+      Type.Enum([...INSTRUMENT_STATES], {
+        ...text,
+        description:
+          'Whether it trades at the venue; the book is trusted in each of these states. Absent while that is not known',
+      }),
+    ),
+    instrument_reason: Type.Optional(
+      Type.String({ description: 'The source, and its own word for the state, when it is not OPEN' }),
+    ),
+    proof: Type.Enum([...PROOFS], {
+      ...text,
+      description:
+        'What proves the book to be that of its venue, the weakest of its live sources. CHECKSUM: a checksum or digest of ' +
+        'the venue. SEQUENCE: numbers that show each missing message. COMPARISON: a snapshot now and then. NONE: nothing, ' +
+        'as of a simulator, or of a market that is not LIVE',
+    }),
+  },
+  { title: 'Market' },
+)
+
+const MarketList = Type.Object({ items: Type.Array(Market) }, { title: 'MarketList' })
+
+export function registerMarketRoutes(app: FastifyInstance, options: MarketRoutesOptions): void {
+  const { guard, hub } = options
+  app.route({
+    ...guard('listMarkets'),
+    ...IGNORES_PARAMETERS,
+    schema: { response: { 200: MarketList } },
+    async handler() {
+      const markets = [...hub.markets].sort((left, right) => (left.symbol < right.symbol ? -1 : 1))
+      return {
+        items: markets.map((market) => marketOf(market, options)),
+      }
+    },
+  })
+}
+
+function marketOf(
+  { replica, state, stateSinceMilliseconds }: MarketStream,
+  { isSimulated, proofOf }: Pick<MarketRoutesOptions, 'isSimulated' | 'proofOf'>,
+): Static<typeof Market> {
+  const { instrument } = replica
+  const { symbol, baseAsset, quoteAsset, priceDecimals, amountDecimals, depth } = replica.market
+  return {
+    market: symbol,
+    base_asset: baseAsset,
+    quote_asset: quoteAsset,
+    price_decimals: priceDecimals,
+    amount_decimals: amountDecimals,
+    depth,
+    state,
+    state_since: millisecondText(stateSinceMilliseconds),
+    simulated: isSimulated(symbol),
+    ...(instrument === undefined ? {} : { instrument_state: instrument.state }),
+    ...(instrument === undefined || instrument.reason === '' ? {} : { instrument_reason: instrument.reason }),
+    proof: state === 'LIVE' ? proofOf(symbol) : 'NONE',
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * All sessions of this node, by client and customer, so that a change of a few clients visits only their sessions. It
+ * keeps nothing of clients without a session.
+ */
+import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
+
+interface Indexed {
+  readonly token: { readonly clientId: string; readonly customerId: string }
+}
+
+export class SessionIndex<Session extends Indexed> {
+  readonly #all = new Set<Session>()
+  readonly #ofClient = new Map<string, Set<Session>>()
+  readonly #clientsOfCustomer = new Map<string, Set<string>>()
+
+  get all(): ReadonlySet<Session> {
+    return this.#all
+  }
+
+  countOfClient(clientId: string): number {
+    return this.#ofClient.get(clientId)?.size ?? 0
+  }
+
+  add(session: Session): void {
+    const { clientId, customerId } = session.token
+    this.#all.add(session)
+    append(this.#ofClient, clientId, session)
+    append(this.#clientsOfCustomer, customerId, clientId)
+  }
+
+  /** Removes a session; one that is not there changes nothing. */
+  remove(session: Session): void {
+    if (!this.#all.delete(session)) return
+    const { clientId, customerId } = session.token
+    removeFrom(this.#ofClient, clientId, session)
+    if (!this.#ofClient.has(clientId)) removeFrom(this.#clientsOfCustomer, customerId, clientId)
+  }
+
+  /** The sessions whose tokens may be affected, each at least once. A copy: closing a session may remove it. */
+  affectedBy({ all, customerIds, clientIds }: AffectedTokens): readonly Session[] {
+    if (all) return [...this.#all]
+    const ofCustomers = [...customerIds].flatMap((id) => [...(this.#clientsOfCustomer.get(id) ?? [])])
+    return [...clientIds, ...ofCustomers].flatMap((id) => [...(this.#ofClient.get(id) ?? [])])
+  }
+}
+
+function append<Value>(index: Map<string, Set<Value>>, key: string, value: Value): void {
+  const values = index.get(key)
+  if (values === undefined) index.set(key, new Set([value]))
+  else values.add(value)
+}
+
+function removeFrom<Value>(index: Map<string, Set<Value>>, key: string, value: Value): void {
+  const values = index.get(key)
+  values?.delete(value)
+  if (values?.size === 0) index.delete(key)
+}

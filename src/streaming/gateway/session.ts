@@ -1,0 +1,365 @@
+/**
+ * One session: a client's connection to the stream. It answers requests in the order received and at the allowed rate,
+ * runs the catch-up of its lagging subscriptions, and closes with the code of the cause. Backpressure: while its outbox
+ * is blocked its socket is not read, its heartbeats are skipped and its silence timer is paused. A session that
+ * subscribes only to books is never closed for being slow.
+ */
+import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import type { Clock, Instant, Timer } from '../../platform/base/clock.ts'
+import { newId } from '../../platform/base/ids.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { scheduleAt } from '../../platform/base/wall-timer.ts'
+import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../sequencing/frame.ts'
+import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
+import { CLOSE_CODES, type CloseCause } from '../../contract/stream-codes.ts'
+import { ControlFrames } from '../../platform/http/control-frames.ts'
+import { CatchUp } from './catch-up.ts'
+import { type InboundMessage, Inbox } from './inbox.ts'
+import type { SentMarket } from './market-stream.ts'
+import { CLOSE_MILLISECONDS_MAX, Outbox, type OutboxOwner, type OutboxTotals, type TransportPort } from './outbox.ts'
+import { Pongs } from './pongs.ts'
+import { type ChannelKey, type ExtendedRules, internalErrorReply, type MarketEnd } from './protocol.ts'
+import { Requests, type RequestsHost } from './requests.ts'
+import type { MarketSubscription, Subscriber } from './subscription.ts'
+
+/** A session whose token or access was revoked ends within a second, whether its peer answers the close or not. */
+const REVOKED_CUT_MILLISECONDS = 1_000
+const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
+
+/**
+ * This many entries of a request or of a list in its reply cost as much of the rate (`stream.inbound_per_second`) as
+ * one message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
+ */
+const ENTRIES_PER_MESSAGE = 50
+
+/** One heartbeat: its instant, and the frame that all sessions of the base protocol share. */
+export interface Heartbeat {
+  readonly instant: Instant
+  readonly frame: Buffer
+}
+
+/** The part of the hub that a session uses. */
+export interface SessionHost extends RequestsHost {
+  readonly clock: Clock
+  readonly log: Log
+  readonly totals: OutboxTotals
+  /** Calls `answerRequests` at the end of the tick. */
+  queueRequests(session: Session): void
+  /** Calls `catchUp` at the end of the tick. */
+  queueCatchUp(session: Session): void
+  startHeartbeat(session: Session): void
+  stopHeartbeat(session: Session): void
+  countInternalError(): void
+  countClose(cause: CloseCause): void
+  ended(session: Session): void
+}
+
+export class Session implements OutboxOwner, Subscriber {
+  readonly id: string
+  readonly token: AccessToken
+  readonly isClient: boolean
+  /** When it was opened, milliseconds of the wall clock. */
+  readonly createdMilliseconds: number
+  readonly #host: SessionHost
+  readonly #transport: TransportPort
+  readonly outbox: Outbox
+  readonly #catchUp: CatchUp
+  readonly #inbox: Inbox
+  readonly #requests: Requests
+  /** Only with the extended protocol. */
+  readonly #extended: ExtendedRules | undefined
+  #rateTimer: Timer | undefined
+  #expiryTimer: Timer | undefined
+  #isReading = true
+  #lastArrivalMilliseconds: number
+  readonly #controlFrames = new ControlFrames()
+  readonly #pongs = new Pongs()
+  /** Data of the ping that is not answered yet: a pong is never queued behind bytes that a slow peer has not read. */
+  #owedPong: Buffer | undefined
+  /** Unsolicited notices for when the outbox is not blocked; at most one per market. */
+  #notices: string[] = []
+  #state: 'open' | 'closing' | 'ended' = 'open'
+
+  /** @param isClient false for a session that does not count as one of the customers' */
+  constructor(host: SessionHost, transport: TransportPort, token: AccessToken, id = newId(), isClient = true) {
+    this.id = id
+    this.isClient = isClient
+    this.token = token
+    this.#host = host
+    this.#transport = transport
+    if (transport.subprotocol === EXTENDED_SUBPROTOCOL) {
+      this.#extended = { publishedDepth: (market) => host.market(market)?.replica.market.depth ?? 0 }
+    }
+    this.createdMilliseconds = host.clock.wallInstant().milliseconds
+    this.#lastArrivalMilliseconds = host.clock.monotonicMilliseconds()
+    this.#inbox = new Inbox(host.clock, host.limits.inboundPerSecond, host.limits.inboundBurst)
+    const { outboxBytesMax: highWaterBytes } = host.limits
+    this.outbox = new Outbox({ transport, highWaterBytes, totals: host.totals, owner: this })
+    this.#catchUp = new CatchUp(host.clock, this, this.#extended === undefined ? BASE : EXTENDED)
+    this.#requests = new Requests({ host, catchUp: this.#catchUp, extended: this.#extended })
+    if (host.limits.closesExpired) {
+      this.#expiryTimer = scheduleAt(host.clock, token.expiresAtMilliseconds, () => this.close('tokenExpired'))
+    }
+  }
+
+  /** False once its close has begun. */
+  get isOpen(): boolean {
+    return this.#state === 'open'
+  }
+
+  get isLagging(): boolean {
+    return this.outbox.isLagging
+  }
+
+  get transport(): Pick<TransportPort, 'clientAddress' | 'subprotocol' | 'bytesWritten'> {
+    return this.#transport
+  }
+
+  get queuedBytes(): number {
+    return this.#transport.queuedBytes
+  }
+
+  /** False when the peer does not take what it is sent; true before its second ping is due. */
+  get isPeerReading(): boolean {
+    return this.#pongs.isPeerReading
+  }
+
+  /** Undefined before the first pong. */
+  get pongAgeMilliseconds(): number | undefined {
+    const { lastMilliseconds } = this.#pongs
+    return lastMilliseconds === undefined ? undefined : this.#host.clock.monotonicMilliseconds() - lastMilliseconds
+  }
+
+  /** From the last ping that was answered to its pong. */
+  get roundTripMilliseconds(): number | undefined {
+    return this.#pongs.roundTripMilliseconds
+  }
+
+  get subscriptionCount(): number {
+    return this.#requests.subscriptionCount
+  }
+
+  /** The channels that are subscribed, the heartbeat included. */
+  get channels(): Iterable<ChannelKey> {
+    return this.#requests.channels
+  }
+
+  /** How far each market with a subscribed channel has been sent. */
+  get sentMarkets(): readonly SentMarket[] {
+    return this.#catchUp.observe()
+  }
+
+  onBlocked(): void {
+    this.#setReading()
+  }
+
+  onUnblocked(): void {
+    this.#sendPong()
+    this.#sendNotices()
+    this.#host.queueCatchUp(this)
+    this.#host.queueRequests(this)
+    this.#setReading()
+  }
+
+  owe(subscription: MarketSubscription): void {
+    if (this.#state !== 'open') return
+    this.#catchUp.owe(subscription)
+    this.#host.queueCatchUp(this)
+  }
+
+  /** Takes a message from the socket; it is answered at the end of a tick, once the rate and the outbox allow it. */
+  receive(message: InboundMessage): void {
+    if (this.#state !== 'open') return
+    this.#arrived()
+    this.#inbox.put(message)
+    this.#host.queueRequests(this)
+    this.#setReading()
+  }
+
+  /** Takes a ping from the socket; the pong repeats its data. */
+  receivePing(data: Buffer): void {
+    if (!this.#admitControlFrame()) return
+    // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
+    this.#owedPong = data
+    if (!this.outbox.isBlocked) this.#sendPong()
+  }
+
+  /** Takes a pong from the socket. */
+  receivePong(data: Buffer): void {
+    if (this.#admitControlFrame()) this.#pongs.pong(data, this.#lastArrivalMilliseconds)
+  }
+
+  #admitControlFrame(): boolean {
+    if (this.#state !== 'open') return false
+    this.#arrived()
+    if (this.#controlFrames.admit(this.#lastArrivalMilliseconds)) return true
+    this.close('flood')
+    return false
+  }
+
+  /**
+   * Answers up to `countMax` waiting messages: the first one in any case, further ones until `untilMilliseconds` of the
+   * monotonic clock. True when more can be answered at once.
+   */
+  answerRequests(countMax: number, untilMilliseconds: number): boolean {
+    for (let count = 0; count < countMax && this.#canAnswer; count++) {
+      if (count > 0 && this.#host.clock.monotonicMilliseconds() >= untilMilliseconds) break
+      const taken = this.#inbox.take() as InboundMessage | { readonly waitMilliseconds: number }
+      if ('waitMilliseconds' in taken) {
+        this.#rateTimer ??= this.#host.clock.schedule(taken.waitMilliseconds, () => {
+          this.#rateTimer = undefined
+          this.#host.queueRequests(this)
+        })
+        break
+      }
+      this.#answer(taken)
+    }
+    this.#setReading()
+    return this.#canAnswer && this.#rateTimer === undefined
+  }
+
+  /** Sends what lagging subscriptions are owed; true when more is left for the next tick. */
+  catchUp(untilMilliseconds: number): boolean {
+    if (this.#state !== 'open') return false
+    try {
+      const outcome = this.#catchUp.run(untilMilliseconds)
+      if (outcome === 'done' || outcome === 'more') return outcome === 'more'
+      this.close(outcome)
+    } catch (error) {
+      // What this client holds is unknown now, so it has to reconnect. Other sessions are not affected.
+      this.#noteInternalError(error)
+      this.close('internal')
+    }
+    return false
+  }
+
+  /** Sends a heartbeat, unless the socket cannot take it now: a heartbeat is never queued behind data. */
+  sendHeartbeat({ instant, frame: shared }: Heartbeat): void {
+    if (this.#state !== 'open' || this.outbox.isBlocked || this.#transport.isSaturated) return
+    const frame = this.#extended === undefined ? shared : this.#extendedHeartbeat(instant)
+    this.outbox.sendChunk({ frames: frame, messageCount: 1 })
+  }
+
+  #extendedHeartbeat(instant: Instant): Buffer {
+    const books = this.#catchUp.bookStatuses(instant.milliseconds)
+    // The digest of a large book is made in slices at the ends of ticks: this schedules one.
+    this.#host.queueCatchUp(this)
+    return textFrame(extendedHeartbeatText(instant, books))
+  }
+
+  /** Pings the peer; drops the connection when nothing has arrived for `silenceMilliseconds`. */
+  checkLife(silenceMilliseconds: number): void {
+    if (this.#state !== 'open') return
+    if (!this.#isReading) {
+      const { bytesWritten, queuedBytes } = this.#transport
+      if (this.outbox.isBlocked) this.#pongs.checkUnread(bytesWritten - queuedBytes)
+      return
+    }
+    const now = this.#host.clock.monotonicMilliseconds()
+    if (now - this.#lastArrivalMilliseconds > silenceMilliseconds) {
+      this.#host.log.info({ connection: this.id }, 'silent connection dropped')
+      this.#transport.cut()
+    } else {
+      this.#transport.ping(this.#pongs.ping(now))
+    }
+  }
+
+  /** Ends the subscriptions of a market that was removed or changed, and notifies the peer after what it was sent. */
+  endMarket(market: string, end: MarketEnd): void {
+    const notice = this.#requests.endMarket(market, end)
+    if (notice === undefined) return
+    this.#notices.push(notice)
+    this.#sendNotices()
+  }
+
+  /** Sends no more data, then the close frame; the connection of a peer that does not answer it is cut. */
+  close(cause: CloseCause): void {
+    if (this.#state !== 'open') return
+    this.#state = 'closing'
+    this.#host.countClose(cause)
+    this.#release()
+    const { code, reason } = CLOSE_CODES[cause]
+    this.#transport.close(code, reason, REVOCATIONS.has(cause) ? REVOKED_CUT_MILLISECONDS : CLOSE_MILLISECONDS_MAX)
+  }
+
+  /** Cuts the connection without a close frame. */
+  cut(): void {
+    this.#transport.cut()
+  }
+
+  /** To be called when the socket has closed. */
+  end(): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    this.#release()
+    this.#transport.ended()
+    this.#host.ended(this)
+  }
+
+  get #canAnswer(): boolean {
+    return this.#state === 'open' && !this.outbox.isBlocked && !this.#inbox.isEmpty
+  }
+
+  #release(): void {
+    this.#rateTimer?.cancel()
+    this.#expiryTimer?.cancel()
+    this.#inbox.clear()
+    this.#notices = []
+    this.#requests.clear()
+    this.#host.stopHeartbeat(this)
+    this.#catchUp.end()
+    this.outbox.end()
+  }
+
+  #sendPong(): void {
+    if (this.#owedPong !== undefined) this.#transport.pong(this.#owedPong)
+    this.#owedPong = undefined
+  }
+
+  #arrived(): void {
+    this.#lastArrivalMilliseconds = this.#host.clock.monotonicMilliseconds()
+  }
+
+  #setReading(): void {
+    if (this.#state !== 'open') return
+    const shouldRead = this.#inbox.isEmpty && !this.outbox.isBlocked
+    if (shouldRead === this.#isReading) return
+    this.#isReading = shouldRead
+    if (shouldRead) {
+      // Silence is measured from now on: while the socket was not read, nothing could arrive.
+      this.#arrived()
+      this.#transport.resumeReading()
+    } else {
+      this.#transport.pauseReading()
+    }
+  }
+
+  #answer(message: InboundMessage): void {
+    try {
+      const { text, entryCount, heartbeat, errors } = this.#requests.answer(message)
+      for (const error of errors) this.#noteInternalError(error)
+      this.#inbox.charge(entryCount / ENTRIES_PER_MESSAGE)
+      if (heartbeat === 'stop') this.#host.stopHeartbeat(this)
+      this.#reply(text)
+      if (heartbeat === 'start') this.#host.startHeartbeat(this)
+    } catch (error) {
+      // A bug of the server fails this request, not the session.
+      this.#noteInternalError(error)
+      this.#reply(internalErrorReply())
+    }
+  }
+
+  #noteInternalError(error: unknown): void {
+    this.#host.countInternalError()
+    this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection')
+  }
+
+  /** Notices wait while the outbox is blocked; catch-up waits too, so no data is sent before them. */
+  #sendNotices(): void {
+    while (this.#notices.length > 0 && !this.outbox.isBlocked) this.#reply(this.#notices.shift() as string)
+  }
+
+  #reply(text: string): void {
+    this.outbox.sendChunk({ frames: textFrame(text), messageCount: 1 })
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * market_data.top_of_book of one market: the best level of each side, sent whenever it changes. A lagging or throttled
+ * subscriber gets the current top, if it differs from the one it holds. It never sends a top before the book that it is
+ * the top of.
+ */
+import { Cursors } from '../sequencing/cursor.ts'
+import { BASE, type Encoding, EXTENDED, extendedText, textFrame, topOfBookText } from '../sequencing/frame.ts'
+import type { Replica, ViewCommit } from '../sequencing/replica.ts'
+import { NONE } from '../sequencing/view-feed.ts'
+import type { Chunk } from './outbox.ts'
+import {
+  type CaughtUp,
+  type ChannelParams,
+  type ChannelState,
+  isDue,
+  type MarketChannel,
+  type MarketSubscription,
+  type ThrottleGroup,
+  type TickFrame,
+} from './subscription.ts'
+
+export class TopChannel implements MarketChannel {
+  readonly type = 'market_data.top_of_book'
+  readonly bit: number
+  readonly place: number
+  readonly #replica: Replica
+  readonly #cursors: Cursors
+  /** Version that made the current top, and the one at the last fan-out; number of the top at the last fan-out. */
+  #cursor: number
+  #fannedOutCursor: number
+  #fannedOutNumber: number
+  /** The last frame of each encoding. */
+  readonly #cached: [base: CachedFrame | undefined, extended: CachedFrame | undefined] = [undefined, undefined]
+
+  constructor(replica: Replica, place: number) {
+    this.place = place
+    this.bit = 1 << place
+    this.#replica = replica
+    this.#cursors = new Cursors(replica.market.symbol, this.type, 0)
+    this.#cursor = replica.topVersion
+    this.#fannedOutCursor = this.#cursor
+    this.#fannedOutNumber = replica.topNumber
+  }
+
+  subscribe(_subscription: MarketSubscription, state: ChannelState, { resume }: ChannelParams): boolean {
+    const { epoch, version, topNumber } = this.#replica
+    const cursor = resume === undefined ? undefined : this.#cursors.position(epoch, resume)
+    const isKnown = cursor !== undefined && cursor > 0 && cursor <= version && this.#replica.hasFollowed(cursor)
+    const changes = isKnown ? this.#replica.topChangesSince(cursor) : 'too-old'
+    state.position = changes === 'too-old' ? NONE : topNumber - changes
+    state.cursor = changes === 'too-old' ? NONE : (cursor as number)
+    return changes !== 'too-old'
+  }
+
+  unsubscribe(subscription: MarketSubscription): void {
+    subscription.laterThan = Math.max(subscription.laterThan, this.#replica.version - 1)
+  }
+
+  encodeCommit(
+    { topChanged }: ViewCommit,
+    hasSubscribers: readonly [base: boolean, extended: boolean],
+    frames: TickFrame[],
+  ): void {
+    if (!topChanged) return
+    const base = hasSubscribers[BASE] ? this.#frame(BASE, NONE, 0) : undefined
+    const extended = hasSubscribers[EXTENDED] ? this.#frame(EXTENDED, this.#cursor, 1) : undefined
+    frames.push({ bit: this.bit, view: undefined, frames: [base, extended] })
+    this.#cursor = this.#replica.topVersion
+  }
+
+  isLeftToCatchUp(): boolean {
+    return false
+  }
+
+  continues({ encoding }: MarketSubscription, state: ChannelState): boolean {
+    return encoding === BASE || !this.#hasMoved || state.cursor === this.#fannedOutCursor
+  }
+
+  advance(_subscription: MarketSubscription, state: ChannelState): void {
+    if (!this.#hasMoved) return
+    state.position = this.#replica.topNumber
+    state.cursor = this.#cursor
+  }
+
+  isAligned({ encoding }: MarketSubscription, state: ChannelState): boolean {
+    return encoding === BASE || state.cursor === this.#cursor
+  }
+
+  settle(_subscription: MarketSubscription, state: ChannelState): void {
+    state.position = this.#fannedOutNumber
+    state.cursor = this.#fannedOutCursor
+  }
+
+  endTick(): void {
+    this.#fannedOutCursor = this.#cursor
+    this.#fannedOutNumber = this.#replica.topNumber
+  }
+
+  /** The first top waits as a SNAPSHOT does; later ones wait for the book, unless the book waits for a source. */
+  catchUp(subscription: MarketSubscription, state: ChannelState, waitingBook: ChannelState | undefined): CaughtUp {
+    const { live, isCrossed, topNumber, topVersion } = this.#replica
+    const { encoding, outbox } = subscription
+    const isFirst = state.position === NONE
+    if (isCrossed || (isFirst && !live)) return 'waiting'
+    const bookWaitsForSource = !live && waitingBook?.position === NONE
+    if (waitingBook !== undefined && (isFirst || !bookWaitsForSource)) return 'waiting'
+    if (!isFirst && !isDue(subscription, this.bit, state)) return 'done'
+    state.isDue = false
+    if (state.position === topNumber) return 'done'
+    const frame = this.#frame(encoding, state.cursor, isFirst ? 0 : topNumber - state.position)
+    state.position = topNumber
+    state.cursor = topVersion
+    outbox.sendChunk({ frames: frame, messageCount: 1 })
+    return outbox.isBlocked ? 'blocked' : 'done'
+  }
+
+  groupView(): undefined {
+    return undefined
+  }
+
+  conflate(group: ThrottleGroup): Chunk | 'unchanged' {
+    const { topNumber, topVersion } = this.#replica
+    const { position, cursor } = group
+    group.position = topNumber
+    group.cursor = topVersion
+    if (topNumber === position || group.subscriptions.size === 0) return 'unchanged'
+    return { frames: this.#frame(EXTENDED, cursor, topNumber - position), messageCount: 1 }
+  }
+
+  get #hasMoved(): boolean {
+    return this.#cursor !== this.#fannedOutCursor
+  }
+
+  /** The current top, for a subscriber whose previous message named `prevCursor`. */
+  #frame(encoding: Encoding, prevCursor: number, covers: number): Buffer {
+    const { market, instant, top, topVersion, version, epoch, previous } = this.#replica
+    const key = encoding === BASE ? String(version) : `${version} ${prevCursor} ${covers}`
+    const cached = this.#cached[encoding]
+    if (cached?.key === key) return cached.frame
+    let text = topOfBookText(market, instant, top)
+    if (encoding === EXTENDED) {
+      const prevEpoch = prevCursor === NONE ? undefined : previous.epochOf(prevCursor)
+      const prev = prevEpoch && this.#cursors.token(prevEpoch, prevCursor)
+      const cursor = this.#cursors.token(epoch, topVersion)
+      text = extendedText(text, { cursor, prev, covers: prev === undefined ? 0 : covers })
+    }
+    const frame = textFrame(text)
+    this.#cached[encoding] = { key, frame }
+    return frame
+  }
+}
+
+interface CachedFrame {
+  readonly key: string
+  readonly frame: Buffer
+}

@@ -1,0 +1,92 @@
+/** The metrics of the ingest listener, by market; those of a removed market are removed. */
+import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
+
+/** What became of a message of a market. */
+export const MESSAGE_OUTCOMES = ['applied', 'duplicate', 'ignored', 'refused', 'rejected'] as const
+export type MessageOutcome = (typeof MESSAGE_OUTCOMES)[number]
+
+export type IngestMetrics = ReturnType<typeof createIngestMetrics>
+
+export function createIngestMetrics(registry: MetricsRegistry) {
+  const ofMarkets = marketMetrics(registry)
+  const { lines, messages, gaps, conflicts, snapshotRequests } = ofMarkets
+  return {
+    ...ofMarkets,
+    ...connectionMetrics(registry),
+    /** A rate needs the series to exist before its first increment. */
+    startMarket(market: string): void {
+      lines.set({ market }, 0)
+      for (const outcome of MESSAGE_OUTCOMES) messages.inc({ market, outcome }, 0)
+      for (const counter of [gaps, conflicts, snapshotRequests]) counter.inc({ market }, 0)
+    },
+    stopMarket(market: string): void {
+      lines.remove({ market })
+      for (const outcome of MESSAGE_OUTCOMES) messages.remove({ market, outcome })
+      for (const counter of [gaps, conflicts, snapshotRequests]) counter.remove({ market })
+    },
+  }
+}
+
+function marketMetrics(registry: MetricsRegistry) {
+  const registers = [registry]
+  return {
+    lines: new Gauge({
+      name: 'tidegate_ingest_lines',
+      help: 'Connected lines of a market: publishers that have sent a message of it and are not dead',
+      labelNames: ['market'],
+      registers,
+    }),
+    messages: new Counter({
+      name: 'tidegate_ingest_messages_total',
+      help: 'Messages of publishers by outcome: applied, duplicate of the other line, ignored, refused, rejected',
+      labelNames: ['market', 'outcome'],
+      registers,
+    }),
+    gaps: new Counter({
+      name: 'tidegate_ingest_gaps_total',
+      help: 'Messages that a line did not bring although it brought later ones',
+      labelNames: ['market'],
+      registers,
+    }),
+    conflicts: new Counter({
+      name: 'tidegate_ingest_conflicts_total',
+      help: 'Messages in which the two lines of a market differed',
+      labelNames: ['market'],
+      registers,
+    }),
+    snapshotRequests: new Counter({
+      name: 'tidegate_ingest_snapshot_requests_total',
+      help: 'SNAPSHOTs that publishers were asked for',
+      labelNames: ['market'],
+      registers,
+    }),
+  }
+}
+
+function connectionMetrics(registry: MetricsRegistry) {
+  const registers = [registry]
+  return {
+    publishers: new Gauge({
+      name: 'tidegate_ingest_publishers',
+      help: 'Open WebSocket connections of publishers',
+      registers,
+    }),
+    bytes: new Counter({
+      name: 'tidegate_ingest_bytes_total',
+      help: 'Bytes of the messages of publishers',
+      registers,
+    }),
+    handshakes: new Counter({
+      name: 'tidegate_ingest_handshakes_total',
+      help: 'WebSocket handshakes of publishers by HTTP status of the answer (101 = accepted)',
+      labelNames: ['status'],
+      registers,
+    }),
+    closes: new Counter({
+      name: 'tidegate_ingest_closes_total',
+      help: 'Connections of publishers closed by the server, by cause',
+      labelNames: ['cause'],
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Compares followed books with those of their feeds. Every ten seconds the sending end of a link sends the digest of each
+ * published book with its version, and the receiving end computes that of its own book at the same version. Levels beyond
+ * the published depth are not compared. Digests are computed in slices, and a version that the journal of a book does not
+ * reach is left out.
+ */
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import { ViewDigest } from '../market/digest.ts'
+import { decode, type MarketScale, readScale, startMessage } from './bus-codec.ts'
+import type { Replica } from '../sequencing/replica.ts'
+
+/** In which each market is compared once. */
+const ROUND_MILLISECONDS = 10_000
+/** Between two steps of a round, and between two slices of a large book. */
+const STEP_MILLISECONDS_MIN = 10
+
+/** The digest of a published book at a version. */
+export interface BookDigest extends MarketScale {
+  /** Published levels per side; 0 = all. */
+  readonly depth: number
+  readonly epoch: string
+  readonly version: number
+  readonly digest: string
+}
+
+export function encodeDigest(digest: BookDigest): Buffer {
+  const writer = startMessage(digest)
+  writer.integer(digest.depth)
+  writer.text(digest.epoch)
+  writer.integer(digest.version)
+  writer.text(digest.digest)
+  return writer.finish()
+}
+
+/** @throws {BusFormatError} */
+export function decodeDigest(bytes: Buffer): BookDigest {
+  return decode(bytes, (reader) => ({
+    ...readScale(reader),
+    depth: reader.integer(),
+    epoch: reader.text(),
+    version: reader.integer(),
+    digest: reader.text(),
+  }))
+}
+
+/** A market of the sending end: `version` of `epoch` is that of the replica, or is not compared. */
+export interface AuditableMarket {
+  readonly replica: Replica
+  readonly epoch: string
+  readonly version: number
+}
+
+export interface DigestSenderOptions {
+  readonly clock: Clock
+  /** The markets that are followed by others now. */
+  readonly markets: () => readonly AuditableMarket[]
+  readonly send: (digest: BookDigest) => void
+}
+
+/** Sends the digests of all markets, one after the other, in each round. */
+export class DigestSender {
+  readonly #options: DigestSenderOptions
+  #timer: Timer
+  #next = 0
+
+  constructor(options: DigestSenderOptions) {
+    this.#options = options
+    this.#timer = this.#schedule(ROUND_MILLISECONDS)
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+  }
+
+  #schedule(milliseconds: number): Timer {
+    return this.#options.clock.schedule(milliseconds, () => {
+      const markets = this.#options.markets()
+      const wait = Math.max(STEP_MILLISECONDS_MIN, ROUND_MILLISECONDS / Math.max(1, markets.length))
+      const count = Math.ceil((markets.length * wait) / ROUND_MILLISECONDS)
+      for (let done = 0; done < count; done++) this.#send(markets[this.#next++ % markets.length] as AuditableMarket)
+      this.#timer = this.#schedule(wait)
+    })
+  }
+
+  #send({ replica, epoch, version }: AuditableMarket): void {
+    const { clock, send } = this.#options
+    const { symbol, priceDecimals, amountDecimals, depth } = replica.market
+    const own = replica.live ? versionIn(replica, epoch, version) : undefined
+    if (own === undefined) return
+    digestAt(clock, replica, own, (digest) => {
+      if (digest !== undefined) send({ market: symbol, priceDecimals, amountDecimals, depth, epoch, version, digest })
+    })
+  }
+}
+
+/** `unknown`: the version was not followed, or is too old. */
+export type AuditOutcome = 'equal' | 'different' | 'unknown'
+
+/** Compares the book of a replica with the digest of its feed. */
+export function auditBook(
+  clock: Clock,
+  replica: Replica,
+  { depth, epoch, version, digest }: BookDigest,
+  conclude: (outcome: AuditOutcome) => void,
+): void {
+  const own = depth === replica.market.depth ? versionIn(replica, epoch, version) : undefined
+  if (own === undefined) {
+    conclude('unknown')
+    return
+  }
+  digestAt(clock, replica, own, (found) => {
+    // The book was replaced meanwhile.
+    if (found === undefined || versionIn(replica, epoch, version) !== own) conclude('unknown')
+    else conclude(found === digest ? 'equal' : 'different')
+  })
+}
+
+/** The replica's own version of a version of an epoch; undefined when it has not followed it, or does not show its book. */
+function versionIn(replica: Replica, epoch: string, version: number): number | undefined {
+  if (replica.epoch.id !== epoch || replica.followed?.epoch !== epoch || !replica.hasBook) return undefined
+  const own = replica.epoch.base + version
+  return own <= replica.version && replica.hasFollowed(own) ? own : undefined
+}
+
+/** Computes the digest of a published book at a version; undefined when that is no longer known. */
+function digestAt(clock: Clock, replica: Replica, version: number, take: (digest: string | undefined) => void): void {
+  const digest = new ViewDigest(replica.view, replica.market)
+  const step = (): void => {
+    const found = digest.at(version)
+    if (found !== undefined || !digest.seeding) {
+      take(found)
+      return
+    }
+    digest.seed()
+    clock.schedule(STEP_MILLISECONDS_MIN, step)
+  }
+  step()
+}

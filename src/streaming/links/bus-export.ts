@@ -1,0 +1,273 @@
+/**
+ * The sending end of a link: passes on what the bus of this process publishes about some markets, one message per market
+ * and tick, and once a second the newest version of each. It answers requests for the state of a market from the replica
+ * of this process; the state of a version is encoded once for all who ask. It never waits for a follower: what the link
+ * cannot take is lost, and the follower notices.
+ */
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { MarketDefinition, Proof } from '../market/event.ts'
+import type { Bus, MarketMessage } from '../sequencing/bus.ts'
+import { type AuditableMarket, DigestSender, encodeDigest } from './bus-audit.ts'
+import {
+  encodeHeartbeats,
+  encodeMessages,
+  encodeState,
+  type Heartbeat,
+  type MarketScale,
+  type SentMessage,
+} from './bus-codec.ts'
+import type { StateRequest } from './bus-requests.ts'
+import { encodeProofs } from './market-proofs.ts'
+import type { Replica } from '../sequencing/replica.ts'
+
+const HEARTBEAT_MILLISECONDS = 1_000
+
+/** Markets in one heartbeat: with 60 bytes each, a message of 30 KiB. */
+const HEARTBEAT_MARKETS_MAX = 500
+
+/** Why a market is not live whose sequencer has no book yet. */
+const NO_BOOK = 'waiting for the first snapshot'
+
+/** Requests that wait for a later commit, per market; more are not answered, and repeated by those who ask. */
+const WAITING_REQUESTS_MAX = 1_000
+
+export interface ExportTransport {
+  /** Sends encoded messages of one market to all followers. */
+  sendMessages(market: string, bytes: Buffer): void
+  sendHeartbeats(bytes: Buffer): void
+  sendDigest(bytes: Buffer): void
+  /** Absent where no process at the other end shows it. */
+  sendProofs?(bytes: Buffer): void
+}
+
+export interface BusExportOptions {
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly transport: ExportTransport
+  readonly replicaOf: (market: string) => Replica | undefined
+  /** What proves the book of a market that this process writes; NONE where it is absent. */
+  readonly proofOf?: (market: string) => Proof
+  /**
+   * Whether this process hears of a market's sequencer; absent where it has the sequencers itself. Of a market that is not
+   * heard of, followers get no heartbeat and no state: like this process, they withdraw its book in time.
+   */
+  readonly isHeard?: (market: string) => boolean
+}
+
+interface ExportedMarket {
+  readonly symbol: string
+  /** Of this tick. */
+  messages: SentMessage[]
+  /** Whether a state replaced everything in this tick. */
+  isReplaced: boolean
+  /** Undefined before the first message. */
+  newest: Pick<Heartbeat, 'epoch' | 'version'> | undefined
+  /** The answers of one version, by the number of the last execution that the asker has. */
+  readonly encoded: Map<string, Buffer>
+  encodedVersion: number
+  waiting: WaitingRequest[]
+  readonly end: () => void
+}
+
+interface WaitingRequest {
+  readonly request: StateRequest
+  readonly answer: (bytes: Buffer) => void
+}
+
+export class BusExport {
+  readonly #options: BusExportOptions
+  readonly #markets = new Map<string, ExportedMarket>()
+  readonly #dirty = new Set<ExportedMarket>()
+  #timer: Timer
+  readonly #digests: DigestSender
+
+  constructor(options: BusExportOptions) {
+    this.#options = options
+    this.#timer = this.#schedule()
+    this.#digests = new DigestSender({
+      clock: options.clock,
+      markets: () => this.#auditable(),
+      send: (digest) => options.transport.sendDigest(encodeDigest(digest)),
+    })
+  }
+
+  /**
+   * Sends everything about a market from now on, until the returned function is called. Its replica exists.
+   * @param isNew its sequencer starts after this, so that what the replica has is of an earlier one, and not sent
+   */
+  add(symbol: string, isNew = false): () => void {
+    const replica = this.#options.replicaOf(symbol)
+    const state = isNew ? undefined : replica?.state('', 0)
+    const end = this.#options.bus.subscribe(symbol, (message) => this.#onMessage(market, message))
+    const market: ExportedMarket = {
+      symbol,
+      messages: [],
+      isReplaced: false,
+      newest: state,
+      encoded: new Map(),
+      encodedVersion: 0,
+      waiting: [],
+      end,
+    }
+    this.#markets.set(symbol, market)
+    return () => {
+      end()
+      if (this.#markets.get(symbol) === market) this.#markets.delete(symbol)
+    }
+  }
+
+  /** Announces a later epoch of markets that this process will write: followers ignore the earlier ones from then on. */
+  announce(symbols: readonly string[], epoch: string): void {
+    const replicas = symbols.flatMap((symbol) => this.#options.replicaOf(symbol) ?? [])
+    const status = { version: 0, live: false, reason: NO_BOOK }
+    for (const part of inParts(replicas.map(({ market }) => ({ ...scaleOf(market), epoch, ...status }))))
+      this.#options.transport.sendHeartbeats(encodeHeartbeats(part))
+  }
+
+  /** Answers a request, now or with a later message of the market; not at all when the market is not known here. */
+  onStateRequest(request: StateRequest, answer: (bytes: Buffer) => void): void {
+    const market = this.#markets.get(request.market)
+    const replica = this.#options.replicaOf(request.market)
+    if (market === undefined || replica === undefined || !hasScale(replica.market, request)) return
+    if (!this.#isHeard(request.market)) {
+      waitFor(market, request, answer)
+      return
+    }
+    const { milliseconds } = replica.instant
+    const hasState = market.newest !== undefined && replica.followed?.epoch === market.newest.epoch
+    const isAt = market.newest?.epoch === request.epoch && market.newest.version === request.version
+    if (hasState && (milliseconds > request.milliseconds || (isAt && milliseconds === request.milliseconds))) {
+      this.#answer(market, replica, request, answer)
+      return
+    }
+    // Nothing was committed yet, or somewhere a later time was sent: that of an earlier feed, or of a withdrawn book.
+    waitFor(market, request, answer)
+    this.#options.bus.requestCommit(request.market, request.milliseconds)
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+    this.#digests.stop()
+    for (const { end } of this.#markets.values()) end()
+    this.#markets.clear()
+  }
+
+  #schedule(): Timer {
+    return this.#options.clock.schedule(HEARTBEAT_MILLISECONDS, () => {
+      this.#timer = this.#schedule()
+      this.#sendHeartbeats()
+    })
+  }
+
+  #isHeard(market: string): boolean {
+    return this.#options.isHeard?.(market) ?? true
+  }
+
+  #auditable(): AuditableMarket[] {
+    // A digest is of a version that its market was sent.
+    this.#endTick()
+    return [...this.#markets.values()].flatMap(({ symbol, newest }) => {
+      const replica = this.#options.replicaOf(symbol)
+      return newest === undefined || replica === undefined || !this.#isHeard(symbol) ? [] : [{ replica, ...newest }]
+    })
+  }
+
+  #sendHeartbeats(): void {
+    // A heartbeat names no version that its market was not sent.
+    this.#endTick()
+    for (const part of inParts([...this.#markets.values()].flatMap((market) => this.#heartbeatOf(market))))
+      this.#send(part)
+  }
+
+  #send(heartbeats: readonly Heartbeat[]): void {
+    const { transport, proofOf = () => 'NONE' } = this.#options
+    transport.sendHeartbeats(encodeHeartbeats(heartbeats))
+    transport.sendProofs?.(
+      encodeProofs(heartbeats.map(({ market, epoch }) => ({ market, epoch, proof: proofOf(market) }))),
+    )
+  }
+
+  /** None of a market of which nothing was sent, or nothing is heard. */
+  #heartbeatOf({ symbol, newest }: ExportedMarket): Heartbeat[] {
+    const replica = this.#options.replicaOf(symbol)
+    if (newest === undefined || replica === undefined || !this.#isHeard(symbol)) return []
+    return [{ ...scaleOf(replica.market), ...newest, ...statusOf(replica) }]
+  }
+
+  #onMessage(market: ExportedMarket, message: MarketMessage): void {
+    // Followers withdraw their books themselves.
+    if (message.type === 'withdrawal') return
+    market.newest = { epoch: message.epoch, version: message.version }
+    if (message.type === 'state') market.isReplaced = true
+    else market.messages.push(message)
+    // An encoded state has the status of its time.
+    if (message.type === 'status') market.encoded.clear()
+    if (this.#dirty.size === 0) this.#options.clock.endOfTick(() => this.#endTick())
+    this.#dirty.add(market)
+  }
+
+  #endTick(): void {
+    const dirty = [...this.#dirty]
+    this.#dirty.clear()
+    for (const market of dirty) {
+      const { symbol, messages, isReplaced, waiting } = market
+      market.messages = []
+      market.isReplaced = false
+      const replica = this.#options.replicaOf(symbol)
+      if (replica === undefined || this.#markets.get(symbol) !== market) continue
+      const { transport } = this.#options
+      if (messages.length > 0) transport.sendMessages(symbol, encodeMessages(scaleOf(replica.market), messages))
+      // A state is not sent to all: who has an earlier version asks for it.
+      if (isReplaced) transport.sendHeartbeats(encodeHeartbeats(this.#heartbeatOf(market)))
+      market.waiting = []
+      for (const { request, answer } of waiting) this.onStateRequest(request, answer)
+    }
+  }
+
+  #answer(
+    market: ExportedMarket,
+    replica: Replica,
+    { epoch, executionNumber }: StateRequest,
+    answer: (bytes: Buffer) => void,
+  ): void {
+    if (market.encodedVersion !== replica.version) market.encoded.clear()
+    market.encodedVersion = replica.version
+    const key = `${epoch} ${executionNumber}`
+    let bytes = market.encoded.get(key)
+    if (bytes === undefined) {
+      const state = replica.state(epoch, executionNumber)
+      if (state === undefined) return
+      bytes = encodeState(scaleOf(replica.market), { ...state, ...statusOf(replica) })
+      market.encoded.set(key, bytes)
+    }
+    answer(bytes)
+  }
+}
+
+function inParts(heartbeats: readonly Heartbeat[]): Heartbeat[][] {
+  const count = Math.ceil(heartbeats.length / HEARTBEAT_MARKETS_MAX)
+  return Array.from({ length: count }, (_, part) =>
+    heartbeats.slice(part * HEARTBEAT_MARKETS_MAX, (part + 1) * HEARTBEAT_MARKETS_MAX),
+  )
+}
+
+/**
+ * A market can be live with the book of an earlier epoch, whose followers must not take the empty book of a later one
+ * for it.
+ */
+function statusOf({ epoch, followed, live, reason }: Replica): Pick<Heartbeat, 'live' | 'reason'> {
+  return live && epoch.id !== followed?.epoch ? { live: false, reason: NO_BOOK } : { live, reason }
+}
+
+function waitFor(market: ExportedMarket, request: StateRequest, answer: WaitingRequest['answer']): void {
+  if (market.waiting.length < WAITING_REQUESTS_MAX) market.waiting.push({ request, answer })
+}
+
+export function scaleOf({ symbol, priceDecimals, amountDecimals }: MarketDefinition): MarketScale {
+  return { market: symbol, priceDecimals, amountDecimals }
+}
+
+/** Whether integers of a message have the scale of a market. */
+export function hasScale(market: MarketDefinition, { priceDecimals, amountDecimals }: MarketScale): boolean {
+  return market.priceDecimals === priceDecimals && market.amountDecimals === amountDecimals
+}

@@ -1,0 +1,267 @@
+/**
+ * The receiving end of a link: publishes on the bus of this process what another process sends about markets. Each
+ * market has a follower, which notices and repairs losses. Bytes that are not messages of the bus are counted, and logged
+ * at most once a minute: what they would have said is missing, which the follower notices.
+ */
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
+import { Throttle } from '../../platform/base/throttle.ts'
+import type { MarketDefinition, Proof } from '../market/event.ts'
+import type { Bus } from '../sequencing/bus.ts'
+import { auditBook, decodeDigest } from './bus-audit.ts'
+import { BusFormatError } from './bus-bytes.ts'
+import { decodeHeartbeats, decodeMessages, decodeState, type MarketScale } from './bus-codec.ts'
+import { hasScale, scaleOf } from './bus-export.ts'
+import type { CommitRequest, StateRequest } from './bus-requests.ts'
+import { Follower } from './follower.ts'
+import { decodeProofs, type MarketProof } from './market-proofs.ts'
+import type { Replica } from '../sequencing/replica.ts'
+import { decodePositions, type SourcePositionLog } from './source-positions.ts'
+
+const CHECK_MILLISECONDS = 1_000
+
+/** Time between two log lines about messages that cannot be read. */
+const MALFORMED_LOG_MILLISECONDS = 60_000
+
+export interface ImportMetrics {
+  readonly gaps: Counter<'market'>
+  readonly repairs: Counter<'market'>
+  readonly malformed: Counter
+  readonly audits: Counter<'market'>
+  readonly mismatches: Counter<'market'>
+}
+
+export function createImportMetrics(registry: MetricsRegistry): ImportMetrics {
+  const registers = [registry]
+  return {
+    gaps: new Counter({
+      name: 'tidegate_bus_gaps_total',
+      help: 'Losses of messages between processes that were noticed',
+      labelNames: ['market'],
+      registers,
+    }),
+    repairs: new Counter({
+      name: 'tidegate_bus_repairs_total',
+      help: 'States of a market that were applied, after a loss or where a market began to be followed',
+      labelNames: ['market'],
+      registers,
+    }),
+    audits: new Counter({
+      name: 'tidegate_bus_audits_total',
+      help: 'Comparisons of a followed book with the digest of its feed',
+      labelNames: ['market'],
+      registers,
+    }),
+    mismatches: new Counter({
+      name: 'tidegate_bus_audit_mismatches_total',
+      help: 'Followed books that were not that of their feed; they were withdrawn, and requested again',
+      labelNames: ['market'],
+      registers,
+    }),
+    malformed: new Counter({
+      name: 'tidegate_bus_malformed_total',
+      help: 'Messages between processes that could not be read',
+      registers,
+    }),
+  }
+}
+
+export interface ImportTransport {
+  requestState(request: StateRequest): void
+  requestCommit(request: CommitRequest): void
+}
+
+export interface BusImportOptions {
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly random: () => number
+  readonly transport: ImportTransport
+  /** The replica that follows a market on this bus. */
+  readonly replicaOf: (market: string) => Replica | undefined
+  /** Called with each epoch of a market that is later than all that were heard of before. It may call `follow`. */
+  readonly onLaterEpoch?: (market: string, epoch: string) => void
+  /** Notes how far the sources of followed markets were followed; absent where this process never writes them. */
+  readonly positions?: Pick<SourcePositionLog, 'note'> | undefined
+  /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
+  readonly withdrawAfterMilliseconds: number | undefined
+  readonly metrics: ImportMetrics
+}
+
+export class BusImport {
+  readonly #options: BusImportOptions
+  readonly #followers = new Map<string, { readonly definition: MarketDefinition; readonly follower: Follower }>()
+  /** The last ones that were sent of followed markets. */
+  readonly #proofs = new Map<string, MarketProof>()
+  /** Markets of which others send integers of another scale. */
+  readonly #differing = new Set<string>()
+  readonly #malformedLog: Throttle
+  #hasHeardFeed = false
+  #timer: Timer
+
+  constructor(options: BusImportOptions) {
+    this.#options = options
+    this.#malformedLog = new Throttle(options.clock, MALFORMED_LOG_MILLISECONDS)
+    this.#timer = this.#schedule()
+  }
+
+  /** Follows a market from now on, until the returned function is called. */
+  add(definition: MarketDefinition): () => void {
+    const { transport, metrics, onLaterEpoch } = this.#options
+    const scale = scaleOf(definition)
+    const { market } = scale
+    const follower = new Follower({
+      ...this.#options,
+      market,
+      requestState: (position) => transport.requestState({ ...scale, ...position }),
+      requestCommit: (laterThanMilliseconds) => transport.requestCommit({ market, laterThanMilliseconds }),
+      onLaterEpoch: (epoch) => onLaterEpoch?.(market, epoch),
+      metrics: { gap: () => metrics.gaps.inc({ market }), repaired: () => metrics.repairs.inc({ market }) },
+    })
+    // Alerts need the series to exist before the first loss.
+    metrics.gaps.inc({ market }, 0)
+    metrics.repairs.inc({ market }, 0)
+    metrics.mismatches.inc({ market }, 0)
+    this.#followers.set(market, { definition, follower })
+    this.#differing.delete(market)
+    return () => {
+      follower.stop()
+      if (this.#followers.get(market)?.follower !== follower) return
+      this.#followers.delete(market)
+      this.#proofs.delete(market)
+      metrics.gaps.remove({ market })
+      metrics.repairs.remove({ market })
+      metrics.audits.remove({ market })
+      metrics.mismatches.remove({ market })
+    }
+  }
+
+  /** The market is written by this process from now on; to be called before its sequencer starts. */
+  lead(market: string): void {
+    this.#followers.get(market)?.follower.lead()
+  }
+
+  /** A market that this process wrote is followed again; to be called when its sequencer has ended. */
+  follow(market: string): void {
+    this.#followers.get(market)?.follower.follow()
+  }
+
+  /** Markets that are not followed without a gap at the moment. */
+  get notCurrent(): string[] {
+    return [...this.#followers].filter(([, { follower }]) => !follower.isCurrent).map(([market]) => market)
+  }
+
+  /** Whether the sequencer of a market is heard of, or in this process, and the book of the market is shown. */
+  isHeard(market: string): boolean {
+    return this.#followers.get(market)?.follower.isHeard === true
+  }
+
+  /** Whether a feed has sent a heartbeat since the start, of whichever markets. */
+  get hasHeardFeed(): boolean {
+    return this.#hasHeardFeed
+  }
+
+  /** Repeats the requests that are under way, because there was no link that could carry them. */
+  requestAgain(): void {
+    for (const { follower } of this.#followers.values()) follower.requestAgain()
+  }
+
+  onMessages(bytes: Buffer): void {
+    this.#read(bytes, decodeMessages, ({ scale, messages }) => this.#followerOf(scale)?.onMessages(messages))
+  }
+
+  onHeartbeats(bytes: Buffer): void {
+    this.#read(bytes, decodeHeartbeats, (heartbeats) => {
+      this.#hasHeardFeed = true
+      for (const heartbeat of heartbeats) this.#followerOf(heartbeat)?.onHeartbeat(heartbeat)
+    })
+  }
+
+  onState(bytes: Buffer): void {
+    this.#read(bytes, decodeState, ({ scale, state }) => this.#followerOf(scale)?.onState(state))
+  }
+
+  onPositions(bytes: Buffer): void {
+    this.#read(bytes, decodePositions, (positions) => {
+      if (this.#followers.has(positions.market)) this.#options.positions?.note(positions)
+    })
+  }
+
+  onProofs(bytes: Buffer): void {
+    this.#read(bytes, decodeProofs, (proofs) => {
+      for (const proof of proofs) if (this.#followers.has(proof.market)) this.#proofs.set(proof.market, proof)
+    })
+  }
+
+  /** What proves the book of a followed market; NONE until the process that writes it has said so. */
+  proofOf(market: string): Proof {
+    const known = this.#proofs.get(market)
+    return known !== undefined && known.epoch === this.#options.replicaOf(market)?.followed?.epoch
+      ? known.proof
+      : 'NONE'
+  }
+
+  onDigest(bytes: Buffer): void {
+    this.#read(bytes, decodeDigest, (digest) => {
+      const { market, epoch, version } = digest
+      const follower = this.#followerOf(digest)
+      const replica = this.#options.replicaOf(market)
+      if (follower === undefined || replica === undefined) return
+      const { clock, metrics, log } = this.#options
+      auditBook(clock, replica, digest, (outcome) => {
+        if (outcome === 'unknown' || this.#followers.get(market)?.follower !== follower) return
+        metrics.audits.inc({ market })
+        if (outcome === 'equal') return
+        metrics.mismatches.inc({ market })
+        log.error({ market, epoch, version }, 'a followed book is not that of its feed: it is withdrawn')
+        follower.startOver()
+      })
+    })
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+    for (const { follower } of this.#followers.values()) follower.stop()
+    this.#followers.clear()
+  }
+
+  #schedule(): Timer {
+    return this.#options.clock.schedule(CHECK_MILLISECONDS, () => {
+      this.#timer = this.#schedule()
+      for (const { follower } of this.#followers.values()) follower.checkContact()
+    })
+  }
+
+  /** Undefined for a market that is not followed, or of which the other end has another scale. */
+  #followerOf(scale: MarketScale): Follower | undefined {
+    const followed = this.#followers.get(scale.market)
+    if (followed === undefined) return undefined
+    if (hasScale(followed.definition, scale)) {
+      this.#differing.delete(scale.market)
+      return followed.follower
+    }
+    if (!this.#differing.has(scale.market)) {
+      this.#differing.add(scale.market)
+      this.#options.log.error(
+        { ...scale },
+        'another process has this market with other decimals: its book is not shown',
+      )
+    }
+    return undefined
+  }
+
+  #read<Value>(bytes: Buffer, decode: (bytes: Buffer) => Value, take: (value: Value) => void): void {
+    let value: Value
+    try {
+      value = decode(bytes)
+    } catch (error) {
+      if (!(error instanceof BusFormatError)) throw error
+      this.#options.metrics.malformed.inc()
+      const { message: reason } = error
+      this.#malformedLog.run(() => this.#options.log.error({ reason }, 'a message of the bus cannot be read'))
+      return
+    }
+    take(value)
+  }
+}

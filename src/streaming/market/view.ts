@@ -1,0 +1,318 @@
+/**
+ * The best N levels per side of a book (N = all is a view too), updated version by version, and the exact difference
+ * between any earlier version and the current one. The changes lead from one view to the other, including levels that
+ * enter or leave at the edge; each price occurs once, and unchanged levels do not. It stores no levels, only the worst
+ * price inside on each side: the changes of the book and the current book determine what entered and what left. Its
+ * cost grows with the changed levels, not with the depth.
+ */
+import { assert } from '../../platform/base/assert.ts'
+import type { Scaled } from '../../platform/base/decimal.ts'
+import { type Book, compareLevels, isInBookOrder } from './book.ts'
+import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
+import { Journal } from './journal.ts'
+import type { Levels } from './levels.ts'
+
+/** Smallest capacity of a journal, in entries; it grows to twice the levels of its view when that is more. */
+const JOURNAL_ENTRIES_MINIMUM = 4096
+
+/** Reading one entry of the journal costs as much as examining this many levels of a history. */
+const HISTORY_LEVELS_AN_ENTRY = 16
+
+export class View {
+  /** Levels per side; 0 = all. */
+  readonly depth: number
+  readonly #book: Book
+  readonly #journal: Journal
+  readonly #edges: [bid: number, ask: number] = [0, 0]
+  #changeVersion = 0
+  /**
+   * Whether a difference to the current version was requested, and from the second request on the history that answers
+   * the others.
+   */
+  #isAsked = false
+  #history: History | undefined
+
+  /**
+   * Starts at version 0 with the current book.
+   * @param journalEntriesMinimum for tests that need a short journal
+   */
+  constructor(book: Book, depth: number, journalEntriesMinimum = JOURNAL_ENTRIES_MINIMUM) {
+    this.depth = depth
+    this.#book = book
+    this.#journal = new Journal(journalEntriesMinimum)
+    this.reset(0)
+  }
+
+  get version(): number {
+    return this.#journal.version
+  }
+
+  /** The last version that changed the view; before the first change, the version of the last `reset`. */
+  get changeVersion(): number {
+    return this.#changeVersion
+  }
+
+  /** Drops the journal (new epoch, or a rebuild) and continues at `version` with the current book. */
+  reset(version: number): void {
+    this.#journal.reset(version)
+    this.#forgetHistory()
+    this.#changeVersion = version
+    this.#edges[BID] = this.#edgeNow(BID)
+    this.#edges[ASK] = this.#edgeNow(ASK)
+  }
+
+  /**
+   * Updates the view to `version`, which must be later, after `applied`: the result of `Book.apply`, with no change
+   * since. Returns the changes of the view, in book order; a level that leaves has amount 0.
+   */
+  advance(version: number, applied: readonly AppliedChange[]): LevelChange[] {
+    assert(isInBookOrder(applied), 'the changes of a version come in book order, each price once')
+    this.#journal.advance(version, 2 * (this.levelCount(BID) + this.levelCount(ASK)))
+    this.#forgetHistory()
+    const changes: LevelChange[] = []
+    const firstAsk = this.#advanceSide(BID, applied, 0, changes)
+    this.#advanceSide(ASK, applied, firstAsk, changes)
+    if (changes.length > 0) this.#changeVersion = version
+    return changes
+  }
+
+  /**
+   * The exact difference between the view at an earlier `version` and the current one, in book order; empty when they
+   * are equal, `too-old` when the journal does not reach back that far.
+   */
+  changesSince(version: number): LevelChange[] | 'too-old' {
+    if (this.#isAsked) this.#history ??= new History(this.#journal, (side, price) => this.amount(side, price))
+    this.#isAsked = true
+    const history = this.#history
+    if (history === undefined) return this.#changesAlone(version)
+    // A subscriber that missed few changes does not pay for a history that a far older version required.
+    const isNear = this.#journal.entriesSince(version) * HISTORY_LEVELS_AN_ENTRY < history.levelCount
+    return isNear ? this.#changesAlone(version) : history.changesSince(version)
+  }
+
+  /** `changesSince` for a single request, from the journal. */
+  #changesAlone(version: number): LevelChange[] | 'too-old' {
+    const amounts = this.#journal.amountsAt(version)
+    if (amounts === 'too-old') return 'too-old'
+    const changes: LevelChange[] = []
+    for (const side of [BID, ASK] as const) {
+      // Plain numbers sort natively: sorting levels with a comparison function took half as long again in total.
+      const prices = Float64Array.from(amounts[side].keys()).sort()
+      if (side === BID) prices.reverse()
+      for (const price of prices) {
+        const amount = this.amount(side, price)
+        if (amount !== amounts[side].get(price)) changes.push({ side, price, amount })
+      }
+    }
+    return changes
+  }
+
+  /**
+   * The result of `changesSince` in any order, each level also with its amount at that version: for sums that are
+   * updated in both directions.
+   */
+  differencesSince(version: number): AppliedChange[] | 'too-old' {
+    const amounts = this.#journal.amountsAt(version)
+    if (amounts === 'too-old') return 'too-old'
+    const differences: AppliedChange[] = []
+    for (const side of [BID, ASK] as const) {
+      for (const [price, before] of amounts[side]) {
+        const after = this.amount(side, price)
+        if (before !== after) differences.push({ side, price, before, after })
+      }
+    }
+    return differences
+  }
+
+  /**
+   * Number of versions after `version` that changed the view; `too-old` when the journal does not reach back that far.
+   */
+  commitsSince(version: number): number | 'too-old' {
+    return this.#journal.commitsSince(version)
+  }
+
+  /** Number of levels of a side in the current view. */
+  levelCount(side: Side): number {
+    const size = this.#book.side(side).size
+    return this.depth === 0 ? size : Math.min(this.depth, size)
+  }
+
+  /** The current levels in book order; at most the best `countMax` per side. */
+  levels(countMax = Number.POSITIVE_INFINITY): LevelChange[] {
+    const all: LevelChange[] = []
+    for (const side of [BID, ASK] as const) {
+      const levels = this.#book.side(side)
+      const count = Math.min(this.levelCount(side), countMax)
+      for (let rank = 0; rank < count; rank++) {
+        all.push({ side, price: levels.priceAt(rank), amount: levels.amountAt(rank) })
+      }
+    }
+    return all
+  }
+
+  /**
+   * Up to `countMax` current levels of one side, from the first one worse than `price` on (undefined: from the best).
+   */
+  levelsAfter(side: Side, price: number | undefined, countMax: number): LevelChange[] {
+    return levelsAfter(this.#book, this.depth, side, price, countMax)
+  }
+
+  /** The amount at a price: 0 when there is no level or it is outside the depth. */
+  amount(side: Side, price: number): Scaled {
+    return isWithin(side, price, this.#edges[side]) ? this.#book.side(side).amount(price) : 0
+  }
+
+  #forgetHistory(): void {
+    this.#isAsked = false
+    this.#history = undefined
+  }
+
+  /** The worst price inside the view, or infinity while the side is not cut. */
+  #edgeNow(side: Side): number {
+    const levels = this.#book.side(side)
+    if (this.depth > 0 && levels.size > this.depth) return levels.priceAt(this.depth - 1)
+    return side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+  }
+
+  /** Applies the changes of one side from index `start`; returns the index after them. */
+  #advanceSide(side: Side, applied: readonly AppliedChange[], start: number, changes: LevelChange[]): number {
+    const levels = this.#book.side(side)
+    const edgeBefore = this.#edges[side]
+    const edge = this.#edgeNow(side)
+    this.#edges[side] = edge
+    // Between the old edge and the new one there are, besides changed levels, only levels that crossed the edge: they
+    // entered when it moved outward, otherwise they left. There are never more of them than changes that caused it.
+    const entering = isWithin(side, edgeBefore, edge)
+    let rank = edge === edgeBefore ? 0 : rankAfter(levels, entering ? edgeBefore : edge)
+    const rankEnd = edge === edgeBefore ? 0 : rankAfter(levels, entering ? edge : edgeBefore)
+    let index = start
+    for (; index < applied.length && applied[index]!.side === side; index++) {
+      const { price, before, after } = applied[index]!
+      for (; rank < rankEnd && isWithin(side, levels.priceAt(rank), price); rank++) {
+        if (levels.priceAt(rank) !== price) this.#cross(changes, side, rank, entering)
+      }
+      const had = isWithin(side, price, edgeBefore) ? before : 0
+      const has = isWithin(side, price, edge) ? after : 0
+      this.#change(changes, side, price, had, has)
+    }
+    for (; rank < rankEnd; rank++) this.#cross(changes, side, rank, entering)
+    return index
+  }
+
+  /** An unchanged level that entered or left. */
+  #cross(changes: LevelChange[], side: Side, rank: number, entering: boolean): void {
+    const levels = this.#book.side(side)
+    const amount = levels.amountAt(rank)
+    this.#change(changes, side, levels.priceAt(rank), entering ? 0 : amount, entering ? amount : 0)
+  }
+
+  #change(changes: LevelChange[], side: Side, price: number, before: Scaled, amount: Scaled): void {
+    if (before === amount) return
+    this.#journal.record(side, price, before)
+    changes.push({ side, price, amount })
+  }
+}
+
+/** The result of `View.levelsAfter` for a view of `depth` (0 = all) levels of that book, without creating one. */
+export function levelsAfter(
+  book: Book,
+  depth: number,
+  side: Side,
+  price: number | undefined,
+  countMax: number,
+): LevelChange[] {
+  const levels = book.side(side)
+  const first = price === undefined ? 0 : rankAfter(levels, price)
+  const size = depth === 0 ? levels.size : Math.min(depth, levels.size)
+  const found: LevelChange[] = []
+  for (let rank = first; rank < Math.min(size, first + countMax); rank++) {
+    found.push({ side, price: levels.priceAt(rank), amount: levels.amountAt(rank) })
+  }
+  return found
+}
+
+/** Whether a price is at least as good as another one of its side. */
+function isWithin(side: Side, price: number, edge: number): boolean {
+  return side === BID ? price >= edge : price <= edge
+}
+
+/** The rank of the first level that is strictly worse than `edge`. */
+function rankAfter(levels: Levels, edge: number): number {
+  return levels.rankOf(edge) + (levels.amount(edge) === 0 ? 0 : 1)
+}
+
+interface TouchedLevel {
+  /** The current level; the same object in every answer. */
+  readonly now: LevelChange
+  /** The versions that changed it, latest first, and its amount before each. */
+  readonly versions: number[]
+  readonly befores: Scaled[]
+}
+
+/**
+ * Earlier versions of a view, level by level. It is built from the journal when several differences to the same current
+ * version are requested, so that reading the journal, sorting and the current amounts are computed once for all of
+ * them. It is valid for the current version of the view and discarded with the next one. It holds as much of the
+ * journal as was needed so far, and reads on for an older version.
+ */
+class History {
+  readonly #journal: Journal
+  readonly #amountNow: (side: Side, price: number) => Scaled
+  /** In book order. */
+  readonly #levels: TouchedLevel[] = []
+  readonly #byPrice = [new Map<number, TouchedLevel>(), new Map<number, TouchedLevel>()] as const
+  #entriesRead = 0
+
+  /** @param amountNow the current amount at a price; 0 when there is no level */
+  constructor(journal: Journal, amountNow: (side: Side, price: number) => Scaled) {
+    this.#journal = journal
+    this.#amountNow = amountNow
+  }
+
+  /** Number of levels that every answer examines. */
+  get levelCount(): number {
+    return this.#levels.length
+  }
+
+  /** The result of `View.changesSince`. The same level is the same object in every answer. */
+  changesSince(version: number): LevelChange[] | 'too-old' {
+    if (!this.#readBackTo(version)) return 'too-old'
+    const changes: LevelChange[] = []
+    for (const { now, versions, befores } of this.#levels) {
+      const later = countLater(versions, version)
+      if (later > 0 && befores[later - 1] !== now.amount) changes.push(now)
+    }
+    return changes
+  }
+
+  #readBackTo(version: number): boolean {
+    const levels = this.#levels
+    const { length } = levels
+    const entries = this.#journal.readBack(version, this.#entriesRead, (side, price, before, entryVersion) => {
+      let level = this.#byPrice[side].get(price)
+      if (level === undefined) {
+        level = { now: { side, price, amount: this.#amountNow(side, price) }, versions: [], befores: [] }
+        this.#byPrice[side].set(price, level)
+        levels.push(level)
+      }
+      level.versions.push(entryVersion)
+      level.befores.push(before)
+    })
+    if (entries === 'too-old') return false
+    this.#entriesRead = Math.max(this.#entriesRead, entries)
+    if (levels.length > length) levels.sort((left, right) => compareLevels(left.now, right.now))
+    return true
+  }
+}
+
+/** Number of these versions, latest first, that are later than `version`. */
+function countLater(versions: readonly number[], version: number): number {
+  let low = 0
+  let high = versions.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (versions[middle]! > version) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,251 @@
+/**
+ * What a service published at a time, read from its folder of recordings: the last commit at or before the time, the book
+ * after it, and whether that book was live. It opens the file that covers the time, begins at the keyframe before it, and
+ * reads no further than the time. It keeps nothing.
+ */
+import type { Execution, Instrument, LevelChange, MarketDefinition } from '../market/event.ts'
+import { ASK, BID } from '../market/event.ts'
+import { openRecording, type RecordingReader } from './reader.ts'
+import { RecordedState } from './recorded-state.ts'
+import type { RecordedCommit, RecordedEntry } from './recording.ts'
+import { type FolderFile, HOUR_MILLISECONDS, listRecordings } from './recording-folder.ts'
+import { RecordingSteps } from './steps.ts'
+
+export interface PastBookRequest {
+  readonly folder: string
+  readonly symbol: string
+  /** The time: milliseconds since the epoch, and nanoseconds (0..999999) inside that millisecond. */
+  readonly milliseconds: number
+  readonly nanoseconds: number
+  /** Most levels per side. */
+  readonly depth: number
+  /** Most executions. */
+  readonly executionsMax: number
+}
+
+/** An execution with the time of its commit, milliseconds since the epoch. */
+export interface PastExecution extends Execution {
+  readonly committedAtMilliseconds: number
+}
+
+export interface PastBook {
+  readonly kind: 'found'
+  readonly market: MarketDefinition
+  /** Why the book was not live; absent while it was. */
+  readonly reason?: string
+  /** When it was lost; absent while it was live, and where the recording does not contain it. */
+  readonly lostSinceMilliseconds?: number
+  readonly isWithdrawn: boolean
+  /** The last commit at or before the time; absent when there was none. */
+  readonly commit?: RecordedCommit
+  /** Position in the publication that the book contains; absent where no publication feeds the market. */
+  readonly origin?: string
+  /** State of the instrument; absent while it was not known. */
+  readonly instrument?: Instrument
+  /** In book order, at most the published depth of the market and the requested one per side. */
+  readonly levels: readonly LevelChange[]
+  /** Published levels, of which `levels` can be a part. */
+  readonly bidLevels: number
+  readonly askLevels: number
+  /** The last ones, the latest last. */
+  readonly executions: readonly PastExecution[]
+  /** Path of the recording. */
+  readonly file: string
+}
+
+/** No recording contains the time. The nearest recorded times are in milliseconds since the epoch. */
+export interface NotRecorded {
+  readonly kind: 'not-recorded'
+  readonly beforeMilliseconds?: number
+  readonly afterMilliseconds?: number
+  /** Why, where it is known: a full disk, damage, a market that was not configured. */
+  readonly reason?: string
+}
+
+/**
+ * Two files follow each other without a gap when the second begins within this time: the clocks of a recorder and of the
+ * system drift apart within an hour.
+ */
+const JOIN_MILLISECONDS_MAX = 100
+/** Entries are in the order of commits; their own times can be this much before those of their commits. */
+const SKEW_MILLISECONDS_MAX = 5_000
+/** Executions are read from at least this long before the time. */
+const EXECUTIONS_MILLISECONDS = 60_000
+/** Files that are opened to find the time: those of an hour, and their neighbours. */
+const FILES_OPENED_MAX = 16
+
+/** @throws the errors of `node:fs` */
+export async function readPastBook(request: PastBookRequest): Promise<PastBook | NotRecorded> {
+  const found = await findFile(request)
+  if (!('reader' in found)) return found
+  const { reader } = found
+  try {
+    return await readBook(reader, request)
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The file that covers the time, opened; or the nearest times that are covered. */
+async function findFile(request: PastBookRequest): Promise<{ readonly reader: RecordingReader } | NotRecorded> {
+  const { folder, milliseconds } = request
+  const files = await listRecordings(folder)
+  let after: RecordingReader | undefined
+  let afterMilliseconds: number | undefined
+  let reason: string | undefined
+  for (const file of candidates(files, milliseconds)) {
+    const reader = await openRecording(file.path)
+    const { firstMilliseconds: first, header } = reader
+    // A file without a block states nothing.
+    if (reader.blocks.length === 0) {
+      await reader.close()
+      continue
+    }
+    if (first > milliseconds) {
+      await reader.close()
+      after = reader
+      afterMilliseconds = Math.min(first, afterMilliseconds ?? first)
+      const { gap } = header
+      if (gap !== undefined && gap.fromMilliseconds <= milliseconds) reason = gap.reason
+      continue
+    }
+    const joins = after !== undefined && after.header.gap === undefined
+    const end = joins && isJoined(reader, after as RecordingReader) ? (after?.firstMilliseconds ?? 0) - 1 : undefined
+    const last = end ?? reader.lastMilliseconds
+    if (milliseconds <= last) return { reader }
+    await reader.close()
+    return notRecorded(last, afterMilliseconds, reason)
+  }
+  return notRecorded(undefined, afterMilliseconds, reason)
+}
+
+/** From the latest file that can begin after the time, backwards. */
+function candidates(files: readonly FolderFile[], milliseconds: number): FolderFile[] {
+  const later = files.findIndex(({ hourMilliseconds }) => hourMilliseconds > milliseconds)
+  // The first file after the hour of the time names what is missing before it.
+  const end = later < 0 ? files.length : later + 1
+  return files.slice(Math.max(0, end - FILES_OPENED_MAX), end).reverse()
+}
+
+function isJoined(reader: RecordingReader, next: RecordingReader): boolean {
+  return next.firstMilliseconds - reader.lastMilliseconds <= JOIN_MILLISECONDS_MAX
+}
+
+function notRecorded(before: number | undefined, after: number | undefined, reason: string | undefined): NotRecorded {
+  return {
+    kind: 'not-recorded',
+    ...(before === undefined ? {} : { beforeMilliseconds: before }),
+    ...(after === undefined ? {} : { afterMilliseconds: after }),
+    ...(reason === undefined ? {} : { reason }),
+  }
+}
+
+async function readBook(reader: RecordingReader, request: PastBookRequest): Promise<PastBook | NotRecorded> {
+  const { symbol, milliseconds, executionsMax } = request
+  const index = reader.header.markets.findIndex(({ definition }) => definition.symbol === symbol)
+  if (index < 0) {
+    return { kind: 'not-recorded', reason: `the recording of this time contains no market ${symbol}` }
+  }
+  const start = executionsMax > 0 ? milliseconds - EXECUTIONS_MILLISECONDS : milliseconds
+  // The keyframe of a clock that was set back can contain later commits: then an earlier one is used.
+  for (let from = start + 1; ; from -= HOUR_MILLISECONDS / 60) {
+    const reading = new Reading(index, request)
+    const isPast = await reading.read(new RecordingSteps(reader, from))
+    if (!isPast || from <= reader.firstMilliseconds) return reading.result(reader)
+  }
+}
+
+/** Follows one market of a recording up to the time. */
+class Reading {
+  readonly #index: number
+  readonly #request: PastBookRequest
+  #state = new RecordedState('nothing of this market was recorded')
+  #executions: PastExecution[] = []
+  /** Why the state is not known. */
+  #damage: string | undefined
+  #lastMilliseconds = 0
+  #lastNanoseconds = 0
+  #hasEntry = false
+
+  constructor(index: number, request: PastBookRequest) {
+    this.#index = index
+    this.#request = request
+  }
+
+  /** Returns true when the first state that was found is already later than the time. */
+  async read(steps: RecordingSteps): Promise<boolean> {
+    const { milliseconds } = this.#request
+    for (let step = await steps.next(); step !== undefined; step = await steps.next()) {
+      if (step.kind === 'gap') {
+        this.#damage = step.reason
+        continue
+      }
+      const first = step.entries[0]
+      if (first !== undefined && first.atMilliseconds > milliseconds + SKEW_MILLISECONDS_MAX) return false
+      // After damage, the next entries begin with the state of every market.
+      if (this.#damage !== undefined && first !== undefined && first.atMilliseconds <= milliseconds) {
+        this.#damage = undefined
+        this.#state = new RecordedState('nothing of this market was recorded')
+      }
+      for (const entry of step.entries) {
+        if (entry.market !== this.#index) continue
+        if (!this.#isDue(entry)) return !this.#hasEntry && this.#damage === undefined
+        this.#hasEntry = true
+        this.#state.follow(entry)
+        this.#keepExecutions(entry)
+      }
+    }
+    return false
+  }
+
+  result({ path, header }: RecordingReader): PastBook | NotRecorded {
+    if (this.#damage !== undefined) return { kind: 'not-recorded', reason: this.#damage }
+    const market = header.markets[this.#index]?.definition as MarketDefinition
+    const { reason, lostSinceMilliseconds, commit, isWithdrawn, origin, instrument } = this.#state
+    const { executionsMax } = this.#request
+    return {
+      kind: 'found',
+      market,
+      ...(reason === undefined ? {} : { reason }),
+      ...(lostSinceMilliseconds === undefined ? {} : { lostSinceMilliseconds }),
+      isWithdrawn,
+      ...(commit === undefined ? {} : { commit }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(instrument === undefined ? {} : { instrument }),
+      ...this.#published(market),
+      executions: executionsMax === 0 ? [] : this.#executions.slice(-executionsMax),
+      file: path,
+    }
+  }
+
+  /** Whether the entry is not later than the time, by its commit where it has one. */
+  #isDue({ commit, atMilliseconds }: RecordedEntry): boolean {
+    // A loss has no time of its own on the scale of commits, which can be ahead of the clock.
+    this.#lastNanoseconds = commit?.nanoseconds ?? (atMilliseconds > this.#lastMilliseconds ? 0 : this.#lastNanoseconds)
+    this.#lastMilliseconds = commit?.milliseconds ?? Math.max(atMilliseconds, this.#lastMilliseconds)
+    const { milliseconds, nanoseconds } = this.#request
+    if (this.#lastMilliseconds !== milliseconds) return this.#lastMilliseconds < milliseconds
+    return this.#lastNanoseconds <= nanoseconds
+  }
+
+  #keepExecutions({ events, atMilliseconds, commit }: RecordedEntry): void {
+    const { executionsMax } = this.#request
+    if (executionsMax === 0) return
+    const committedAtMilliseconds = commit?.milliseconds ?? atMilliseconds
+    for (const event of events) {
+      if (event.type !== 'update') continue
+      for (const execution of event.executions) this.#executions.push({ ...execution, committedAtMilliseconds })
+    }
+    if (this.#executions.length > 2 * executionsMax) this.#executions = this.#executions.slice(-executionsMax)
+  }
+
+  /** The published levels, cut to the requested depth, and how many there were. */
+  #published({ depth }: MarketDefinition): Pick<PastBook, 'levels' | 'bidLevels' | 'askLevels'> {
+    const all = this.#state.levels()
+    const [bids, asks] = [BID, ASK].map((wanted) =>
+      all.filter(({ side }) => side === wanted).slice(0, depth === 0 ? all.length : depth),
+    ) as [LevelChange[], LevelChange[]]
+    const levels = [bids, asks].flatMap((published) => published.slice(0, this.#request.depth))
+    return { levels, bidLevels: bids.length, askLevels: asks.length }
+  }
+}

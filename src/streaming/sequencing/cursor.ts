@@ -1,0 +1,105 @@
+/**
+ * The cursors of the extended protocol: opaque tokens for a position in one channel of one market within one epoch. A
+ * token is bound to market, channel, depth, attribution and epoch, so that a token of another one is never accepted. It
+ * has no information about the client.
+ */
+import { createHash } from 'node:crypto'
+import type { ChannelType } from '../../contract/channels.ts'
+
+/**
+ * One run of a market's sequencer, as a process sees it. Positions in a process continue over a change of the epoch; in a
+ * token they are counted from the beginning of the epoch, so that every process gives a position the same token.
+ */
+export interface Epoch {
+  /** As in commits; empty before the first. */
+  readonly id: string
+  /** The position in this process that is 0 in the epoch. */
+  readonly base: number
+}
+
+export const NO_EPOCH: Epoch = { id: '', base: 0 }
+
+/** Bytes of the digest that binds a token: two bindings have the same digest with a probability of 2^-48. */
+const BINDING_BYTES = 6
+
+export class Cursors {
+  readonly #market: string
+  readonly #channel: ChannelType
+  readonly #depth: number
+  readonly #isAttributed: boolean
+  #epoch: string | undefined
+  #binding = ''
+
+  /**
+   * @param depth levels per side of the view, 0 = all; 0 for channels without depths
+   * @param isAttributed whether the levels of the view name their venues
+   */
+  constructor(market: string, channel: ChannelType, depth: number, isAttributed = false) {
+    this.#market = market
+    this.#channel = channel
+    this.#depth = depth
+    this.#isAttributed = isAttributed
+  }
+
+  /** The token of a position in the epoch: one from its base on. */
+  token(epoch: Epoch, position: number): string {
+    return `${this.binding(epoch)}.${position - epoch.base}`
+  }
+
+  /** The position of a token; undefined when it is not a token of this channel and epoch. */
+  position(epoch: Epoch, token: string): number | undefined {
+    const [binding, digits, ...rest] = token.split('.')
+    if (binding !== this.binding(epoch) || rest.length > 0) return undefined
+    return /^(0|[1-9][0-9]{0,14})$/.test(digits ?? '') ? epoch.base + Number(digits) : undefined
+  }
+
+  /** The first part of all tokens of an epoch. */
+  binding({ id }: Epoch): string {
+    if (id !== this.#epoch) {
+      const bound = [this.#market, this.#channel, this.#depth, id, ...(this.#isAttributed ? ['attribution'] : [])]
+      const digest = createHash('sha256').update(JSON.stringify(bound)).digest()
+      this.#binding = digest.subarray(0, BINDING_BYTES).toString('base64url')
+      this.#epoch = id
+    }
+    return this.#binding
+  }
+}
+
+/** Before all versions. */
+const NEVER = -1
+
+/**
+ * Which epoch the token of an earlier message of a market's book has, so that `prev` names a message that a subscriber
+ * received. Positions are versions in this process.
+ */
+export class PreviousMessages {
+  #epoch = NO_EPOCH
+  /** The first version of the epoch. */
+  #beganVersion = 0
+  /** The epoch whose book was withdrawn by the present one, with its first version. */
+  #withdrawn: { readonly epoch: Epoch; readonly beganVersion: number } | undefined
+  #withdrawnVersion = NEVER
+
+  /** The book begins again, with no difference to the one before. */
+  begin(epoch: Epoch, version: number): void {
+    this.#epoch = epoch
+    this.#beganVersion = version
+    this.#withdrawn = undefined
+  }
+
+  /** The book is empty from this version on, in a later epoch where the sequencer did not withdraw it. */
+  withdraw(version: number, epoch: Epoch = this.#epoch): void {
+    this.#withdrawnVersion = version
+    if (epoch === this.#epoch) return
+    const withdrawn = { epoch: this.#epoch, beganVersion: this.#beganVersion }
+    this.begin(epoch, version)
+    this.#withdrawn = withdrawn
+  }
+
+  /** The epoch of a message; undefined where it withdrew the book, and where a later one does not follow it. */
+  epochOf(version: number): Epoch | undefined {
+    if (version === this.#withdrawnVersion) return undefined
+    if (version >= this.#beganVersion) return this.#epoch
+    return version >= (this.#withdrawn?.beganVersion ?? Number.POSITIVE_INFINITY) ? this.#withdrawn?.epoch : undefined
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The messages of the channel `publication` as finished WebSocket frames (docs/feeding-your-own-book.md): the book with
+ * the state of the instrument, or its changes together with the executions, for relays. Numbers have exactly the
+ * market's decimals.
+ */
+import { nanosecondText } from '../../platform/base/clock.ts'
+import { ASK, BID, type Instrument, type LevelChange, type MarketDefinition } from '../market/event.ts'
+import {
+  type IdentifiedExecution,
+  identifiedMembers,
+  levelText,
+  type Message,
+  type MessageHead,
+  reframed,
+  textMessage,
+} from './frame.ts'
+import type { Replica } from './replica.ts'
+
+/** The `stream` member of a publication. */
+export interface PublicationStream {
+  readonly epoch: string
+  readonly seq: number
+  /** Number of the previous message; undefined in the first. */
+  readonly prev: number | undefined
+  /** Position in the first publication of a chain; undefined where this one is the first. */
+  readonly origin?: string | undefined
+}
+
+/** What one UPDATE contains. */
+export interface PublicationUpdate {
+  readonly changes: readonly LevelChange[]
+  readonly executions: readonly { readonly execution: IdentifiedExecution; readonly commitMilliseconds: number }[]
+  /** The state of the instrument where it changed; null = it is no longer known. */
+  readonly instrument: Instrument | null | undefined
+  /** Why executions before these were missed; undefined when none were. */
+  readonly missed: string | undefined
+}
+
+/** A SNAPSHOT. `head`: that of the market_data SNAPSHOT of the same book. */
+export function publicationSnapshot(
+  market: MarketDefinition,
+  head: MessageHead,
+  instrument: Instrument | undefined,
+  stream: PublicationStream,
+): Message {
+  const prefix = `{"channel":"publication","payload":{"instrument":${instrumentText(market, instrument)},`
+  return reframed(head, prefix, tailText(stream))
+}
+
+export function publicationUpdate(replica: Replica, update: PublicationUpdate, stream: PublicationStream): Message {
+  const { market } = replica
+  const { changes, executions, instrument, missed } = update
+  const texts = executions.map(
+    ({ execution, commitMilliseconds }) => `{${identifiedMembers(market, execution, commitMilliseconds)}}`,
+  )
+  const members = [
+    sideText('bids', market, changes, BID),
+    sideText('asks', market, changes, ASK),
+    texts.length === 0 ? '' : `"executions":[${texts.join()}]`,
+    instrument === undefined ? '' : `"instrument":${instrumentText(market, instrument ?? undefined)}`,
+    missed === undefined ? '' : `"missed":${JSON.stringify(missed)}`,
+  ]
+  return textMessage(publicationText(replica, 'UPDATE', members, stream))
+}
+
+export function publicationLost(replica: Replica, stream: PublicationStream): Message {
+  return textMessage(publicationText(replica, 'LOST', [`"reason":${JSON.stringify(replica.reason)}`], stream))
+}
+
+function publicationText(
+  { market, instant }: Replica,
+  type: 'UPDATE' | 'LOST',
+  members: readonly string[],
+  stream: PublicationStream,
+): string {
+  const time = nanosecondText(instant.milliseconds, instant.nanoseconds)
+  const payload = [`"market":"${market.symbol}","type":"${type}","time":"${time}"`, ...members].filter(Boolean)
+  return `{"channel":"publication","payload":{${payload.join()}}${tailText(stream)}`
+}
+
+function tailText({ epoch, seq, prev, origin }: PublicationStream): string {
+  const before = prev === undefined ? '' : `,"prev":${prev}`
+  const first = origin === undefined ? '' : `,"origin":"${origin}"`
+  return `,"stream":{"epoch":"${epoch}","seq":${seq}${before}${first}}}`
+}
+
+function sideText(
+  name: 'bids' | 'asks',
+  market: MarketDefinition,
+  changes: readonly LevelChange[],
+  side: LevelChange['side'],
+): string {
+  const levels = changes.filter((change) => change.side === side).map((change) => levelText(market, change))
+  return levels.length === 0 ? '' : `"${name}":[${levels.join()}]`
+}
+
+function instrumentText(market: MarketDefinition, instrument: Instrument | undefined): string {
+  const { priceDecimals, amountDecimals } = market
+  return JSON.stringify({
+    price_decimals: priceDecimals,
+    amount_decimals: amountDecimals,
+    // JSON.stringify leaves out undefined members.
+    state: instrument?.state,
+    reason: instrument?.reason ?? '',
+    simulated: instrument?.simulated === true,
+  })
+}

@@ -1,0 +1,91 @@
+/**
+ * Signs receipts: statements of this service that a view of a market had a digest at a commit, as compact JWS (RFC 7515)
+ * with ES256. Their type and their keys are those of no token, and they have neither audience nor end, so that no
+ * verifier of tokens accepts one. A signature takes 30 to 50 µs of the event loop, so only some are made per tick; it
+ * never waits. It does not decide which books get a receipt.
+ */
+import { type KeyObject, sign } from 'node:crypto'
+import type { Clock } from '../../platform/base/clock.ts'
+import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
+import { RECEIPT_TYPE } from '../../contract/receipt.ts'
+
+/** Signatures per event-loop tick: 1 to 2 ms. */
+const SIGNATURES_PER_TICK_MAX = 32
+
+/** What a receipt states; the names are those of its payload. */
+export interface ReceiptClaims {
+  readonly market: string
+  /** Levels per side; 0 = all. */
+  readonly depth: number
+  readonly price_decimals: number
+  readonly amount_decimals: number
+  /** The cursor of the message that completes this book. */
+  readonly cursor: string
+  /** Commit time of that message: RFC 3339, UTC, nine fraction digits. */
+  readonly time: string
+  readonly digest: string
+  readonly origin?: string
+}
+
+export interface ReceiptIssuer {
+  readonly issuer: string
+  readonly keyId: string
+  readonly privateKey: KeyObject
+}
+
+export interface ReceiptSignerOptions {
+  readonly clock: Clock
+  /** The issuer and the key that signs now; undefined while there is none. */
+  readonly current: () => ReceiptIssuer | undefined
+  /** Called for every signature. */
+  readonly onSigned: () => void
+}
+
+export class ReceiptSigner {
+  readonly clock: Clock
+  readonly #options: ReceiptSignerOptions
+  #signedInTick = 0
+  /** The encoded header of the last key. */
+  #header = { keyId: '', text: '' }
+
+  constructor(options: ReceiptSignerOptions) {
+    this.#options = options
+    this.clock = options.clock
+  }
+
+  /** The receipt; `later` when this tick has made enough of them, undefined without a key. */
+  sign(claims: ReceiptClaims): string | 'later' | undefined {
+    const current = this.#options.current()
+    if (current === undefined) return undefined
+    if (this.#signedInTick >= SIGNATURES_PER_TICK_MAX) return 'later'
+    if (this.#signedInTick === 0) {
+      this.clock.endOfTick(() => {
+        this.#signedInTick = 0
+      })
+    }
+    this.#signedInTick += 1
+    const signed = `${this.#headerOf(current.keyId)}.${encode({ iss: current.issuer, ...claims })}`
+    const signature = sign('sha256', Buffer.from(signed), { key: current.privateKey, dsaEncoding: 'ieee-p1363' })
+    this.#options.onSigned()
+    return `${signed}.${signature.toString('base64url')}`
+  }
+
+  #headerOf(keyId: string): string {
+    if (this.#header.keyId !== keyId) {
+      this.#header = { keyId, text: encode({ alg: 'ES256', typ: RECEIPT_TYPE, kid: keyId }) }
+    }
+    return this.#header.text
+  }
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
+}
+
+export function createReceiptCounter(registry: MetricsRegistry): Counter {
+  return new Counter({
+    name: 'tidegate_receipts_signed_total',
+    help: 'Receipts of books that were signed',
+    registers: [registry],
+  })
+}

@@ -1,0 +1,400 @@
+/**
+ * One market rebuilt from the bus: the full book, the views with their journals, the recent executions, and the top of
+ * the book. It applies every commit in order and reports to its listeners what changed in each view. A state that the
+ * bus repairs a gap with is applied as one commit: the difference between the two books. With another epoch the book
+ * starts over, as soon as the epoch has one; until then the last book stays. A gap in the versions is a bug and crashes.
+ *
+ * Versions are counted on over a change of the epoch; `epoch.base` is what a version of the epoch is counted from.
+ */
+import { assert } from '../../platform/base/assert.ts'
+import type { Instant } from '../../platform/base/clock.ts'
+import { Book, levelsOf } from '../market/book.ts'
+import {
+  type AppliedChange,
+  ASK,
+  type Attribution,
+  BID,
+  type Instrument,
+  type LevelChange,
+  type MarketDefinition,
+} from '../market/event.ts'
+import { View } from '../market/view.ts'
+import { AttributedViews, NOT_ATTRIBUTED } from './attributed-views.ts'
+import type { Bus, Commit, Continuation, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
+import { type Epoch, NO_EPOCH, PreviousMessages } from './cursor.ts'
+import { ExecutionLog } from './execution-log.ts'
+import { isSameTop, type TopOfBook } from './frame.ts'
+import { type ChangesByDepth, moveView, OpenViews } from './open-views.ts'
+import { PublicationLog } from './publication-log.ts'
+import { SkippedVersions } from './skipped-versions.ts'
+
+/** The changes of one commit, as subscribers receive them. */
+export interface ViewCommit {
+  /** Levels of the published view that differ, bids first; none when the book was replaced. */
+  readonly changes: readonly LevelChange[]
+  /** The same for every open view of another depth. */
+  readonly changesAt: ChangesByDepth
+  /** The same for every open view whose levels name their venues. */
+  readonly attributedChangesAt: ChangesByDepth
+  readonly topChanged: boolean
+  /** How many numbers the commit added to the execution log: its executions, and a miss among them. */
+  readonly executionCount: number
+  /** The book was replaced: no UPDATE leads from an earlier version to this one, so all subscribers need a SNAPSHOT. */
+  readonly startsOver: boolean
+}
+
+export interface ReplicaListener {
+  onCommit(commit: ViewCommit): void
+  /** The status of the market was published: live or stale. It may be the same as before, with another reason. */
+  onStatus(live: boolean): void
+}
+
+export interface ReplicaOptions {
+  readonly market: MarketDefinition
+  readonly bus: Bus
+  /** Executions kept for lagging subscribers. */
+  readonly executionsKept: number
+}
+
+/** Changes of the top whose versions are remembered. */
+const TOP_VERSIONS_KEPT = 4_096
+
+/** What the bus says of a version. */
+type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string }
+
+interface Movement {
+  /** How the book changed; undefined = it was replaced. */
+  readonly applied: readonly AppliedChange[] | undefined
+  readonly attribution: Attribution | undefined
+  /** Whether it is the first book of an epoch. */
+  readonly begins: boolean
+  /** Numbers added to the execution log. */
+  readonly executionCount: number
+  /** Whether it is published also if nothing of the book or the executions changed. */
+  readonly isPublished: boolean
+}
+
+export class Replica {
+  readonly market: MarketDefinition
+  readonly view: View
+  readonly executions: ExecutionLog
+  readonly publication: PublicationLog
+  readonly previous = new PreviousMessages()
+  readonly #book = new Book()
+  /** Views of other depths than the published one. */
+  readonly #views = new OpenViews(this.#book)
+  readonly attributed = new AttributedViews(this.#book)
+  readonly #listeners = new Set<ReplicaListener>()
+  readonly #endSubscription: () => void
+  /** That of the book. Commits of a later one that has no book yet are followed as well. */
+  #epoch = NO_EPOCH
+  #followedEpoch = NO_EPOCH
+  /** What the followed epoch continues. */
+  #continues: Continuation | undefined
+  #instant: Instant = { milliseconds: 0, nanoseconds: 0 }
+  /** Instant of the last commit that changed the published view: its UPDATE has this time. Only the replica sets it. */
+  changeInstant = this.#instant
+  #receivedMilliseconds = 0
+  readonly #skipped = new SkippedVersions()
+  #top: TopOfBook = { bid: undefined, ask: undefined }
+  #topNumber = 0
+  /** A ring: the version that made the top of number n is at n modulo the size. */
+  readonly #topVersions = new Float64Array(TOP_VERSIONS_KEPT)
+  #hasBook = false
+  #live = false
+  #liveVersion = 0
+  #isWithdrawn = false
+  #instrument: Instrument | undefined
+  #reason = 'waiting for the first snapshot'
+
+  constructor(options: ReplicaOptions) {
+    this.market = options.market
+    this.view = new View(this.#book, options.market.depth)
+    this.executions = new ExecutionLog(options.market, options.executionsKept)
+    this.publication = new PublicationLog(options.market.symbol)
+    this.#endSubscription = options.bus.subscribe(options.market.symbol, (message) => {
+      if (message.type === 'commit') this.#follow(message)
+      else if (message.type === 'state') this.#replace(message)
+      else if (message.type === 'withdrawal') this.#withdraw(message)
+      else this.#setStatus(message.live, message.reason)
+    })
+  }
+
+  /** Epoch of the book; that of the first commit before there is a book. */
+  get epoch(): Epoch {
+    return this.#epoch
+  }
+
+  /** Epoch of the last commit, and the number of its last execution; undefined before the first commit. */
+  get followed(): Continuation | undefined {
+    const { id: epoch } = this.#followedEpoch
+    return epoch === '' ? undefined : { epoch, executionNumber: this.executions.epochNumber }
+  }
+
+  /** Version of the last commit in this process; 0 before the first. */
+  get version(): number {
+    return this.view.version
+  }
+
+  /** Instant of the last commit. */
+  get instant(): Instant {
+    return this.#instant
+  }
+
+  /** When the first source message of the last commit arrived: wall clock, milliseconds with fractions. */
+  get receivedMilliseconds(): number {
+    return this.#receivedMilliseconds
+  }
+
+  /** Whether the market was followed at a version; false for those that a state skipped. */
+  hasFollowed(version: number): boolean {
+    return !this.#skipped.has(version)
+  }
+
+  get top(): TopOfBook {
+    return this.#top
+  }
+
+  /** Number of changes of the top so far: equal numbers mean that it did not change in between. */
+  get topNumber(): number {
+    return this.#topNumber
+  }
+
+  /** Version of the last commit that changed the top; 0 before the first. */
+  get topVersion(): number {
+    return this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] as number
+  }
+
+  /** How often the top changed after a version; 'too-old' when that is no longer known. */
+  topChangesSince(version: number): number | 'too-old' {
+    const oldest = Math.max(0, this.#topNumber - TOP_VERSIONS_KEPT + 1)
+    for (let number = this.#topNumber; number >= oldest; number--) {
+      if ((this.#topVersions[number % TOP_VERSIONS_KEPT] as number) <= version) return this.#topNumber - number
+    }
+    return 'too-old'
+  }
+
+  /** True once the market has been live. */
+  get hasBook(): boolean {
+    return this.#hasBook
+  }
+
+  /** Whether the market is live. A new subscriber of a stale market is sent nothing. */
+  get live(): boolean {
+    return this.#live
+  }
+
+  /** Version at which the market last became live: no new subscriber is sent an earlier book. */
+  get liveVersion(): number {
+    return this.#liveVersion
+  }
+
+  /** Whether the book was withdrawn and the market has not been live since. */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn
+  }
+
+  /** State of the instrument as its sources report it; undefined while it is not known. */
+  get instrument(): Instrument | undefined {
+    return this.#instrument
+  }
+
+  /** Why the market is stale; empty when it is live. */
+  get reason(): string {
+    return this.#reason
+  }
+
+  /** The full book while the market is live, for those who compare it. */
+  get liveBook(): Book | undefined {
+    return this.#live && this.#epoch === this.#followedEpoch ? this.#book : undefined
+  }
+
+  /** Whether the best bid is not below the best ask: such a book must not be sent. */
+  get isCrossed(): boolean {
+    return this.#book.isCrossed()
+  }
+
+  /** Opens the view of `depth` levels per side, fewer than are published; it follows the book until `closeView`. */
+  openView(depth: number): View {
+    return this.#views.open(depth, this.version)
+  }
+
+  closeView(depth: number): void {
+    this.#views.close(depth)
+  }
+
+  listen(listener: ReplicaListener): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  stop(): void {
+    this.#endSubscription()
+    this.#listeners.clear()
+  }
+
+  /**
+   * Everything about the market now, for a follower that has the executions up to a number of an epoch: with those after
+   * it, if it is the present epoch. Undefined before the first commit.
+   */
+  state(epoch: string, executionNumber: number): MarketState | undefined {
+    const { id, base } = this.#followedEpoch
+    if (id === '') return undefined
+    const hasBook = this.#epoch.id === id && this.#hasBook
+    const origin = this.publication.relayedOriginAt(this.version)
+    const continues = this.#continues
+    const { attribution } = this.attributed
+    return {
+      type: 'state',
+      market: this.market.symbol,
+      epoch: id,
+      version: this.version - base,
+      ...this.#instant,
+      receivedMilliseconds: this.#receivedMilliseconds,
+      levels: hasBook ? levelsOf(this.#book) : [],
+      ...(hasBook && attribution !== undefined ? { attribution } : {}),
+      hasBook,
+      isWithdrawn: hasBook && this.#isWithdrawn,
+      live: this.#live,
+      reason: this.#reason,
+      executionNumber: this.executions.epochNumber,
+      executions: this.#executionsSince(epoch, executionNumber),
+      ...(continues === undefined ? {} : { continues }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(this.#instrument === undefined ? {} : { instrument: this.#instrument }),
+    }
+  }
+
+  /** Those of the followed epoch that a follower lacks; none if it could not join them to what it has. */
+  #executionsSince(epoch: string, executionNumber: number): KeptExecution[] {
+    const { id, base } = this.#followedEpoch
+    if (epoch !== id && epoch !== this.#continues?.epoch) return []
+    const epochNumber = epoch === id ? executionNumber : 0
+    return this.executions
+      .since(epochNumber)
+      .map(({ execution, version, commitMilliseconds }) => ({ execution, version: version - base, commitMilliseconds }))
+  }
+
+  #follow(commit: Commit): void {
+    const version = this.version + 1
+    if (commit.epoch !== this.#followedEpoch.id) this.#beginEpoch(commit, version - 1)
+    assert(commit.version === version - this.#followedEpoch.base, 'a commit is missing')
+    const begins = commit.beginsBook === true && this.#epoch !== this.#followedEpoch
+    if (begins) this.#beginBook(version)
+    if (commit.withdraws) this.previous.withdraw(version)
+    this.#isWithdrawn ||= commit.withdraws === true
+    const { instrument } = commit
+    if (instrument !== undefined) this.#instrument = instrument ?? undefined
+    const book = commit.book ?? (begins ? commit.changes : undefined)
+    const applied = book === undefined ? this.#book.apply(commit.changes) : this.#startOver(book)
+    const executionCount = this.executions.append(commit, version)
+    const attribution = commit.withdraws
+      ? NOT_ATTRIBUTED
+      : (commit.attribution ?? (begins ? NOT_ATTRIBUTED : undefined))
+    this.#move(commit, version, { applied, attribution, begins, executionCount, isPublished: instrument !== undefined })
+  }
+
+  #replace(state: MarketState): void {
+    const before = this.version
+    const isFirst = this.#followedEpoch === NO_EPOCH
+    if (state.epoch !== this.#followedEpoch.id) {
+      this.#beginEpoch(state, isFirst ? 0 : before + 1 - state.version)
+    }
+    const version = this.#followedEpoch.base + state.version
+    assert(version > before, 'a state is not later than what was followed')
+    this.#skipped.add(before, version)
+    this.#instrument = state.instrument
+    const begins = state.hasBook && (isFirst || this.#epoch !== this.#followedEpoch)
+    let applied: readonly AppliedChange[] | undefined = []
+    if (begins) {
+      this.#beginBook(version)
+      applied = this.#startOver(state.levels)
+    } else if (state.hasBook) {
+      applied = this.#book.replace(state.levels)
+    }
+    if (state.hasBook) {
+      this.#hasBook = true
+      if (state.isWithdrawn && !this.#isWithdrawn) this.previous.withdraw(version)
+      this.#isWithdrawn = state.isWithdrawn
+    }
+    const executionCount = this.executions.continueFrom(state, version)
+    const attribution = state.hasBook ? (state.attribution ?? NOT_ATTRIBUTED) : undefined
+    this.#move(state, version, { applied, attribution, begins, executionCount, isPublished: true })
+    this.#setStatus(state.live, state.reason)
+  }
+
+  /** The epoch of the empty book is of its own, so that no cursor leads from it to a book of the sequencer. */
+  #withdraw(withdrawal: MarketWithdrawal): void {
+    const { id, base } = this.#followedEpoch
+    const version = this.version + 1
+    this.#followedEpoch = { id, base: base + 1 }
+    this.#epoch = { id: `${id} withdrawn ${withdrawal.milliseconds}`, base: version - 1 }
+    this.previous.withdraw(version, this.#epoch)
+    this.#isWithdrawn = true
+    const applied = this.#startOver([])
+    const attribution = NOT_ATTRIBUTED
+    this.#move(withdrawal, version, { applied, attribution, begins: true, executionCount: 0, isPublished: true })
+  }
+
+  #beginEpoch({ epoch: id, continues }: Pick<Commit, 'epoch' | 'continues'>, base: number): void {
+    const isFirst = this.#followedEpoch === NO_EPOCH
+    assert(id > this.#followedEpoch.id, 'an epoch is not later than the one before')
+    this.#followedEpoch = { id, base }
+    this.#continues = continues
+    if (isFirst) this.#beginBook(base)
+  }
+
+  #beginBook(version: number): void {
+    this.#epoch = this.#followedEpoch
+    this.previous.begin(this.#epoch, version)
+  }
+
+  /** Replaces the book, without a difference to the one before. */
+  #startOver(levels: readonly LevelChange[]): undefined {
+    this.#book.replace(levels)
+    return undefined
+  }
+
+  /** Moves everything that is derived from the book to a version, and reports it. */
+  #move(followed: Followed, version: number, movement: Movement): void {
+    const { applied, attribution, begins, executionCount, isPublished } = movement
+    const { milliseconds, nanoseconds, receivedMilliseconds = milliseconds } = followed
+    this.#instant = { milliseconds, nanoseconds }
+    this.#receivedMilliseconds = receivedMilliseconds
+    const startsOver = applied === undefined
+    const changes = moveView(this.view, version, applied)
+    if (this.view.changeVersion === version) this.changeInstant = this.#instant
+    const changesAt = this.#views.move(version, applied)
+    const attributedChangesAt = this.attributed.move(version, applied, attribution)
+    const topChanged = (startsOver || changes.length > 0) && this.#moveTop(version, begins)
+    const hasMessage = startsOver || changes.length + executionCount > 0 || isPublished
+    this.publication.append(followed.origin, this.#followedEpoch, version, hasMessage)
+    const viewCommit = { changes, changesAt, attributedChangesAt, topChanged, executionCount, startsOver }
+    for (const listener of this.#listeners) listener.onCommit(viewCommit)
+  }
+
+  /** `isNew`: the top counts as changed, because its cursor has to be of the new epoch. */
+  #moveTop(version: number, isNew: boolean): boolean {
+    const bid = this.#book.best(BID)
+    const ask = this.#book.best(ASK)
+    const same = isSameTop({ bid, ask }, this.#top)
+    if (same && !isNew) return false
+    this.#top = { bid, ask }
+    this.#topNumber += 1
+    this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] = version
+    return true
+  }
+
+  #setStatus(live: boolean, reason: string): void {
+    if (live && !this.#live) this.#liveVersion = this.version
+    this.#live = live
+    this.#reason = reason
+    if (live) {
+      this.#hasBook = true
+      this.#isWithdrawn = false
+    }
+    for (const listener of this.#listeners) listener.onStatus(live)
+  }
+}

@@ -1,0 +1,400 @@
+/**
+ * The one writer of a market. It applies the events of the market's source, or of the aggregate of several, to the full
+ * book and publishes commits: at most one per millisecond of the monotonic clock (`stop` does not wait for it), each
+ * with the next version and a time strictly later than the one before, whatever the wall clock does. It never commits a
+ * book that is crossed or has a negative amount: it counts the violation, publishes that the market is stale and asks
+ * the source for a fresh snapshot; executions are still published. Where the source missed executions, the commit has
+ * their place among the others. The book of a stale market is withdrawn after a while: one commit removes every level,
+ * and one commit restores them when the market is live again.
+ * A change of the instrument's state, or of the venues of levels, is a commit of its own if there is no other.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { assert } from '../../platform/base/assert.ts'
+import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { Scaled } from '../../platform/base/decimal.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { Book, levelsOf } from '../market/book.ts'
+import {
+  type AppliedChange,
+  ASK,
+  type Attribution,
+  BID,
+  type Execution,
+  type Instrument,
+  type LevelChange,
+  type MarketDefinition,
+  type MarketEvent,
+} from '../market/event.ts'
+import { MergedAttribution } from '../market/venues.ts'
+import type { Bus, Continuation } from './bus.ts'
+import { PHASES, type PhaseName } from './phases.ts'
+import type { CommitTotals, SequencerMetrics } from './sequencer-metrics.ts'
+
+/** Minimum time between two commits of a market. */
+const COMMIT_MILLISECONDS_MIN = 1
+
+/** Clock skew above which a warning is logged: commit times are ahead of a wall clock that was set back. */
+const CLOCK_SKEW_WARNED_MILLISECONDS = 1_000
+
+export interface SequencerOptions {
+  readonly market: MarketDefinition
+  /** Identifies this run of the sequencer: greater, as text, than that of every earlier one of the market. */
+  readonly epoch: string
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: SequencerMetrics
+  /**
+   * Every commit is later than this: when an earlier sequencer of the market last committed, milliseconds since the
+   * epoch.
+   */
+  readonly floorMilliseconds: number
+  /** Set where the source continues the executions of an earlier sequencer, or reports that it missed some. */
+  readonly continues?: Continuation | undefined
+  /** How long a market may be stale before its book is withdrawn; absent = it stays. */
+  readonly withdrawAfterMilliseconds?: number | undefined
+  /** Whether it may commit now; `resume` is to be called when it may again. Absent = always. */
+  readonly mayCommit?: (() => boolean) | undefined
+  /** Asks the market's sources for fresh snapshots, because the book broke an invariant or was found to be wrong. */
+  readonly onRebuildNeeded: (reason: string) => void
+}
+
+export class Sequencer {
+  readonly #options: SequencerOptions
+  readonly #book = new Book()
+  /** The changes of the one message since the last commit; undefined without one and after a second one. */
+  #only: readonly AppliedChange[] | undefined
+  /** After a second message: the published amounts of the levels changed since the last commit (bids, asks). */
+  readonly #published: [Map<number, Scaled>, Map<number, Scaled>] = [new Map(), new Map()]
+  /** What was reported of venues since the last commit, and the one venue of all levels, which every snapshot repeats. */
+  readonly #attribution = new MergedAttribution()
+  #onlyVenue: string | undefined
+  #executions: Execution[] = []
+  /** How many of these precede the last miss; undefined without a miss. */
+  #missedAt: number | undefined
+  #version = 0
+  #executionNumber = 0
+  #lastMilliseconds: number
+  #lastCommitMonotonic = Number.NEGATIVE_INFINITY
+  #phase: PhaseName = 'starting'
+  /** Position of the last message of a publication that the book contains, and that the committed book contains. */
+  #origin: string | undefined
+  #committedOrigin: string | undefined
+  /** The state of the instrument, and whether a commit has it: until then followers keep that of an earlier sequencer. */
+  #instrument: Instrument | undefined
+  #isInstrumentCommitted: boolean
+  /** Requests for the next commit: `commit`, even an empty one; `wholeBook`, once the book is trusted. */
+  readonly #requested = { commit: false, wholeBook: false }
+  #scheduled: Timer | 'end-of-tick' | undefined
+  /** The timer of a stale market's withdrawal; `due` from its end until the commit that withdraws the book. */
+  #withdrawal: Timer | 'due' | undefined
+  /** When the oldest message that waits for a commit arrived, by the wall clock. */
+  #receivedMilliseconds = 0
+  #isSkewed = false
+  readonly #totals: CommitTotals
+  readonly #endService: () => void
+
+  constructor(options: SequencerOptions) {
+    this.#options = options
+    this.#lastMilliseconds = options.floorMilliseconds
+    this.#isInstrumentCommitted = options.continues === undefined
+    const { totals, violations, missedExecutions } = options.metrics
+    // Alerts need the series to exist before the first increment.
+    this.#totals = totals.get(options.market.symbol) ?? { commits: 0, clockSkewMilliseconds: 0 }
+    totals.set(options.market.symbol, this.#totals)
+    for (const counter of [violations, missedExecutions]) counter.inc({ market: options.market.symbol }, 0)
+    this.#endService = options.bus.serve(options.market.symbol, (laterThanMilliseconds = 0) => {
+      this.#lastMilliseconds = Math.max(this.#lastMilliseconds, laterThanMilliseconds)
+      this.#requested.commit = true
+      this.#scheduleCommit()
+    })
+  }
+
+  /** Time of the last commit, in milliseconds since the epoch; 0 before the first. */
+  get committedMilliseconds(): number {
+    return this.#version === 0 ? 0 : this.#lastMilliseconds
+  }
+
+  /** Applies one whole source message, which the market's next commit publishes. Ignored after `stop`. */
+  offer(event: MarketEvent): void {
+    if (this.#phase === 'stopped') return
+    if (event.type === 'lost') {
+      this.#lose(event.reason)
+    } else if (event.type === 'missed') {
+      this.#miss(event.reason)
+    } else if (event.type === 'snapshot') {
+      if (this.#refuse(event.levels)) return
+      this.#note(this.#book.replace(event.levels))
+      this.#attribute(event.attribution)
+      this.#origin = event.origin
+      this.#phase = PHASES[this.#phase].onSnapshot
+      this.#scheduleCommit()
+    } else if (event.type === 'update') {
+      for (const execution of event.executions) this.#executions.push(execution)
+      // Without a book that they belong to, changes are ignored; executions do not depend on it.
+      if (PHASES[this.#phase].isTrusted && !this.#refuse(event.changes)) {
+        this.#note(this.#book.apply(event.changes))
+        this.#attribute(event.attribution)
+        this.#origin = event.origin
+      }
+      this.#scheduleCommit()
+    }
+  }
+
+  /** Commits the state of the instrument; undefined = not known. */
+  setInstrument(instrument: Instrument | undefined): void {
+    if (this.#phase === 'stopped' || isDeepStrictEqual(instrument, this.#instrument)) return
+    this.#instrument = instrument
+    this.#isInstrumentCommitted = false
+    this.#requested.commit = true
+    this.#scheduleCommit()
+  }
+
+  /** The full book of a live market while it equals the last commit; undefined while changes wait for the next. */
+  get settledBook(): Book | undefined {
+    const isSettled = this.#only === undefined && this.#published[BID].size + this.#published[ASK].size === 0
+    return this.#phase === 'live' && isSettled ? this.#book : undefined
+  }
+
+  /**
+   * Publishes the whole book with the next commit of a live market, because a replica or a subscriber was found to hold
+   * another one, and asks the source for a fresh snapshot, because the sequencer's own book may be wrong too.
+   */
+  startOver(reason: string): void {
+    this.#requested.wholeBook = true
+    this.#requested.commit = true
+    this.#scheduleCommit()
+    this.#options.onRebuildNeeded(reason)
+  }
+
+  /** Publishes, before there is a book, that an earlier sequencer of the market has ended and that this one follows it. */
+  announce(): void {
+    this.#publishStatus(false, 'the feed of the market was replaced; its first snapshot is awaited')
+  }
+
+  /** Commits what waits because it might not be committed. */
+  resume(): void {
+    if (this.#phase !== 'stopped') this.#scheduleCommit()
+  }
+
+  /** Commits what was not committed yet; nothing is published after this. */
+  stop(): void {
+    if (this.#phase === 'stopped') return
+    if (this.#scheduled !== undefined) this.#commit()
+    this.abandon()
+  }
+
+  /** Publishes nothing further, because another process writes the market. */
+  abandon(): void {
+    if (this.#phase === 'stopped') return
+    if (typeof this.#scheduled === 'object') this.#scheduled.cancel()
+    this.#cancelWithdrawal()
+    this.#phase = 'stopped'
+    this.#endService()
+  }
+
+  #note(applied: readonly AppliedChange[]): void {
+    if (this.#only === undefined && this.#published[BID].size + this.#published[ASK].size === 0) {
+      this.#only = applied
+      return
+    }
+    const earlier = this.#only
+    this.#only = undefined
+    if (earlier !== undefined) this.#rememberPublished(earlier)
+    this.#rememberPublished(applied)
+  }
+
+  #attribute(attribution: Attribution | undefined): void {
+    if (attribution === undefined) return
+    const only = attribution.type === 'only' ? attribution.venue : undefined
+    if (only !== undefined && only === this.#onlyVenue) return
+    this.#onlyVenue = only
+    this.#attribution.add(attribution)
+  }
+
+  #rememberPublished(applied: readonly AppliedChange[]): void {
+    for (const change of applied) {
+      const published = this.#published[change.side]
+      if (!published.has(change.price)) published.set(change.price, change.before)
+    }
+  }
+
+  #refuse(levels: readonly LevelChange[]): boolean {
+    const wrong = levels.find((level) => level.amount < 0 || !Number.isSafeInteger(level.price) || level.price <= 0)
+    if (wrong === undefined) return false
+    this.#violated(`impossible level: price ${wrong.price}, amount ${wrong.amount}`)
+    return true
+  }
+
+  #violated(reason: string): void {
+    const { market, metrics, log, onRebuildNeeded } = this.#options
+    metrics.violations.inc({ market: market.symbol })
+    log.error({ market: market.symbol, reason }, 'market invariant violated')
+    this.#lose(reason)
+    onRebuildNeeded(reason)
+  }
+
+  #lose(reason: string): void {
+    const before = this.#phase
+    this.#phase = PHASES[before].onLost
+    if (before === 'live' || before === 'replacing') this.#withdrawLater()
+    this.#publishStatus(false, reason)
+  }
+
+  #publishStatus(live: boolean, reason: string): void {
+    const { bus, market, epoch } = this.#options
+    bus.publish({ type: 'status', market: market.symbol, epoch, version: this.#version, live, reason })
+  }
+
+  #withdrawLater(): void {
+    const { clock, withdrawAfterMilliseconds } = this.#options
+    if (withdrawAfterMilliseconds === undefined) return
+    this.#withdrawal = clock.schedule(withdrawAfterMilliseconds, () => {
+      this.#withdrawal = 'due'
+      this.#scheduleCommit()
+    })
+  }
+
+  #cancelWithdrawal(): void {
+    if (typeof this.#withdrawal === 'object') this.#withdrawal.cancel()
+    this.#withdrawal = undefined
+  }
+
+  #miss(reason: string): void {
+    const { market, metrics, log } = this.#options
+    metrics.missedExecutions.inc({ market: market.symbol })
+    log.warn({ market: market.symbol, reason }, 'market executions missed')
+    this.#missedAt = this.#executions.length
+    // Not with the next execution, which may be long in coming: subscribers have to know now.
+    this.#requested.commit = true
+    this.#scheduleCommit()
+  }
+
+  #scheduleCommit(): void {
+    if (this.#scheduled !== undefined) return
+    const { clock } = this.#options
+    const arrived = clock.wallInstant()
+    this.#receivedMilliseconds = arrived.milliseconds + arrived.nanoseconds / 1_000_000
+    this.#waitForCommit()
+  }
+
+  #waitForCommit(): void {
+    const { clock } = this.#options
+    const wait = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN - clock.monotonicMilliseconds()
+    if (wait > 0) {
+      this.#scheduled = clock.schedule(wait, () => this.#commitIfDue())
+    } else {
+      // Not now: messages that are read in one tick become one commit.
+      this.#scheduled = 'end-of-tick'
+      clock.endOfTick(() => this.#commitIfDue())
+    }
+  }
+
+  #commitIfDue(): void {
+    if (this.#phase === 'stopped') return
+    this.#scheduled = undefined
+    // A timer may fire a little early by the monotonic clock; then the rest is waited for.
+    const early = this.#lastCommitMonotonic + COMMIT_MILLISECONDS_MIN > this.#options.clock.monotonicMilliseconds()
+    if (early) this.#waitForCommit()
+    else if (this.#options.mayCommit?.() !== false) this.#commit()
+  }
+
+  #commit(): void {
+    const { bus, clock, market, continues } = this.#options
+    const trusted = this.#isTrusted()
+    const goesLive = trusted && PHASES[this.#phase].goesLive
+    const withdraws = this.#phase === 'lost' && this.#withdrawal === 'due'
+    if (withdraws) {
+      this.#note(this.#book.replace([]))
+      this.#attribution.take()
+      this.#onlyVenue = undefined
+    }
+    if (withdraws || goesLive) this.#cancelWithdrawal()
+    const changes = trusted || withdraws ? this.#takeChanges() : []
+    const attribution = trusted ? this.#attribution.take() : undefined
+    if (trusted || withdraws) this.#committedOrigin = withdraws ? undefined : this.#origin
+    const executions = this.#executions
+    const missedAt = this.#missedAt
+    const isRequired = this.#requested.commit || goesLive || withdraws || attribution !== undefined
+    if (changes.length === 0 && executions.length === 0 && !isRequired) return
+    this.#executions = []
+    this.#missedAt = undefined
+    this.#requested.commit = false
+    this.#lastCommitMonotonic = clock.monotonicMilliseconds()
+    this.#executionNumber += executions.length + (missedAt === undefined ? 0 : 1)
+    this.#version += 1
+    const instant = this.#nextInstant()
+    this.#totals.commits += 1
+    const startsOver = (trusted || withdraws) && this.#requested.wholeBook
+    if (startsOver) this.#requested.wholeBook = false
+    const beginsBook = goesLive && this.#phase === 'opening'
+    if (goesLive) this.#phase = 'live'
+    if (withdraws) this.#phase = 'withdrawn'
+    bus.publish({
+      type: 'commit',
+      market: market.symbol,
+      epoch: this.#options.epoch,
+      version: this.#version,
+      ...instant,
+      receivedMilliseconds: this.#receivedMilliseconds,
+      changes,
+      ...(attribution === undefined ? {} : { attribution }),
+      executions,
+      ...(missedAt === undefined ? {} : { missedAt }),
+      executionNumber: this.#executionNumber,
+      ...(this.#version === 1 && continues !== undefined ? { continues } : {}),
+      ...(startsOver ? { book: levelsOf(this.#book) } : {}),
+      ...(beginsBook ? { beginsBook } : {}),
+      ...(withdraws ? { withdraws } : {}),
+      ...(this.#committedOrigin === undefined ? {} : { origin: this.#committedOrigin }),
+      ...(this.#isInstrumentCommitted ? {} : { instrument: this.#instrument ?? null }),
+    })
+    this.#isInstrumentCommitted = true
+    if (goesLive) this.#publishStatus(true, '')
+  }
+
+  /** Whether the book may be committed. A crossed one is a violation, after which the phase has changed. */
+  #isTrusted(): boolean {
+    if (!PHASES[this.#phase].isTrusted) return false
+    if (!this.#book.isCrossed()) return true
+    // A snapshot that the source sends in response, even at once, belongs to the next commit.
+    this.#lastCommitMonotonic = this.#options.clock.monotonicMilliseconds()
+    this.#violated('the book is crossed')
+    return false
+  }
+
+  /** The difference between the current book and the last commit. */
+  #takeChanges(): LevelChange[] {
+    if (this.#only !== undefined) {
+      const changes = this.#only.map(({ side, price, after }) => ({ side, price, amount: after }))
+      this.#only = undefined
+      return changes
+    }
+    const changes: LevelChange[] = []
+    for (const side of [BID, ASK] as const) {
+      const levels = this.#book.side(side)
+      for (const [price, before] of this.#published[side]) {
+        const amount = levels.amount(price)
+        if (amount !== before) changes.push({ side, price, amount })
+      }
+      this.#published[side].clear()
+    }
+    return changes
+  }
+
+  #nextInstant(): { milliseconds: number; nanoseconds: number } {
+    const { clock, log, market } = this.#options
+    const wall = clock.wallInstant()
+    const milliseconds = Math.max(wall.milliseconds, this.#lastMilliseconds + 1)
+    assert(milliseconds > this.#lastMilliseconds, 'a commit time went back')
+    const skew = milliseconds - wall.milliseconds
+    this.#totals.clockSkewMilliseconds = skew
+    const isSkewed = skew > CLOCK_SKEW_WARNED_MILLISECONDS
+    if (isSkewed && !this.#isSkewed) {
+      log.warn({ market: market.symbol, skew_milliseconds: skew }, 'commit times are ahead of the wall clock')
+    }
+    this.#isSkewed = isSkewed
+    this.#lastMilliseconds = milliseconds
+    return { milliseconds, nanoseconds: skew === 0 ? wall.nanoseconds : 0 }
+  }
+}

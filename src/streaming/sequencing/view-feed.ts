@@ -1,0 +1,386 @@
+/**
+ * One view of one market (a number of levels per side) as market_data messages in both encodings: the UPDATE of each
+ * commit, the conflated UPDATE from an earlier version to the current one, and SNAPSHOTs. Each is encoded once for all
+ * subscribers that need it. A large SNAPSHOT is encoded in slices, so that it delays no other work, and is reused for
+ * later subscribers as long as the UPDATE that completes it is small. It never decides which session gets what.
+ */
+import type { Clock } from '../../platform/base/clock.ts'
+import { ViewDigest } from '../market/digest.ts'
+import { ASK, BID, type LevelChange } from '../market/event.ts'
+import type { View } from '../market/view.ts'
+import type { AttributedLevel } from './attributed-views.ts'
+import { Cursors } from './cursor.ts'
+import {
+  attributedLevelText,
+  BASE,
+  bookStatusText,
+  bookText,
+  type EncodedFrame,
+  type Encoding,
+  EXTENDED,
+  extendedMessage,
+  extendedText,
+  FRAGMENT_BYTES_MAX,
+  levelText,
+  type Message,
+  type MessageHead,
+  messageHead,
+  type StreamMember,
+  textFrame,
+  textMessage,
+  updateText,
+} from './frame.ts'
+import type { ReceiptSigner } from './receipt-signer.ts'
+import type { Replica } from './replica.ts'
+import { ViewReceipts } from './view-receipts.ts'
+
+/** Levels encoded before the clock is read again: 4 ms before the code is compiled, 0.5 ms afterwards. */
+const SLICE_LEVELS = 4_096
+
+/** SNAPSHOTs of views up to this many levels are re-encoded for every version: that takes well under a millisecond. */
+const SMALL_VIEW_LEVELS = 2_048
+
+/** An UPDATE of more levels never fits into one frame: the shortest entry has 26 characters. */
+const FRAME_LEVELS_MAX = Math.floor(FRAGMENT_BYTES_MAX / 26)
+
+/** A cached SNAPSHOT is used while the UPDATE that completes it has at most this share of its levels. */
+const COMPLETION_PART_MAX = 1 / 4
+
+/** Conflated updates cached per version: enough for a thousand subscribers whose sockets drain at once. */
+const CONFLATED_UPDATES_KEPT = 2_048
+
+/** Extended SNAPSHOTs cached per version, which differ in the cursor of the previous message. */
+const EXTENDED_SNAPSHOTS_KEPT = 16
+
+/** Position or cursor of a subscription that was sent nothing yet. */
+export const NONE = -1
+
+export interface Snapshot {
+  readonly version: number
+  /** The last version that had changed the view by then; the cursor of the message names it. */
+  readonly changeVersion: number
+  /** In the base encoding. */
+  readonly message: Message
+  /** In the extended encoding, by the cursor of the previous message; made from `head`. */
+  readonly extended: Map<number, Message>
+  head: MessageHead | undefined
+}
+
+/** The difference to a version: none, one UPDATE, or the journal no longer reaches back that far. */
+export type Conflated = 'nothing' | 'too-old' | { readonly message: Message; readonly levelCount: number }
+
+/** The entry of a book in a heartbeat. */
+interface SentStatus {
+  readonly text: string
+  readonly cursor: string
+  /** Undefined while the market is stale. */
+  readonly digest: string | undefined
+}
+
+interface SnapshotJob {
+  readonly version: number
+  readonly changeVersion: number
+  readonly milliseconds: number
+  readonly levels: readonly AttributedLevel[]
+  next: number
+  bids: string[]
+  asks: string[]
+}
+
+export interface ViewFeedOptions {
+  readonly replica: Replica
+  readonly view: View
+  readonly clock: Clock
+  /** Signs receipts of the view; undefined: there are none. */
+  readonly signer?: ReceiptSigner | undefined
+  /**
+   * Present for a view whose levels name their venues: the view of the same depth without them. It has the same digests,
+   * and has to follow the market as long as this one.
+   */
+  readonly plain?: ViewFeed | undefined
+}
+
+export class ViewFeed {
+  readonly view: View
+  readonly #plain: ViewFeed | undefined
+  readonly #replica: Replica
+  readonly #clock: Clock
+  readonly #cursors: Cursors
+  /** Number of subscriptions per encoding; nothing is encoded for an encoding without any. */
+  readonly #subscribers: [base: number, extended: number] = [0, 0]
+  /** Extended subscriptions of this view, and of the one that has its digests. */
+  #digestUsers = 0
+  /** Only while there are such subscriptions. */
+  #digest: ViewDigest | undefined
+  /** Only where receipts are signed. */
+  readonly #receipts: ViewReceipts | undefined
+  /** Change version of the view after the last commit, and after the last one that was fanned out. */
+  #cursor: number
+  #fannedOutCursor: number
+  /**
+   * Whether an UPDATE of this tick is too long for one frame, or the book was replaced: catch-up serves the
+   * subscribers.
+   */
+  #isOversized: [base: boolean, extended: boolean] = [false, false]
+  readonly #conflated = new Map<number | string, Conflated>()
+  /** Texts of the levels in these updates, by the object that the view returns for all of them. */
+  readonly #levelTexts = new Map<LevelChange, string>()
+  #conflatedVersion = 0
+  #snapshot: Snapshot | undefined
+  /** Version at which the cached SNAPSHOT was first requested; 0 = not yet. */
+  #firstRequestVersion = 0
+  #job: SnapshotJob | undefined
+
+  constructor({ replica, view, clock, signer, plain }: ViewFeedOptions) {
+    this.view = view
+    this.#plain = plain
+    this.#replica = replica
+    this.#clock = clock
+    this.#cursors = new Cursors(replica.market.symbol, 'market_data', view.depth, plain !== undefined)
+    this.#cursor = view.changeVersion
+    this.#fannedOutCursor = view.changeVersion
+    if (signer === undefined) return
+    this.#receipts = new ViewReceipts(signer, replica.market, view.depth)
+    if (view.changeVersion === replica.version) this.#receipts.note(view.changeVersion, replica.instant)
+  }
+
+  get subscriberCount(): number {
+    return this.#subscribers[BASE] + this.#subscribers[EXTENDED]
+  }
+
+  join(encoding: Encoding): void {
+    this.#subscribers[encoding] += 1
+    if (encoding === EXTENDED) (this.#plain ?? this).#useDigest(1)
+  }
+
+  leave(encoding: Encoding): void {
+    this.#subscribers[encoding] -= 1
+    if (encoding === EXTENDED) (this.#plain ?? this).#useDigest(-1)
+  }
+
+  /** The UPDATE of a commit that made these changes to the view; undefined when there is none. */
+  encodeCommit(changes: readonly LevelChange[], startsOver: boolean): EncodedFrame | undefined {
+    const prev = this.#cursor
+    this.#cursor = this.view.changeVersion
+    if (this.#cursor !== prev) this.#receipts?.note(this.#cursor, this.#replica.instant)
+    if (startsOver) this.#isOversized = [true, true]
+    const [baseCount, extendedCount] = this.#subscribers
+    if (changes.length === 0 || baseCount + extendedCount === 0) return undefined
+    if (changes.length > FRAME_LEVELS_MAX) {
+      this.#isOversized = [true, true]
+      return undefined
+    }
+    const { market, instant } = this.#replica
+    const text =
+      this.#plain === undefined
+        ? updateText(market, instant.milliseconds, changes)
+        : updateText(market, instant.milliseconds, changes, (change) => this.#attributedText(change))
+    const base = baseCount === 0 ? undefined : this.#commitFrame(BASE, text)
+    if (extendedCount === 0) return [base, undefined]
+    return [base, this.#commitFrame(EXTENDED, extendedText(text, this.#stream(this.#cursor, prev, 1)))]
+  }
+
+  /** Whether the current tick changed the view. */
+  get hasMoved(): boolean {
+    return this.#cursor !== this.#fannedOutCursor
+  }
+
+  /** Change version at the last fan-out. */
+  get fannedOutCursor(): number {
+    return this.#fannedOutCursor
+  }
+
+  /**
+   * Whether catch-up has to serve the subscribers: an UPDATE of this tick is too long for one frame, or the book was
+   * replaced.
+   */
+  isOversized(encoding: Encoding): boolean {
+    return this.#isOversized[encoding]
+  }
+
+  endTick(): void {
+    this.#fannedOutCursor = this.#cursor
+    this.#isOversized = [false, false]
+  }
+
+  /**
+   * The one UPDATE from `version` to the current version. `cursor` is the change version that the previous message of
+   * the subscriber named: `version`, or an earlier one that has the same levels.
+   */
+  conflated(encoding: Encoding, version: number, cursor: number): Conflated {
+    const view = this.view
+    if (this.#conflatedVersion !== view.version || this.#conflated.size >= CONFLATED_UPDATES_KEPT) {
+      this.#conflated.clear()
+      this.#levelTexts.clear()
+      this.#conflatedVersion = view.version
+    }
+    const key = encoding === BASE ? version : `${version} ${cursor}`
+    const known = this.#conflated.get(key)
+    if (known !== undefined) return known
+    const changes = view.changesSince(version)
+    let conflated: Conflated
+    if (changes === 'too-old') conflated = 'too-old'
+    else if (changes.length === 0) conflated = 'nothing'
+    else conflated = { message: this.#update(encoding, changes, version, cursor), levelCount: changes.length }
+    this.#conflated.set(key, conflated)
+    return conflated
+  }
+
+  /**
+   * A SNAPSHOT of a version later than `laterThan` that `conflated` can complete; undefined while it is being encoded.
+   * It is never from before the market last became live. The replica's version must be later than `laterThan`.
+   */
+  snapshot(encoding: Encoding, laterThan: number): Snapshot | undefined {
+    const { version, instant, liveVersion } = this.#replica
+    const cached = this.#snapshot
+    const isRecent = cached !== undefined && cached.version > laterThan && cached.version >= liveVersion
+    if (isRecent && this.#isUseful(encoding, cached)) return cached
+    if (this.#job !== undefined && this.#job.version >= liveVersion) return undefined
+    const { changeVersion } = this.view
+    const levels = this.#currentLevels()
+    const { milliseconds } = instant
+    this.#job = { version, changeVersion, milliseconds, levels, next: 0, bids: [], asks: [] }
+    if (levels.length <= SLICE_LEVELS) this.#encodeSnapshot(this.#job, Number.POSITIVE_INFINITY)
+    return this.#job === undefined ? this.#snapshot : undefined
+  }
+
+  /** The message of a snapshot for a subscriber whose previous message named `cursor`. */
+  snapshotMessage(encoding: Encoding, snapshot: Snapshot, cursor: number): Message {
+    const { extended, changeVersion } = snapshot
+    if (encoding === BASE) return snapshot.message
+    const known = extended.get(cursor)
+    if (known !== undefined) return known
+    if (extended.size >= EXTENDED_SNAPSHOTS_KEPT) extended.clear()
+    snapshot.head ??= messageHead(snapshot.message)
+    const message = extendedMessage(snapshot.head, this.#stream(changeVersion, cursor, 0))
+    extended.set(cursor, message)
+    return message
+  }
+
+  /**
+   * True while a SNAPSHOT or a digest is made in slices, or a receipt waits: `work` is then to be called once per tick.
+   */
+  get isWorking(): boolean {
+    return this.#job !== undefined || this.#digest?.seeding === true || this.#receipts?.isWaiting === true
+  }
+
+  /** Makes at least one slice, of a SNAPSHOT more until `untilMilliseconds` of the monotonic clock. */
+  work(untilMilliseconds: number): void {
+    if (this.#job !== undefined) this.#encodeSnapshot(this.#job, untilMilliseconds)
+    else if (this.#digest?.seeding === true) this.#digest.seed()
+    else this.#receipts?.signWaiting()
+  }
+
+  /** The version that a cursor names if the journal reaches back to it. */
+  resumable(cursor: string): number | undefined {
+    const version = this.#cursors.position(this.#replica.epoch, cursor)
+    if (version === undefined || version === 0 || version > this.view.version) return undefined
+    if (!this.#replica.hasFollowed(version)) return undefined
+    return this.view.commitsSince(version) === 'too-old' ? undefined : version
+  }
+
+  /**
+   * The heartbeat's entry for a subscription whose last message had the book of `version` and named the change version
+   * `cursor`; undefined while the digest is not known. A stale book has no digest. `sinceMilliseconds`: when the market
+   * last became live or stale. A book from before the market became live, such as a withdrawn one, is confirmed by no
+   * source: it has no entry while a later one waits to be sent.
+   */
+  status(version: number, cursor: number, sinceMilliseconds: number): SentStatus | undefined {
+    const { market, epoch, live, liveVersion, instrument, publication } = this.#replica
+    if (live && version < liveVersion && cursor !== this.view.changeVersion) return undefined
+    const digest = live ? (this.#plain ?? this).#digest?.at(version) : undefined
+    if (live && digest === undefined) return undefined
+    const origin = live ? publication.originAt(version) : undefined
+    const token = this.#cursors.token(epoch, cursor)
+    const receipt =
+      digest === undefined
+        ? undefined
+        : this.#receipts?.receiptOf({ changeVersion: cursor, cursor: token, digest, origin })
+    const status = { cursor: token, digest, sinceMilliseconds, origin, instrument, receipt }
+    return { text: bookStatusText(market, status), cursor: token, digest }
+  }
+
+  #useDigest(users: 1 | -1): void {
+    this.#digestUsers += users
+    if (this.#digestUsers === 0) this.#digest = undefined
+    else this.#digest ??= new ViewDigest(this.view, this.#replica.market)
+  }
+
+  /** The text of a level that the view changed, as it is now. */
+  #attributedText(change: LevelChange): string {
+    const { market, attributed } = this.#replica
+    return attributedLevelText(market, attributed.levelOf(change))
+  }
+
+  /** The levels of the view, which do not change when the market does. */
+  #currentLevels(): readonly AttributedLevel[] {
+    const levels = this.view.levels()
+    return this.#plain === undefined ? levels : levels.map((level) => this.#replica.attributed.levelOf(level))
+  }
+
+  #commitFrame(encoding: Encoding, text: string): Buffer | undefined {
+    if (text.length <= FRAGMENT_BYTES_MAX) return textFrame(text)
+    this.#isOversized[encoding] = true
+    return undefined
+  }
+
+  #encodeSnapshot(job: SnapshotJob, untilMilliseconds: number): void {
+    const { market } = this.#replica
+    const { levels, bids, asks, version, changeVersion } = job
+    do {
+      const end = Math.min(job.next + SLICE_LEVELS, levels.length)
+      for (; job.next < end; job.next++) {
+        const level = levels[job.next] as AttributedLevel
+        ;(level.side === BID ? bids : asks).push(attributedLevelText(market, level))
+      }
+    } while (job.next < levels.length && this.#clock.monotonicMilliseconds() < untilMilliseconds)
+    if (job.next < levels.length) return
+    const message = textMessage(bookText(market, 'snapshot', job.milliseconds, bids.join(), asks.join()))
+    this.#snapshot = { version, changeVersion, message, extended: new Map(), head: undefined }
+    this.#firstRequestVersion = 0
+    this.#job = undefined
+  }
+
+  #update(encoding: Encoding, changes: readonly LevelChange[], version: number, cursor: number): Message {
+    const { market, instant } = this.#replica
+    const text = updateText(market, instant.milliseconds, changes, (change) => this.#levelText(change))
+    if (encoding === BASE) return textMessage(text)
+    const covers = this.view.commitsSince(cursor)
+    const stream = this.#stream(
+      this.view.changeVersion,
+      cursor,
+      // The journal may no longer reach the cursor when nothing differed since: then only the commits after `version` count.
+      covers === 'too-old' ? (this.view.commitsSince(version) as number) : covers,
+    )
+    return textMessage(extendedText(text, stream))
+  }
+
+  #levelText(change: LevelChange): string {
+    let text = this.#levelTexts.get(change)
+    if (text === undefined) {
+      text = this.#plain === undefined ? levelText(this.#replica.market, change) : this.#attributedText(change)
+      this.#levelTexts.set(change, text)
+    }
+    return text
+  }
+
+  #stream(changeVersion: number, prevCursor: number, covers: number): StreamMember {
+    const { epoch, previous } = this.#replica
+    const prevEpoch = prevCursor === NONE ? undefined : previous.epochOf(prevCursor)
+    const prev = prevEpoch && this.#cursors.token(prevEpoch, prevCursor)
+    return { cursor: this.#cursors.token(epoch, changeVersion), prev, covers: prev === undefined ? 0 : covers }
+  }
+
+  #isUseful(encoding: Encoding, snapshot: Snapshot): boolean {
+    const { version } = this.#replica
+    if (this.#firstRequestVersion === 0) this.#firstRequestVersion = version
+    if (snapshot.version === version) return true
+    const levelCount = this.view.levelCount(BID) + this.view.levelCount(ASK)
+    if (levelCount <= SMALL_VIEW_LEVELS) return false
+    const completion = this.conflated(encoding, snapshot.version, snapshot.changeVersion)
+    if (completion === 'too-old') return false
+    if (completion === 'nothing' || completion.levelCount <= levelCount * COMPLETION_PART_MAX) return true
+    // Subscribers that waited for it get it all the same: in a fast book no SNAPSHOT would ever be recent enough.
+    return this.#firstRequestVersion === version
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The requests to a publisher and its answers (docs/feeding-your-own-book.md, "Pull"): everything on the connection
+ * besides the messages of a publication. Pure.
+ */
+import { isObject, type JsonObject, membersOf } from '../../../platform/base/json-value.ts'
+import type { PublicationPosition } from '../publication/publication-step.ts'
+
+/** Entries in one request: their bytes stay below 64 KiB, the limit of another Tidegate. */
+const ENTRIES_MAX = 100
+/** Longest part of a message of the publisher that is shown. */
+const MESSAGE_CHARACTERS_MAX = 200
+
+/** The outcome of one entry of a request. */
+export interface Acknowledgement {
+  readonly action: 'subscribe' | 'unsubscribe'
+  readonly channel: string
+  /** Empty for the heartbeat. */
+  readonly market: string
+  readonly isSuccess: boolean
+  /** The messages after `resume` follow, instead of a SNAPSHOT. */
+  readonly isResumed: boolean
+  /** For people; empty when there is none. */
+  readonly message: string
+}
+
+/** The publisher did not understand a request. */
+export interface ControlProblem {
+  readonly problem: string
+}
+
+/** One entry of a request; with a position, the publication continues after it. */
+export function publicationEntry(market: string, resume?: PublicationPosition): object {
+  const params = resume === undefined ? { market } : { market, resume: `${resume.epoch}.${resume.seq}` }
+  return { type: 'publication', params }
+}
+
+export const HEARTBEAT_ENTRY: object = { type: 'heartbeat' }
+
+/** The requests for these entries, each of a limited size. */
+export function requests(action: 'subscribe' | 'unsubscribe', entries: readonly object[]): readonly object[] {
+  const all: object[] = []
+  for (let start = 0; start < entries.length; start += ENTRIES_MAX) {
+    all.push({ type: action, channels: entries.slice(start, start + ENTRIES_MAX) })
+  }
+  return all
+}
+
+/** Whether a frame is an answer, not a message of a channel. */
+export function isControl(value: unknown): value is JsonObject {
+  return isObject(value) && value.channel === undefined && typeof value.type === 'string'
+}
+
+/** The acknowledgements of an answer; none for an answer of another kind. */
+export function readControl(value: JsonObject): readonly Acknowledgement[] | ControlProblem {
+  const { type: action, channels, message } = value
+  if (action === 'error') return { problem: `the publisher rejects a request: ${shown(message)}` }
+  if (action !== 'subscribe' && action !== 'unsubscribe') return []
+  if (!Array.isArray(channels)) return { problem: 'an acknowledgement of the publisher has no list of channels' }
+  return channels.map((entry: unknown) => {
+    const { type: channel, params, success, resumed, message: text } = membersOf(entry)
+    const { market } = membersOf(params)
+    return {
+      action,
+      channel: typeof channel === 'string' ? channel : '',
+      market: typeof market === 'string' ? market : '',
+      isSuccess: success === true,
+      isResumed: resumed === true,
+      message: shown(text),
+    }
+  })
+}
+
+function shown(text: unknown): string {
+  return typeof text === 'string' ? text.slice(0, MESSAGE_CHARACTERS_MAX) : ''
+}

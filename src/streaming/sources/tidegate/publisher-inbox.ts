@@ -1,0 +1,83 @@
+/**
+ * The messages of a publisher that this node reads, in the order of their arrival. A large one is read in parts, a few
+ * milliseconds in each tick; the connection is not read meanwhile, so that only what had been received with it waits: one
+ * read of the socket.
+ */
+import type { Clock } from '../../../platform/base/clock.ts'
+import { LARGE_MESSAGE_BYTES } from '../publication/large-message.ts'
+
+/** Reads a large message in steps, and returns what is to be done with it. */
+export type LargeReading = Generator<void, () => void>
+
+export interface PublisherInboxOptions {
+  readonly clock: Clock
+  readonly connection: { pause(): void; resume(): void }
+  readonly onMessage: (text: string) => void
+  readonly readInParts: (text: string) => LargeReading
+}
+
+/** Processor time in one tick. */
+const TICK_MILLISECONDS = 4
+
+export class PublisherInbox {
+  readonly #options: PublisherInboxOptions
+  #reading: LargeReading | undefined
+  #waiting: string[] = []
+
+  constructor(options: PublisherInboxOptions) {
+    this.#options = options
+  }
+
+  receive(text: string): void {
+    if (this.#reading !== undefined) this.#waiting.push(text)
+    else if (text.length <= LARGE_MESSAGE_BYTES) this.#options.onMessage(text)
+    else {
+      this.#options.connection.pause()
+      this.#begin(text)
+    }
+  }
+
+  /** Forgets everything that waits: the connection has ended. */
+  clear(): void {
+    this.#reading = undefined
+    this.#waiting = []
+  }
+
+  #begin(text: string): void {
+    const reading = this.#options.readInParts(text)
+    this.#reading = reading
+    this.#readLater(reading)
+  }
+
+  #readLater(reading: LargeReading): void {
+    this.#options.clock.endOfTick(() => this.#read(reading))
+  }
+
+  #read(reading: LargeReading): void {
+    const { clock } = this.#options
+    const end = clock.monotonicMilliseconds() + TICK_MILLISECONDS
+    do {
+      // The connection may have ended, and another one be in use.
+      if (this.#reading !== reading) return
+      const { done, value: apply } = reading.next()
+      if (done !== true) continue
+      this.#reading = undefined
+      apply()
+      this.#continue()
+      return
+    } while (clock.monotonicMilliseconds() < end)
+    this.#readLater(reading)
+  }
+
+  /** Takes what waits, up to the next large message; nothing waits any more when a message has ended the connection. */
+  #continue(): void {
+    for (let text = this.#waiting.shift(); text !== undefined; text = this.#waiting.shift()) {
+      if (text.length > LARGE_MESSAGE_BYTES) {
+        this.#begin(text)
+        return
+      }
+      this.#options.onMessage(text)
+    }
+    this.#options.connection.resume()
+  }
+}

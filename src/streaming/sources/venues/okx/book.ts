@@ -1,0 +1,112 @@
+/**
+ * One book of OKX's `books` channel
+ * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel): 400 levels per side, with
+ * messages that are chained by sequence ids. A message must continue the chain and match the checksum of the book where
+ * OKX still sends one. Since June 2026 the checksum is 0, which is ignored; recordings and servers from before the
+ * sequence ids have only the checksum. The book begins with a snapshot of the channel, or with a fetched one that joins
+ * the messages of the channel (`start`).
+ */
+import { crc32 } from 'node:zlib'
+import { ASK, BID } from '../../../market/event.ts'
+import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
+import { VenueLevels } from '../venue-levels.ts'
+import type { OkxBookData } from './message.ts'
+import { OkxStart } from './start.ts'
+
+/** Levels per side that the checksum covers. */
+const CHECKSUM_LEVELS = 25
+/** Delay before a snapshot that does not join the messages of its channel is fetched again. */
+const FETCH_AGAIN_MILLISECONDS = 2_000
+
+export class OkxBook implements VenueBook<OkxBookData> {
+  readonly #symbol: string
+  readonly #levels: VenueLevels
+  readonly #start = new OkxStart()
+  #isComplete = false
+  /** Sequence id of the last message; undefined when it had none. */
+  #sequenceId: number | undefined
+
+  constructor(options: VenueBookOptions) {
+    this.#symbol = options.listing.symbol
+    this.#levels = new VenueLevels(options)
+  }
+
+  get best(): BestPrices {
+    return this.#levels.best
+  }
+
+  get unfit(): readonly UnfitLevel[] {
+    return this.#levels.unfit
+  }
+
+  apply(data: OkxBookData): BookStep {
+    if (data.isFetched !== true && (this.#isComplete || data.isSnapshot)) return this.#follow(data)
+    // A book that the channel has started needs no fetched snapshot.
+    return this.#isComplete ? { kind: 'update', changes: [] } : this.#begin(data)
+  }
+
+  /** Starts the book from the fetched snapshot, once that joins the messages of the channel. */
+  #begin(data: OkxBookData): BookStep {
+    const isFetched = data.isFetched === true
+    const joined = isFetched ? this.#start.takeFetched(data) : this.#start.add(data)
+    if (joined === undefined) {
+      if (!isFetched) return { kind: 'waiting' }
+      const reason =
+        `okx sent no snapshot of ${this.#symbol}, and the one that was fetched shares no sequence number ` +
+        'with its messages: waiting for either'
+      return { kind: 'waiting', confirmMilliseconds: FETCH_AGAIN_MILLISECONDS, reason }
+    }
+    for (const message of joined) {
+      const step = this.#follow(message)
+      if (step.kind === 'wrong') return step
+    }
+    const whole = this.#levels.replace([...this.#levels.side(BID).sent], [...this.#levels.side(ASK).sent])
+    return typeof whole === 'string' ? this.#wrong(whole) : { kind: 'snapshot', levels: whole.levels }
+  }
+
+  #follow(data: OkxBookData): BookStep {
+    const { isSnapshot, bids, asks, sequence, checksum } = data
+    if (!isSnapshot) {
+      const problem = this.#brokenChain(data)
+      if (problem !== undefined) return this.#wrong(problem)
+    }
+    const taken = isSnapshot ? this.#levels.replace(bids, asks) : this.#levels.apply(bids, asks)
+    if (typeof taken === 'string') return this.#wrong(taken)
+    if (checksum !== undefined && this.#checksum() !== checksum) {
+      const reason = `the checksum of ${this.#symbol} does not match`
+      return { kind: 'wrong', reason, isChecksumMismatch: true }
+    }
+    this.#sequenceId = sequence?.id
+    if (!('levels' in taken)) return { kind: 'update', changes: taken }
+    const { levels, changes } = taken
+    const isFirst = !this.#isComplete
+    this.#isComplete = true
+    return isFirst ? { kind: 'snapshot', levels } : { kind: 'snapshot', levels, changes }
+  }
+
+  #wrong(problem: string): BookStep {
+    return { kind: 'wrong', reason: `${this.#symbol}: ${problem}` }
+  }
+
+  /**
+   * Why an update does not follow the last message, if it does not. `id` may be equal to `previous` (nothing changed
+   * for a minute) or below it (OKX restarts its numbers after maintenance): only `previous` shows what it follows.
+   */
+  #brokenChain({ sequence, checksum }: OkxBookData): string | undefined {
+    if (sequence === undefined) return undefined
+    if (this.#sequenceId === undefined) return checksum === undefined ? 'sequence ids begin in the middle' : undefined
+    if (sequence.previous === this.#sequenceId) return undefined
+    return `message ${sequence.id} follows ${sequence.previous}, the last one was ${this.#sequenceId}`
+  }
+
+  /** Signed CRC32 over the text of the best bid, the best ask, the next bid and so on, `price:amount` each. */
+  #checksum(): number {
+    const { sent: bids } = this.#levels.side(BID)
+    const { sent: asks } = this.#levels.side(ASK)
+    const parts: string[] = []
+    for (let index = 0; index < CHECKSUM_LEVELS; index++) {
+      for (const level of [bids[index], asks[index]]) if (level !== undefined) parts.push(level.price, level.amount)
+    }
+    return crc32(parts.join(':')) | 0
+  }
+}

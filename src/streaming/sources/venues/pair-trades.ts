@@ -1,0 +1,76 @@
+/**
+ * The trades of one pair: publishes new executions and gaps to its markets, counts and logs them, and subscribes again
+ * after a refusal. A refusal is reported as a notice until trades arrive.
+ */
+import type { Clock, Timer } from '../../../platform/base/clock.ts'
+import type { Log } from '../../../platform/base/log.ts'
+import type { PairMarkets } from './pair-markets.ts'
+import type { VenueTrade } from './venue.ts'
+import type { PairMetrics } from './venue-metrics.ts'
+import type { VenueTrades } from './venue-trades.ts'
+
+export interface PairTradesOptions {
+  /** Name of the feed as in the settings: `kraken`. */
+  readonly venue: string
+  readonly symbol: string
+  /** The trade numbers. They are kept when the pair is replaced. */
+  readonly trades: VenueTrades
+  readonly pairMarkets: PairMarkets
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Pick<PairMetrics, 'countTrades' | 'countMissedTrades'>
+  /** Subscribes the trades again. */
+  readonly subscribe: () => void
+  /** Called with new trades that are not repetitions, before the markets receive them. */
+  readonly onNew: (trades: readonly VenueTrade[]) => void
+}
+
+/** Delay before trades are subscribed again after a refusal. */
+const REFUSED_MILLISECONDS = 60_000
+
+export class PairTrades {
+  readonly #options: PairTradesOptions
+  /** Runs until the refused trades are subscribed again. */
+  #timer: Timer | undefined
+  #refusal: string | undefined
+
+  constructor(options: PairTradesOptions) {
+    this.#options = options
+  }
+
+  /** Notice for the operator; undefined when trades arrive. */
+  get notice(): string | undefined {
+    return this.#refusal
+  }
+
+  /** Takes trades as the venue sent them. */
+  take(trades: readonly VenueTrade[], isRepeat: boolean): void {
+    const { symbol, pairMarkets, metrics, log, onNew } = this.#options
+    this.#refusal = undefined
+    for (const step of this.#options.trades.take(trades, isRepeat)) {
+      if (step.kind === 'trades') {
+        if (!isRepeat) onNew(step.trades)
+        metrics.countTrades(step.trades.length)
+        pairMarkets.execute(step.trades)
+      } else {
+        metrics.countMissedTrades(step.count)
+        log.warn({ symbol, count: step.count, reason: step.reason }, 'venue trades missed')
+        pairMarkets.miss(step.reason)
+      }
+    }
+  }
+
+  /** The venue refused the subscription. */
+  refuse(reason: string): void {
+    const { venue, symbol, clock, subscribe } = this.#options
+    this.#refusal = `${venue} refused the trades of ${symbol}: ${reason}`
+    this.#timer?.cancel()
+    this.#timer = clock.schedule(REFUSED_MILLISECONDS, subscribe)
+  }
+
+  /** The trades are not subscribed any more. */
+  end(): void {
+    this.#timer?.cancel()
+    this.#refusal = undefined
+  }
+}

@@ -1,0 +1,266 @@
+/** The parts of webhooks that need no store: signatures, addresses, answers, and one request over a real connection. */
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { addressesFault, isLoopbackHost } from '../../../src/money/deliveries/webhook-addresses.ts'
+import { outcomeOf } from '../../../src/money/deliveries/webhook-answer.ts'
+import { postWebhook, type Resolve } from '../../../src/money/deliveries/webhook-request.ts'
+import { secretsOf, signatureHeaders } from '../../../src/money/deliveries/webhook-signature.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+
+/** The example of the specification's own libraries. */
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+
+describe('signatures', () => {
+  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1_614_265_330, body: '{"test": 2432232314}' }
+
+  it('are those of the specification', () => {
+    expect(signatureHeaders(message, [SECRET])).toEqual({
+      'webhook-id': message.id,
+      'webhook-timestamp': '1614265330',
+      'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    })
+  })
+
+  it('are two while a secret is replaced', () => {
+    const other = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
+    const both = signatureHeaders(message, [other, SECRET])['webhook-signature']?.split(' ')
+    expect(both).toHaveLength(2)
+    expect(both?.[1]).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+  })
+
+  it('need a secret of 24 to 64 bytes', () => {
+    const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, 1).toString('base64')}`
+    expect(secretsOf(`${secretOf(24)}\n${secretOf(64)}\n`)).toEqual([secretOf(24), secretOf(64)])
+    for (const bad of [secretOf(23), secretOf(65), secretOf(24).slice(6), 'whsec_no*base64', 'whsec_']) {
+      expect(secretsOf(bad), bad).toBeUndefined()
+    }
+  })
+})
+
+describe('addresses', () => {
+  it.each([
+    ['8.8.8.8', true],
+    ['1.1.1.1', true],
+    ['2606:4700:4700::1111', true],
+    ['10.1.2.3', false],
+    ['100.64.0.1', false],
+    ['127.0.0.1', false],
+    ['169.254.169.254', false],
+    // Metadata and platform services of clouds.
+    ['168.63.129.16', false],
+    ['168.63.129.17', true],
+    ['100.100.100.200', false],
+    ['192.0.0.192', false],
+    ['fd00:ec2::254', false],
+    ['fd20:ce::254', false],
+    ['172.16.0.1', false],
+    ['172.31.255.255', false],
+    ['172.32.0.1', true],
+    ['192.168.1.1', false],
+    ['198.18.0.1', false],
+    ['224.0.0.1', false],
+    ['255.255.255.255', false],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['::1', false],
+    ['::ffff:10.0.0.1', false],
+    ['::ffff:8.8.8.8', false],
+    ['64:ff9b::a00:1', false],
+    ['64:ff9b:1::a00:1', false],
+    ['2002:a00:1::', false],
+    ['2001::1', false],
+    ['2001:db8::1', false],
+    ['fc00::1', false],
+    ['fd12:3456::1', false],
+    ['fe80::1', false],
+    ['fe80::1%eth0', false],
+    ['fec0::1', false],
+    ['ff02::1', false],
+    ['no address', false],
+  ])('%s is public: %s', (address, isPublic) => {
+    expect(addressesFault(new URL('https://pay.example'), [address], false) === undefined).toBe(isPublic)
+  })
+
+  it('are all checked, and private ones accepted where that is configured', () => {
+    const url = new URL('https://pay.example')
+    expect(addressesFault(url, ['8.8.8.8'], false)).toBeUndefined()
+    expect(addressesFault(url, ['8.8.8.8', '10.0.0.1'], false)).toMatch('not public')
+    expect(addressesFault(url, ['8.8.8.8', '10.0.0.1'], true)).toBeUndefined()
+    expect(addressesFault(url, [], true)).toMatch('no address')
+  })
+
+  it('of this machine belong to names of this machine, and to no others', () => {
+    for (const own of ['http://localhost:1', 'http://127.0.0.1', 'http://[::1]:8', 'http://2130706433']) {
+      expect(isLoopbackHost(new URL(own)), own).toBe(true)
+      expect(addressesFault(new URL(own), ['127.0.0.1'], false)).toBeUndefined()
+      expect(addressesFault(new URL(own), ['10.0.0.1'], true)).toMatch('not public')
+    }
+    expect(isLoopbackHost(new URL('http://localhost.example'))).toBe(false)
+    expect(addressesFault(new URL('https://pay.example'), ['127.0.0.1'], false)).toMatch('not public')
+  })
+})
+
+describe('an answer', () => {
+  const answered = (status: number, body: unknown) =>
+    outcomeOf({ kind: 'answered', status, body: typeof body === 'string' ? body : JSON.stringify(body) })
+
+  it('refuses with REFUSED in a success, and with nothing else', () => {
+    const refusal = { status: 'REFUSED', code: 'closed_account', detail: 'gone' }
+    expect(answered(200, refusal)).toEqual({ kind: 'refused', detail: 'closed_account: gone' })
+    expect(answered(202, { status: 'REFUSED' }).kind).toBe('refused')
+    for (const status of [199, 301, 400, 401, 403, 404, 409, 410, 422, 429, 500, 503]) {
+      expect(answered(status, refusal).kind, String(status)).toBe('unknown')
+    }
+  })
+
+  it('settles with SETTLED and a reference', () => {
+    expect(answered(200, { status: 'SETTLED', reference: 'r1' })).toEqual({ kind: 'settled', reference: 'r1' })
+    for (const reference of [undefined, '', 7, 'x'.repeat(201), '\0', '\ud800']) {
+      expect(answered(200, { status: 'SETTLED', reference }).kind).toBe('accepted')
+    }
+  })
+
+  it('is an acceptance when it is any other success', () => {
+    for (const body of [
+      '',
+      'ok',
+      '[]',
+      'null',
+      '"REFUSED"',
+      { status: 'refused' },
+      { status: 'ACCEPTED' },
+      { state: 1 },
+    ]) {
+      expect(answered(200, body).kind, JSON.stringify(body)).toBe('accepted')
+    }
+  })
+
+  it('is shown without what cannot be stored', () => {
+    const detail = `\0${'x'.repeat(600)}`
+    expect(answered(200, { status: 'REFUSED', detail })).toEqual({
+      kind: 'refused',
+      detail: `\uFFFD${'x'.repeat(499)}`,
+    })
+  })
+
+  it('that did not arrive is unknown', () => {
+    expect(outcomeOf({ kind: 'failed', reason: 'cut' })).toEqual({ kind: 'unknown', detail: 'cut' })
+  })
+})
+
+describe('a request', () => {
+  const servers: { close(): unknown; closeAllConnections?(): void }[] = []
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections?.()
+      server.close()
+    }
+  })
+
+  async function listen(handle: RequestListener): Promise<{ server: Server; port: number }> {
+    const server = createServer(handle)
+    servers.push(server)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return { server, port: (server.address() as AddressInfo).port }
+  }
+
+  const clock = new VirtualClock()
+  const post = (url: string, resolve?: Resolve, allowPrivate = false) =>
+    postWebhook(
+      { url, headers: { 'webhook-id': 'one' }, body: '{"a":"ä"}', allowPrivate },
+      resolve === undefined ? { clock } : { clock, resolve },
+    )
+
+  it('sends the bytes of the body, and returns status and body of the answer', async () => {
+    const received: unknown[] = []
+    const { port } = await listen((request, response) => {
+      request.on('data', (part: Buffer) =>
+        received.push(request.method, request.headers['webhook-id'], part.toString()),
+      )
+      request.on('end', () => response.writeHead(202).end('{"status":"ACCEPTED"}'))
+    })
+    const reply = await post(`http://127.0.0.1:${port}/pay?x=1`)
+    expect(reply).toEqual({ kind: 'answered', status: 202, body: '{"status":"ACCEPTED"}' })
+    expect(received).toEqual(['POST', 'one', '{"a":"ä"}'])
+  })
+
+  it('follows no redirect', async () => {
+    let requests = 0
+    const { port } = await listen((_, response) => {
+      requests++
+      response.writeHead(307, { location: '/elsewhere' }).end()
+    })
+    expect(await post(`http://localhost:${port}/`, async () => ['127.0.0.1'])).toMatchObject({ status: 307 })
+    expect(requests).toBe(1)
+  })
+
+  it('fails when the answer is cut off, too long, or never complete', async () => {
+    const answers: Record<string, RequestListener> = {
+      '/cut': (_, response) => {
+        response.writeHead(200, { 'content-length': '100' }).write('{"status":"REFUSED"')
+        response.socket?.end()
+      },
+      '/chunks': (_, response) => {
+        response.writeHead(200).write('{"status":"REFUSED"}')
+        response.socket?.end()
+      },
+      '/long': (_, response) => void response.writeHead(200).end('x'.repeat(65_537)),
+    }
+    const { port } = await listen((request, response) => answers[request.url ?? '']?.(request, response))
+    const at = (path: string) => `http://127.0.0.1:${port}${path}`
+    expect(await post(at('/cut'))).toEqual({ kind: 'failed', reason: 'the answer was cut off' })
+    expect(await post(at('/chunks'))).toEqual({ kind: 'failed', reason: 'the answer was cut off' })
+    expect(await post(at('/long'))).toMatchObject({ kind: 'failed', reason: expect.stringContaining('longer than') })
+  })
+
+  it('waits ten seconds, for the name too', async () => {
+    const { server, port } = await listen(() => undefined)
+    const reply = post(`http://127.0.0.1:${port}/`)
+    await once(server, 'request')
+    clock.advance(10_000)
+    const timeOut = { kind: 'failed', reason: 'no complete answer within 10 seconds' }
+    expect(await reply).toEqual(timeOut)
+    const unresolved = post('https://pay.example/', () => new Promise(() => undefined))
+    clock.advance(10_000)
+    expect(await unresolved).toEqual(timeOut)
+  })
+
+  it('goes to the address that was checked, however the name resolves afterwards', async () => {
+    let requests = 0
+    const { port } = await listen((_, response) => {
+      requests++
+      response.end('{}')
+    })
+    const answers = [['8.8.8.8'], ['127.0.0.1']]
+    const rebinding = async () => answers.shift() ?? []
+    // The first answer would be accepted; were the name resolved again, the second would lead to this machine.
+    const first = post(`https://rebound.example:${port}/`, rebinding)
+    expect(answers).toHaveLength(1)
+    clock.advance(10_000)
+    expect((await first).kind).toBe('failed')
+    expect(answers).toHaveLength(1)
+    expect(await post(`https://rebound.example:${port}/`, rebinding)).toEqual({
+      kind: 'failed',
+      reason: 'the name resolves to an address that is not public',
+    })
+    expect(requests).toBe(0)
+  })
+
+  it('is made over TLS with a certificate that is trusted, and over plain HTTP to this machine only', async () => {
+    const server = createTcpServer((socket) => socket.on('error', () => undefined).end('no TLS'))
+    servers.push(server)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    expect((await post(`https://127.0.0.1:${port}/`)).kind).toBe('failed')
+    const plain = await post(`http://pay.example:${port}/`, async () => ['127.0.0.1'], true)
+    expect(plain).toEqual({ kind: 'failed', reason: 'plain HTTP is allowed only to this machine' })
+    expect(await post('https://10.0.0.1/')).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringMatching('not public'),
+    })
+  })
+})

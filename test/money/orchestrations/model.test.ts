@@ -1,0 +1,45 @@
+/** What an attempt to convert finds, and what follows from it. */
+import { describe, expect, it } from 'vitest'
+import { beforePrice, feeOf, networksOf } from '../../../src/money/orchestrations/model.ts'
+
+const OPEN = { finding: undefined, isOwnAddress: false, isExpired: false }
+
+describe('before a price is asked for', () => {
+  it('an ordinary orchestration is converted', () => {
+    expect(beforePrice(OPEN)).toBeUndefined()
+  })
+
+  it.each([
+    ['PAUSED', 'PAUSED', true],
+    ['RECEIVABLE', 'HOLD', true],
+    ['ACCOUNT_BLOCKED', 'HOLD', false],
+    ['CUSTOMER_DISABLED', 'HOLD', false],
+  ] as const)('%s waits for %s', (code, waitingFor, isRetried) => {
+    const wait = { kind: 'wait', waitingFor, detail: 'why', isRetried }
+    expect(beforePrice({ ...OPEN, finding: { code, detail: 'why' } })).toEqual(wait)
+    // The clock stands, so it is not over, and nothing fails behind a closed gate.
+    const everything = { finding: { code, detail: 'why' }, isOwnAddress: true, isExpired: true }
+    expect(beforePrice(everything)).toEqual(wait)
+  })
+
+  it('an address of the service and the end of the time fail', () => {
+    expect(beforePrice({ ...OPEN, isOwnAddress: true })).toMatchObject({ kind: 'fail', code: 'OWN_ADDRESS' })
+    expect(beforePrice({ ...OPEN, isExpired: true })).toMatchObject({ kind: 'fail', code: 'EXPIRED' })
+  })
+})
+
+describe('a fee', () => {
+  it('is rounded down', () => {
+    expect([feeOf(9_999n, 1), feeOf(10_000n, 1), feeOf(1n, 5_000), feeOf(123n, 0)]).toEqual([0n, 1n, 0n, 0n])
+  })
+})
+
+describe('networks', () => {
+  it('are those by which money arrives and leaves', () => {
+    const crypto = { crypto: { network: 'BASE', address: 'x' } } as const
+    const profile = { profile: { profile_id: 'x' } }
+    expect(networksOf({ fiat: { network: 'WIRE' } }, crypto)).toEqual(['WIRE', 'BASE'])
+    expect(networksOf(crypto, { fiat: { fiat_account_id: 'x' } })).toEqual(['BASE'])
+    expect(networksOf(profile, profile)).toEqual([])
+  })
+})

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { isObject, membersOf, parseJson } from '../../../src/platform/base/json-value.ts'
+
+it('tells objects from every other JSON value', () => {
+  expect([{}, { a: 1 }, [], null, 'text', 0, true, undefined].map(isObject)).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+    false,
+    false,
+    false,
+  ])
+})
+
+it('gives the members of an object, and none for any other text', () => {
+  expect(['{"a":[1]}', '[1]', 'null', '{', ''].map((text) => membersOf(parseJson(text)))).toEqual([
+    { a: [1] },
+    {},
+    {},
+    {},
+    {},
+  ])
+})

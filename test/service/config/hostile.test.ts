@@ -1,0 +1,117 @@
+/** Configurations that are broken or made to be expensive: each is one bounded list of problems, in bounded CPU time. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { readRegularFile } from '../../../src/platform/base/regular-file.ts'
+import { describeProblem, loadConfig } from '../../../src/service/config/load.ts'
+import { readTlsFiles } from '../../../src/platform/http/tls.ts'
+import { canMakeFifo, makeFifo } from '../../support/fifo.ts'
+import { HOSTILE_CONFIGURATIONS } from '../../support/hostile-configurations.ts'
+
+/** Some take half a second on one core, and the machine may do other things; some took minutes, or had no end. */
+const CPU_MILLISECONDS_MAX = 5_000
+const folder = mkdtempSync(join(tmpdir(), 'tidegate-hostile-config-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function problemsOf(parts: { readonly file?: string; readonly environment?: Record<string, string> }): string[] {
+  const { file, environment = {} } = parts
+  const readFile = (path: string) => readRegularFile(path, 1_048_576).toString()
+  const before = process.cpuUsage()
+  const result = loadConfig({ flags: {}, environment, file, readFile })
+  const { user, system } = process.cpuUsage(before)
+  expect((user + system) / 1_000).toBeLessThan(CPU_MILLISECONDS_MAX)
+  return result.ok ? [] : result.problems.map(describeProblem)
+}
+
+let files = 0
+function fileWith(text: string): string {
+  const path = join(folder, `${files++}.yaml`)
+  writeFileSync(path, text)
+  return path
+}
+
+describe('a configuration', () => {
+  it.each(Object.entries(HOSTILE_CONFIGURATIONS))('with %s has few problems', (_what, text) => {
+    const problems = problemsOf({ file: fileWith(text) })
+    expect(problems.length).toBeGreaterThan(0)
+    expect(problems.length).toBeLessThanOrEqual(51)
+    for (const problem of problems) expect(problem.length).toBeLessThan(1_000)
+  })
+
+  it('names the first unknown keys and the number of the others', () => {
+    const text = Array.from({ length: 10_000 }, (_, index) => `htp.port${index}: 1\n`).join('')
+    const problems = problemsOf({ file: fileWith(text) })
+    expect(problems).toHaveLength(51)
+    expect(problems[0]).toContain('htp.port0 is an unknown key; did you mean http.port? (from ')
+    expect(problems.at(-1)).toBe('configuration: has 9950 more problems')
+  })
+
+  it.each([
+    ['a: &a [*a]', 'is nested more than 64 levels deep, or refers to itself'],
+    ['http: &http\n  tls: *http\n', 'is nested more than 64 levels deep, or refers to itself'],
+    [`a: [${'*a,'.repeat(101)}]`, 'has more than 100 aliases'],
+    [' '.repeat(262_145), 'is longer than 262144 characters'],
+    ['a: {b: 1, c: {}, b: 2}', 'line 1 is not valid YAML (duplicate key)'],
+  ])('is rejected with the rule (%#)', (text, rule) => {
+    const file = fileWith(text)
+    expect(problemsOf({ file })).toEqual([`${file}: ${rule}`])
+  })
+
+  it('may use aliases', () => {
+    const file = fileWith('http: {host: &host 127.0.0.1, port: 1}\noperator: {host: *host}\n')
+    expect(problemsOf({ file })).toEqual([])
+  })
+})
+
+describe('what is no regular file', () => {
+  const directory = join(folder, 'directory')
+  mkdirSync(directory)
+  const fifo = join(folder, 'fifo')
+  if (canMakeFifo) makeFifo(fifo)
+  const link = join(folder, 'link')
+  symlinkSync(directory, link)
+  const kinds: readonly (readonly [string, string])[] = [
+    ['a directory', directory],
+    ['a link to a directory', link],
+    ['a device', '/dev/zero'],
+    ...(canMakeFifo ? [['a named pipe', fifo] as const] : []),
+  ]
+
+  it.each(kinds)('%s is rejected as the configuration, a secret and a TLS file, without waiting', (_what, path) => {
+    expect(problemsOf({ file: path })).toEqual([`${path}: cannot be read: it is not a regular file`])
+    expect(problemsOf({ environment: { TIDEGATE_OPERATOR_TOKEN_FILE: path } })).toEqual([
+      `operator.token cannot be read from ${path}: it is not a regular file (from TIDEGATE_OPERATOR_TOKEN_FILE)`,
+    ])
+    expect(() => readTlsFiles({ certFile: path, keyFile: path }, 0)).toThrow(
+      `${path}: cannot be read (it is not a regular file)`,
+    )
+  })
+
+  it.skipIf(canMakeFifo)('a named pipe is not tried: there is no mkfifo on this machine', () => undefined)
+})
+
+describe('a file that is too large', () => {
+  const path = join(folder, 'large')
+  writeFileSync(path, '')
+  // A sparse file: it uses no disk space, and reading it would use all memory.
+  truncateSync(path, 2 ** 40)
+
+  it('is rejected as the configuration, a secret and a TLS file', () => {
+    expect(problemsOf({ file: path })).toEqual([`${path}: cannot be read: it is larger than 1048576 bytes`])
+    expect(problemsOf({ environment: { TIDEGATE_OPERATOR_TOKEN_FILE: path } })).toHaveLength(1)
+    expect(() => readTlsFiles({ certFile: path, keyFile: path }, 0)).toThrow('larger than')
+  })
+})
+
+describe('readRegularFile', () => {
+  it('reads what is there, up to its limit, and follows links', () => {
+    const path = fileWith('0123456789')
+    const link = join(folder, 'link-to-file')
+    symlinkSync(path, link)
+    for (const name of [path, link]) expect(readRegularFile(name, 10).toString()).toBe('0123456789')
+    expect(() => readRegularFile(path, 9)).toThrow('it is larger than 9 bytes')
+    expect(readRegularFile(fileWith(''), 10).toString()).toBe('')
+    expect(() => readRegularFile(join(folder, 'missing'), 10)).toThrow(expect.objectContaining({ code: 'ENOENT' }))
+  })
+})

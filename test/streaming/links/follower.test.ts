@@ -1,0 +1,67 @@
+/** When a follower requests the state of its market. Its repairs are in `link-simulation`. */
+import { beforeEach, expect, test } from 'vitest'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { Follower } from '../../../src/streaming/links/follower.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+
+let clock: VirtualClock
+let follower: Follower
+/** Milliseconds after the start. */
+let requests: number[]
+
+beforeEach(() => {
+  clock = new VirtualClock()
+  const start = clock.monotonicMilliseconds()
+  requests = []
+  follower = new Follower({
+    market: 'AAAUSD',
+    bus: createMemoryBus(),
+    clock,
+    random: () => 0,
+    requestState: () => requests.push(clock.monotonicMilliseconds() - start),
+    requestCommit: () => undefined,
+    withdrawAfterMilliseconds: undefined,
+    metrics: { gap: () => undefined, repaired: () => undefined },
+  })
+})
+
+test('requests are repeated after 1, 2, 4 and then every 8 seconds', () => {
+  clock.advance(24_000)
+  expect(requests).toEqual([0, 1_000, 3_000, 7_000, 15_000, 23_000])
+})
+
+test('a request is repeated at once when there is a link, and when the feed is heard for the first time', () => {
+  clock.advance(200)
+  follower.requestAgain()
+  clock.advance(4_000)
+  expect(requests).toEqual([0, 200, 1_200, 3_200])
+  follower.onHeartbeat({ epoch: 'e1', version: 5, live: true, reason: '' })
+  clock.advance(500)
+  expect(requests).toEqual([0, 200, 1_200, 3_200, 4_200])
+  follower.onHeartbeat({ epoch: 'e1', version: 6, live: true, reason: '' })
+  clock.advance(400)
+  expect(requests).toHaveLength(5)
+})
+
+test('nothing is requested again when nothing is under way', () => {
+  clock.advance(1)
+  follower.onState({
+    type: 'state',
+    market: 'AAAUSD',
+    epoch: 'e1',
+    version: 1,
+    milliseconds: 1,
+    nanoseconds: 0,
+    receivedMilliseconds: 1,
+    levels: [],
+    hasBook: true,
+    isWithdrawn: false,
+    live: true,
+    reason: '',
+    executionNumber: 0,
+    executions: [],
+  })
+  follower.requestAgain()
+  clock.advance(10_000)
+  expect(requests).toEqual([0])
+})

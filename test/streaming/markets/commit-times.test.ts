@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLog } from '../../../src/platform/base/log.ts'
+import { CommitTimes, readCommitFloors } from '../../../src/streaming/markets/commit-times.ts'
+import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
+import { openTestStore } from '../../support/test-store.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+
+const log = createLog('silent')
+let db: Db
+
+beforeAll(async () => {
+  db = await openTestStore({ log })
+})
+
+afterAll(() => db?.close())
+
+describe('commit times', () => {
+  test('of a process that stopped are the floor exactly', async () => {
+    const latest = new Map([
+      ['BTCUSD', 1_800_000_000_000],
+      ['NEWUSD', 0],
+    ])
+    const times = new CommitTimes({ db, clock: new VirtualClock(), log, latest: () => latest })
+    latest.set('BTCUSD', 1_800_000_000_123)
+    await times.stop()
+    expect([...(await readCommitFloors(db))]).toEqual([['BTCUSD', 1_800_000_000_123]])
+  })
+
+  test('of a process that crashed are leapt over', async () => {
+    const clock = new VirtualClock()
+    const latest = new Map([['BTCUSD', 1_800_000_005_000]])
+    const times = new CommitTimes({ db, clock, log, latest: () => latest })
+    clock.advance(1_000)
+    await expect.poll(async () => (await readCommitFloors(db)).get('BTCUSD')).toBe(1_800_000_008_000)
+    // What comes after the last write is below the floor for a second and more.
+    latest.set('BTCUSD', 1_800_000_006_500)
+    expect((await readCommitFloors(db)).get('BTCUSD')).toBeGreaterThan(1_800_000_006_500)
+    await times.stop()
+  })
+
+  test('that cannot be written are warned of once and do no harm', async () => {
+    const clock = new VirtualClock()
+    const away = new Proxy(db, {
+      get: () => () => {
+        throw new StoreUnavailable('away')
+      },
+    })
+    const warnings: unknown[] = []
+    const warningLog = Object.assign(createLog('silent'), { warn: (fields: unknown) => warnings.push(fields) })
+    const times = new CommitTimes({ db: away, clock, log: warningLog, latest: () => [['BTCUSD', 5_000]] })
+    clock.advance(1_000)
+    await times.stop()
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('stopped while it writes, it writes the exact times last', async () => {
+    const clock = new VirtualClock()
+    const times = new CommitTimes({ db, clock, log, latest: () => [['BTCUSD', 1_800_000_009_000]] })
+    clock.advance(1_000)
+    await times.stop()
+    expect(clock.isDueIn(1_000)).toBe(false)
+    expect((await readCommitFloors(db)).get('BTCUSD')).toBe(1_800_000_009_000)
+  })
+})

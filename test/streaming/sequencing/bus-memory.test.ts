@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { commitOf, describeBus } from './bus-conformance.ts'
+
+describeBus('the bus of one process', async () => ({
+  bus: createMemoryBus(),
+  settled: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+}))
+
+test('publishing is calling: when it returns, every listener has seen the message, in the order they came', () => {
+  const bus = createMemoryBus()
+  const seen: string[] = []
+  bus.subscribe('AAAUSD', () => seen.push('first'))
+  const end = bus.subscribe('AAAUSD', () => {
+    seen.push('second')
+    end()
+  })
+  bus.subscribe('AAAUSD', () => seen.push('third'))
+  bus.publish(commitOf('AAAUSD', 1))
+  expect(seen).toEqual(['first', 'second', 'third'])
+  bus.publish(commitOf('AAAUSD', 2))
+  expect(seen).toEqual(['first', 'second', 'third', 'first', 'third'])
+})
+
+test('a listener that throws is not swallowed', () => {
+  const bus = createMemoryBus()
+  bus.subscribe('AAAUSD', () => {
+    throw new Error('a reader that broke')
+  })
+  expect(() => bus.publish(commitOf('AAAUSD', 1))).toThrow('a reader that broke')
+})

@@ -1,0 +1,286 @@
+import { describe, expect, test } from 'vitest'
+import type { Commit, KeptExecution, MarketState } from '../../../src/streaming/sequencing/bus.ts'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { Cursors } from '../../../src/streaming/sequencing/cursor.ts'
+import { Replica, type ViewCommit } from '../../../src/streaming/sequencing/replica.ts'
+import { ViewFeed } from '../../../src/streaming/sequencing/view-feed.ts'
+import { ASK, BID, type Execution, type LevelChange } from '../../../src/streaming/market/event.ts'
+import { testMarket } from '../../support/stream-simulation.ts'
+import { VirtualClock } from '../../support/virtual-clock.ts'
+import { commitOf } from './bus-conformance.ts'
+
+const bid = (price: number, amount: number): LevelChange => ({ side: BID, price, amount })
+const ask = (price: number, amount: number): LevelChange => ({ side: ASK, price, amount })
+
+function follow(depth = 2) {
+  const bus = createMemoryBus()
+  const replica = new Replica({ market: testMarket('AAAUSD', depth), bus, executionsKept: 5 })
+  const seen: (ViewCommit | boolean)[] = []
+  const end = replica.listen({ onCommit: (commit) => seen.push(commit), onStatus: (live) => seen.push(live) })
+  let version = 0
+  return {
+    bus,
+    replica,
+    seen,
+    end,
+    commit(changes: readonly LevelChange[], more: Partial<Commit> = {}): ViewCommit {
+      version += 1
+      bus.publish({ ...commitOf('AAAUSD', version), changes, executions: [], ...more })
+      return seen.at(-1) as ViewCommit
+    },
+    status: (live: boolean, reason: string) =>
+      bus.publish({ type: 'status', market: 'AAAUSD', epoch: 'e1', version, live, reason }),
+  }
+}
+
+const trades = (...ids: readonly string[]): Execution[] => ids.map((id) => ({ price: 1, amount: 1, id }))
+
+const kept = (version: number, ...ids: readonly string[]): KeptExecution[] =>
+  trades(...ids).map((execution) => ({ execution, version, commitMilliseconds: version }))
+
+function stateOf(version: number, more: Partial<MarketState>): MarketState {
+  return {
+    type: 'state',
+    market: 'AAAUSD',
+    epoch: 'e1',
+    version,
+    milliseconds: 1_767_225_800_000 + version,
+    nanoseconds: 1,
+    receivedMilliseconds: 1.5,
+    levels: [],
+    hasBook: true,
+    isWithdrawn: false,
+    live: false,
+    reason: 'gone',
+    executionNumber: 0,
+    executions: [],
+    ...more,
+  }
+}
+
+/** The executions that are kept. */
+function idsOf({ executions }: Replica): (string | undefined)[] {
+  const ids: (string | undefined)[] = []
+  for (let number = executions.firstNumber; number <= executions.lastNumber; number++) {
+    ids.push(executions.at(number).execution.id)
+  }
+  return ids
+}
+
+describe('a replica', () => {
+  test('tells what a commit means for the published depth, levels at its edge included', () => {
+    const market = follow(2)
+    expect(market.commit([bid(100, 1), bid(99, 2), bid(98, 3), ask(200, 4)])).toEqual({
+      changes: [bid(100, 1), bid(99, 2), ask(200, 4)],
+      topChanged: true,
+      changesAt: new Map(),
+      attributedChangesAt: new Map(),
+      executionCount: 0,
+      startsOver: false,
+    })
+    expect(market.commit([bid(97, 9)])).toEqual({
+      changes: [],
+      topChanged: false,
+      changesAt: new Map(),
+      attributedChangesAt: new Map(),
+      executionCount: 0,
+      startsOver: false,
+    })
+    expect(market.commit([bid(100, 0)])).toEqual({
+      changes: [bid(100, 0), bid(98, 3)],
+      topChanged: true,
+      changesAt: new Map(),
+      attributedChangesAt: new Map(),
+      executionCount: 0,
+      startsOver: false,
+    })
+    expect(market.commit([bid(99, 5)]).topChanged).toBe(true)
+    expect(market.commit([bid(98, 5)]).topChanged).toBe(false)
+    expect(market.replica.view.levels()).toEqual([bid(99, 5), bid(98, 5), ask(200, 4)])
+  })
+
+  test('knows version, instant, arrival and top of the last commit', () => {
+    const { replica, commit } = follow()
+    expect([replica.version, replica.topNumber]).toEqual([0, 0])
+    commit([ask(200, 4)], { milliseconds: 5, nanoseconds: 6, receivedMilliseconds: 4.5 })
+    expect(replica.version).toBe(1)
+    expect(replica.instant).toEqual({ milliseconds: 5, nanoseconds: 6 })
+    expect(replica.receivedMilliseconds).toBe(4.5)
+    expect(replica.top).toEqual({ bid: undefined, ask: ask(200, 4) })
+    commit([bid(100, 1)])
+    expect(replica.top).toEqual({ bid: bid(100, 1), ask: ask(200, 4) })
+    expect(replica.topNumber).toBe(2)
+    commit([])
+    expect([replica.version, replica.topNumber]).toEqual([3, 2])
+    commit([ask(200, 0)])
+    expect(replica.top.ask).toBeUndefined()
+  })
+
+  test('a top that comes back has moved twice', () => {
+    const { replica, commit } = follow()
+    commit([bid(100, 1)])
+    commit([bid(101, 1)])
+    commit([bid(101, 0)])
+    expect(replica.topNumber).toBe(3)
+  })
+
+  test('counts executions into its log', () => {
+    const { replica, commit } = follow()
+    const executions = [1, 2, 3].map((amount) => ({ price: 1, amount }))
+    expect(commit([], { executions }).executionCount).toBe(3)
+    expect(commit([], { executions }).executionCount).toBe(3)
+    expect([replica.executions.firstNumber, replica.executions.lastNumber]).toEqual([2, 6])
+    expect(commit([], { executions, missedAt: 1 }).executionCount).toBe(4)
+    expect([replica.executions.firstNumber, replica.executions.lastNumber]).toEqual([9, 10])
+  })
+
+  test('has a book from the first live status on, also when the sources are lost', () => {
+    const { replica, commit, status, seen } = follow()
+    expect([replica.hasBook, replica.live, replica.reason]).toEqual([false, false, 'waiting for the first snapshot'])
+    status(false, 'refused')
+    commit([])
+    expect([replica.hasBook, replica.live, replica.reason]).toEqual([false, false, 'refused'])
+    status(true, '')
+    expect([replica.hasBook, replica.live, replica.reason]).toEqual([true, true, ''])
+    status(false, 'gone')
+    expect([replica.hasBook, replica.live, replica.reason]).toEqual([true, false, 'gone'])
+    expect(seen.filter((each) => typeof each === 'boolean')).toEqual([false, true, false])
+  })
+
+  test('knows since which version it is live, and that its book is withdrawn until it is live again', () => {
+    const { replica, commit, status } = follow()
+    commit([bid(100, 1)])
+    status(true, '')
+    commit([bid(100, 2)])
+    status(true, '')
+    expect([replica.liveVersion, replica.isWithdrawn]).toEqual([1, false])
+    status(false, 'gone')
+    expect(replica.isWithdrawn).toBe(false)
+    expect(commit([bid(100, 0)], { withdraws: true })).toMatchObject({ changes: [bid(100, 0)], topChanged: true })
+    expect([replica.liveVersion, replica.isWithdrawn]).toEqual([1, true])
+    commit([bid(101, 1)])
+    status(true, '')
+    expect([replica.liveVersion, replica.isWithdrawn]).toEqual([4, false])
+  })
+
+  test('reports a crossed book', () => {
+    const { replica, commit } = follow()
+    commit([bid(100, 1), ask(200, 1)])
+    expect(replica.isCrossed).toBe(false)
+    commit([bid(200, 1)])
+    expect(replica.isCrossed).toBe(true)
+  })
+
+  test('crashes on a gap, a repetition and another epoch', () => {
+    for (const [version, epoch] of [
+      [3, 'e1'],
+      [1, 'e1'],
+      [2, 'e2'],
+      [1, 'e0'],
+    ] as const) {
+      const { bus, commit, replica } = follow()
+      commit([bid(100, 1)])
+      expect(() => bus.publish({ ...commitOf('AAAUSD', version), epoch })).toThrow()
+      expect(replica.version).toBe(1)
+    }
+  })
+
+  test('applies a state inside an epoch as one commit: the difference, and the executions it lacks', () => {
+    const { bus, replica, commit, status, seen } = follow(3)
+    commit([bid(100, 1), bid(99, 2), ask(200, 4)], { executions: trades('a') })
+    status(true, '')
+    const state = stateOf(6, { levels: [bid(100, 1), bid(98, 7)], executionNumber: 3, executions: kept(4, 'b', 'c') })
+    bus.publish(state)
+    expect(seen.at(-2)).toEqual({
+      changes: [bid(99, 0), bid(98, 7), ask(200, 0)],
+      topChanged: true,
+      changesAt: new Map(),
+      attributedChangesAt: new Map(),
+      executionCount: 2,
+      startsOver: false,
+    })
+    expect([replica.version, replica.view.changesSince(1)]).toEqual([6, [bid(99, 0), bid(98, 7), ask(200, 0)]])
+    expect(idsOf(replica)).toEqual(['a', 'b', 'c'])
+    expect([1, 2, 5, 6].map((version) => replica.hasFollowed(version))).toEqual([true, false, false, true])
+    expect(replica.state('e1', 1)).toEqual(state)
+    expect(() => bus.publish(stateOf(6, {}))).toThrow('not later')
+  })
+
+  test('counts executions that a state does not have as a miss', () => {
+    const { bus, replica, commit, seen } = follow()
+    commit([], { executions: trades('a') })
+    bus.publish(stateOf(6, { executionNumber: 4, executions: kept(4, 'd') }))
+    expect(seen.at(-2)).toMatchObject({ executionCount: 3 })
+    expect([replica.executions.missNumber, idsOf(replica)]).toEqual([3, ['d']])
+  })
+
+  test('keeps the book of an epoch until the next one has a book, and starts over with that', () => {
+    const { bus, replica, commit, status, seen } = follow()
+    commit([bid(100, 1)], { executions: trades('a') })
+    status(true, '')
+    status(false, 'gone')
+    bus.publish({ ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [], executions: trades('b') })
+    expect(seen.at(-1)).toMatchObject({ changes: [], startsOver: false, executionCount: 2 })
+    expect([replica.version, replica.epoch.id, idsOf(replica)]).toEqual([2, 'e1', ['b']])
+    expect(replica.view.levels()).toEqual([bid(100, 1)])
+    expect(replica.state('e2', 1)).toMatchObject({ epoch: 'e2', version: 1, hasBook: false, levels: [] })
+    const top = replica.topNumber
+    const book = [bid(100, 1), ask(200, 1)]
+    bus.publish({ ...commitOf('AAAUSD', 2), epoch: 'e2', changes: book, executions: [], beginsBook: true })
+    expect(seen.at(-1)).toMatchObject({ changes: [], startsOver: true, topChanged: true })
+    expect([replica.version, replica.epoch, replica.view.levels()]).toEqual([3, { id: 'e2', base: 1 }, book])
+    expect([replica.topNumber, replica.topVersion, replica.view.changesSince(2)]).toEqual([top + 1, 3, 'too-old'])
+  })
+
+  test('a top that is the same in the next epoch counts as changed: its cursor is of that epoch', () => {
+    const { bus, replica, commit } = follow()
+    commit([bid(100, 1)])
+    bus.publish({ ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [bid(100, 1)], executions: [], beginsBook: true })
+    expect([replica.topNumber, replica.topVersion]).toEqual([2, 2])
+  })
+
+  test('resumes cursors of another process, except for versions that it was never at', () => {
+    const first = follow()
+    const later = follow()
+    first.commit([bid(100, 1)])
+    first.commit([bid(100, 2)])
+    first.commit([bid(100, 3)])
+    later.bus.publish(stateOf(3, { levels: [bid(100, 3)], live: true, reason: '' }))
+    for (const { bus } of [first, later])
+      bus.publish({ ...commitOf('AAAUSD', 4), changes: [bid(100, 4)], executions: [] })
+    const cursors = new Cursors('AAAUSD', 'market_data', 2)
+    const feed = new ViewFeed({ replica: later.replica, view: later.replica.view, clock: new VirtualClock() })
+    const resumed = [1, 2, 3, 4].map((version) => feed.resumable(cursors.token(first.replica.epoch, version)))
+    expect(resumed).toEqual([undefined, undefined, 3, 4])
+    expect(later.replica.view.changesSince(3)).toEqual([bid(100, 4)])
+  })
+
+  test('a withdrawn book is of an epoch of its own, and the next state starts over', () => {
+    const { bus, replica, commit, status, seen } = follow()
+    commit([bid(100, 1)], { executions: trades('a') })
+    status(true, '')
+    status(false, 'gone')
+    bus.publish({ type: 'withdrawal', market: 'AAAUSD', milliseconds: 1_767_225_700_000, nanoseconds: 0 })
+    expect(seen.at(-1)).toMatchObject({ startsOver: true, topChanged: true, executionCount: 0 })
+    expect([replica.isWithdrawn, replica.view.levels(), replica.version]).toEqual([true, [], 2])
+    expect(replica.epoch.id).toBe('e1 withdrawn 1767225700000')
+    bus.publish(
+      stateOf(2, { levels: [bid(100, 1)], executionNumber: 2, executions: kept(2, 'b'), live: true, reason: '' }),
+    )
+    expect(seen.at(-2)).toMatchObject({ startsOver: true, executionCount: 1 })
+    expect([replica.isWithdrawn, replica.live, replica.version]).toEqual([false, true, 3])
+    expect([replica.epoch, idsOf(replica)]).toEqual([{ id: 'e1', base: 1 }, ['a', 'b']])
+  })
+
+  test('does not call a removed listener, and follows nothing once stopped', () => {
+    const { replica, commit, seen, end } = follow()
+    commit([bid(100, 1)])
+    end()
+    commit([bid(100, 2)])
+    expect(seen).toHaveLength(1)
+    expect(replica.version).toBe(2)
+    replica.stop()
+    commit([bid(100, 3)])
+    expect(replica.version).toBe(2)
+  })
+})

@@ -1,0 +1,129 @@
+/** Binance over a real socket and HTTP, at a venue whose book is deeper than what is fetched of it. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { type BinanceRecording, startBinanceServer } from '../../../../support/venues/binance.ts'
+import { FedMarket } from '../../../../support/venues/fed-market.ts'
+import { readVenue } from '../../../../support/venues/reading.ts'
+import { VenueHistory } from '../../../../support/venues/venue-history.ts'
+
+const SYMBOL = 'BTCUSDT'
+const DEPTH = 10
+/** Of which 500 a side are fetched for ten: a new snapshot is wanted when 254 are left, and the book lost with 9. */
+const LEVELS = 2_000
+const MOVES = 1_200
+const WANTED_AT = 246
+const LOST_AT = 491
+
+const opened: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close()
+})
+
+/** Each message takes the best ask away and puts a bid there: the price moves by one tick, all the time. */
+function movingUp(): BinanceRecording {
+  const price = (ticks: number) => `${Math.floor(ticks / 100)}.${String(ticks % 100).padStart(2, '0')}000000`
+  const amount = (ticks: number) => `${1 + (ticks % 7)}.00000000`
+  const level = (ticks: number) => [price(ticks), amount(ticks)] as const
+  const middle = 10_000
+  const frames = Array.from({ length: MOVES }, (_, index) => {
+    const ticks = middle + 1 + index
+    const id = index + 2
+    const data = {
+      e: 'depthUpdate',
+      E: 1,
+      s: SYMBOL,
+      U: id,
+      u: id,
+      b: [level(ticks)],
+      a: [[price(ticks), '0.00000000']],
+    }
+    return { milliseconds: index, text: JSON.stringify({ stream: `${SYMBOL.toLowerCase()}@depth@100ms`, data }) }
+  })
+  const ranks = Array.from({ length: LEVELS }, (_, rank) => rank)
+  return {
+    symbol: SYMBOL,
+    lastUpdateId: 1,
+    snapshot: { bids: ranks.map((rank) => level(middle - rank)), asks: ranks.map((rank) => level(middle + 1 + rank)) },
+    frames,
+    best: [],
+    listing: {
+      symbol: SYMBOL,
+      status: 'TRADING',
+      baseAssetPrecision: 8,
+      quoteAssetPrecision: 8,
+      filters: [
+        { filterType: 'PRICE_FILTER', tickSize: '0.01000000' },
+        { filterType: 'LOT_SIZE', stepSize: '1.00000000' },
+      ],
+    },
+  }
+}
+
+/** A market of a venue that, asked before each message, waits for what `hold` returns. */
+async function setUp(hold: (market: FedMarket, index: number) => Promise<void> | undefined) {
+  const history = new VenueHistory(DEPTH)
+  const market = new FedMarket(SYMBOL, history, DEPTH)
+  const server = await startBinanceServer({
+    speed: Number.POSITIVE_INFINITY,
+    recordings: [movingUp()],
+    onPlayed: history.onPlayed,
+    hold: (_symbol, index) => hold(market, index),
+  })
+  opened.push(server)
+  history.begin(server)
+  const { source, clock } = readVenue('binance', server, [market])
+  opened.push({ close: () => source.stop() })
+  const snapshotsAsked = () => server.said.filter((text) => text.startsWith('/api/v3/depth')).length
+  return { server, market, clock, snapshotsAsked }
+}
+
+function gate() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+describe('a price that moves through what was fetched of a book of Binance', () => {
+  it('is followed with new snapshots, without an effect on its markets', async () => {
+    // The venue takes its time: a snapshot that is asked for is in use long before the levels of the one before are gone.
+    const { server, market, snapshotsAsked } = await setUp((fed) =>
+      fed.until('the message before', () => fed.isLive && fed.verifier.isCurrent),
+    )
+    await server.finished
+    await market.until('the end', () => market.verifier.isCurrent)
+    expect({ reasons: market.reasons, problems: market.verifier.problems }).toEqual({ reasons: [], problems: [] })
+    expect(market.verifier.matched).toBeGreaterThanOrEqual(MOVES)
+    expect(snapshotsAsked()).toBeGreaterThan(MOVES / LOST_AT)
+  })
+
+  it('is followed as far as the levels reach while there is no new one, and then again from a new beginning', async () => {
+    const gates = new Map([0, WANTED_AT + 10, LOST_AT - 1, LOST_AT + 1].map((index) => [index, gate()]))
+    const go = (index: number) => gates.get(index)?.open()
+    const { server, market, clock, snapshotsAsked } = await setUp((_fed, index) => gates.get(index)?.opened)
+    await market.until('live', () => market.isLive)
+    server.httpFaults.push({ status: 429, body: '{}', headers: { 'retry-after': '60' } }, { status: 503, body: 'busy' })
+    go(0)
+    await server.until('the refused request', () => snapshotsAsked() === 2)
+    go(WANTED_AT + 10)
+    await market.until('as far as it goes', () => market.verifier.matched === LOST_AT)
+    expect(market.isLive).toBe(true)
+    expect(market.verifier.isCurrent).toBe(true)
+    go(LOST_AT - 1)
+    await market.until('lost', () => !market.isLive)
+    expect(market.reasons).toEqual([`only ${DEPTH - 1} of ${DEPTH} levels of ${SYMBOL} are known`])
+    // The venue wants to be left alone for a minute; its next answer is no better.
+    expect(snapshotsAsked()).toBe(2)
+    go(LOST_AT + 1)
+    while (!market.isLive) {
+      clock.advance(1_000)
+      // What is under way arrives before more time has passed.
+      for (let count = 0; count < 5; count++) await server.heard()
+      await new Promise(setImmediate)
+    }
+    await server.finished
+    await market.until('the end', () => market.verifier.isCurrent)
+    expect(market.verifier.problems).toEqual([])
+    expect(clock.monotonicMilliseconds()).toBeGreaterThan(60_000)
+  })
+})

@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import { COINBASE } from '../../../../../src/streaming/sources/venues/coinbase/protocol.ts'
+
+describe('the rate of requests to Coinbase', () => {
+  it('is within eight in any second, and lets list, books and trades of a start pass at once', () => {
+    const protocol = COINBASE.createProtocol({ restUrl: 'http://127.0.0.1:9' })
+    const { burst, perSecond } = protocol.requestRate ?? { burst: Infinity, perSecond: Infinity }
+    expect(burst + perSecond).toBeLessThanOrEqual(8)
+    const symbols = Array.from({ length: 30 }, (_, index) => `P${index}-USD`)
+    const atStart = [
+      ...(protocol.open?.() ?? []),
+      ...protocol.requests('subscribe', 'book', symbols, Infinity),
+      ...protocol.requests('subscribe', 'trades', symbols, 0),
+    ]
+    expect(atStart.length).toBeLessThanOrEqual(burst)
+  })
+})

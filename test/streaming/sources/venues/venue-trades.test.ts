@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import type { VenueTrade } from '../../../../src/streaming/sources/venues/venue.ts'
+import { VenueTrades } from '../../../../src/streaming/sources/venues/venue-trades.ts'
+
+/** A trade whose time is its number, or another. */
+const trade = (firstId: number, lastId = firstId, executedAtMilliseconds = lastId): VenueTrade => {
+  return { firstId, lastId, price: '1', amount: '1', executedAtMilliseconds }
+}
+
+/** What comes of trades: numbers, and reasons of what is missing. */
+function taken(trades: VenueTrades, list: readonly (number | VenueTrade)[], isRepeat = false) {
+  const whole = list.map((one) => (typeof one === 'number' ? trade(one) : one))
+  return trades
+    .take(whole, isRepeat)
+    .flatMap<string | number>((step) =>
+      step.kind === 'missed' ? [`${step.count}: ${step.reason}`] : step.trades.map((one) => one.lastId),
+    )
+}
+
+describe('the first trades ever', () => {
+  it('tell only where the numbers stand when they are repeated', () => {
+    const trades = new VenueTrades('A/B')
+    expect(taken(trades, [5, 6, 7], true)).toEqual([])
+    expect(taken(trades, [7, 8])).toEqual([8])
+  })
+
+  it('are executions when they are live, and the first number is whatever it is', () => {
+    expect(taken(new VenueTrades('A/B'), [100, 101])).toEqual([100, 101])
+  })
+
+  it('are taken for repeated where the venue does not say so', () => {
+    const trades = new VenueTrades('A/B', true)
+    expect(taken(trades, [100])).toEqual([])
+    expect(taken(trades, [101])).toEqual([101])
+  })
+})
+
+describe('later trades', () => {
+  const begun = () => {
+    const trades = new VenueTrades('A/B')
+    taken(trades, [9, 10], true)
+    return trades
+  }
+
+  it('are passed on once, however often they arrive', () => {
+    const trades = begun()
+    expect(taken(trades, [11, 11, 10, 12])).toEqual([11, 12])
+    expect(taken(trades, [9, 10, 11, 12], true)).toEqual([])
+  })
+
+  it('prove what is missing before them', () => {
+    const trades = begun()
+    expect(taken(trades, [11, 13, 17])).toEqual([
+      11,
+      '1: trade 12 of A/B is missing',
+      13,
+      '3: trades 14 to 16 of A/B are missing',
+      17,
+    ])
+    // A trade that was reported as missing is not published when it arrives late.
+    expect(taken(trades, [12])).toEqual([])
+  })
+
+  it('fill a gap exactly when the venue repeats them, in either order', () => {
+    expect(taken(begun(), [9, 10, 11, 12], true)).toEqual([11, 12])
+    expect(taken(begun(), [13, 12, 11, 10], true)).toEqual([11, 12, 13])
+  })
+
+  it('fill as much of a gap as the venue repeats', () => {
+    expect(taken(begun(), [15, 16], true)).toEqual(['4: trades 11 to 14 of A/B are missing', 15, 16])
+  })
+
+  it('stand for several numbers where the venue joins them', () => {
+    const trades = begun()
+    expect(taken(trades, [trade(11, 14), trade(15, 15)])).toEqual([14, 15])
+    expect(taken(trades, [trade(18, 20)])).toEqual(['2: trades 16 to 17 of A/B are missing', 20])
+  })
+
+  it('of which a part was passed on already are missing', () => {
+    const trades = begun()
+    expect(taken(trades, [trade(10, 12)])).toEqual(['2: trades 11 to 12 of A/B are missing'])
+    expect(taken(trades, [13])).toEqual([13])
+  })
+})
+
+describe('a venue that restarts its numbers', () => {
+  it('is followed, and what may be missing is said', () => {
+    const trades = new VenueTrades('A/B')
+    taken(trades, [1000])
+    expect(taken(trades, [trade(1, 1, 1001), trade(2, 2, 1002)])).toEqual([
+      "1: the numbers of A/B's trades restarted: 1 after 1000",
+      1,
+      2,
+    ])
+  })
+
+  it('is not seen in trades that come late, twice or repeated', () => {
+    const trades = new VenueTrades('A/B')
+    taken(trades, [trade(1000, 1000, 50)])
+    expect(taken(trades, [trade(999, 999, 50), trade(998, 998, 49)])).toEqual([])
+    expect(taken(trades, [trade(1, 1, 51)], true)).toEqual([])
+  })
+})

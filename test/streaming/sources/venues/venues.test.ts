@@ -1,0 +1,44 @@
+/** A venue is one folder and one row of the venue table: no other source file names a venue. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { VENUE_NAMES, VENUES } from '../../../../src/streaming/sources/venues/venues.ts'
+
+const ROOT = join(import.meta.dirname, '../../../..')
+const TABLE = 'src/streaming/sources/venues/venues.ts'
+/** Folders of `src/feed` that hold another kind of source. */
+const OTHER_SOURCES = ['module', 'publication', 'raw', 'replay', 'simulator', 'tidegate']
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}
+
+describe('the venue table', () => {
+  it('has one row for each venue folder', () => {
+    const folders = readdirSync(join(ROOT, 'src/feed'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    const venues = folders.map(({ name }) => name).filter((name) => !OTHER_SOURCES.includes(name))
+    expect(venues.toSorted()).toEqual([...VENUE_NAMES].toSorted())
+  })
+
+  it('gives each venue an example that its symbol pattern accepts, and addresses without a slash at the end', () => {
+    for (const name of VENUE_NAMES) {
+      const { symbolPattern, symbolExample, exchanges } = VENUES[name]
+      expect(symbolExample).toMatch(symbolPattern)
+      for (const { url, restUrl } of exchanges) {
+        expect(url).toMatch(/^wss:\/\/[^ ]*[^/]$/)
+        expect(restUrl).toMatch(/^https:\/\/[^/]*$/)
+      }
+    }
+  })
+
+  it('and the venue folders are the only source files whose code names a venue', () => {
+    const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .map((path) => `src/${path}`)
+      .filter((path) => path.endsWith('.ts') && path !== TABLE)
+      .filter((path) => !VENUE_NAMES.some((name) => path.startsWith(`src/feed/${name}/`)))
+    expect(files.length).toBeGreaterThan(100)
+    const named = new RegExp(`(['"\`.])(${VENUE_NAMES.join('|')})\\b`, 'i')
+    const naming = files.filter((path) => named.test(withoutComments(readFileSync(join(ROOT, path), 'utf8'))))
+    expect(naming).toEqual([])
+  })
+})
