@@ -3,50 +3,57 @@ import type { SourceTree, Violation } from './source-tree.ts'
 
 type Subject = Violation & { readonly subject: string }
 
-/** The folder of a source file; a file directly in src is a folder of its own name (`src/main.ts` is `main`). */
-export function folderOf(path: string): string {
-  return (path.split('/')[1] as string).replace(/\.ts$/, '')
+/** An area of `src/`: what it may import besides itself, and its folders, each of a higher rank than those before it. */
+export interface Area {
+  readonly name: string
+  readonly imports: readonly string[]
+  /** Folders of one rank do not import each other. The area's own name stands for the files directly in it. */
+  readonly ranks: readonly (readonly string[])[]
 }
 
-/** A file imports only from folders of strictly lower rank, or from its own folder; `packages/` is another rule. */
-export function rankViolations(tree: SourceTree, ranks: ReadonlyMap<string, number>): Subject[] {
+/** The area of a source file, and its folder there; `src/main.ts` is an area of its own. */
+function placeOf(path: string): { area: string; folder: string } {
+  const [, area, folder, file] = path.split('/') as [string, string, string?, string?]
+  const name = area.replace(/\.ts$/, '')
+  return { area: name, folder: file === undefined ? name : (folder as string) }
+}
+
+/** A file imports its own folder, folders of a lower rank in its area, and the areas that its area may import. */
+export function areaViolations(tree: SourceTree, areas: readonly Area[]): Subject[] {
   const violations: Subject[] = []
-  const unknown = new Set<string>()
+  const report = (path: string, line: number, message: string) =>
+    violations.push(violation('area', path, line, message))
   for (const file of tree.values()) {
-    const folder = folderOf(file.path)
-    const rank = ranks.get(folder)
-    if (rank === undefined) {
-      if (!unknown.has(folder))
-        violations.push(violation('rank', file.path, 1, `folder ${folder} is not in the rank table`))
-      unknown.add(folder)
+    const from = placeOf(file.path)
+    const area = areas.find(({ name }) => name === from.area)
+    const rank = rankOf(area, from.folder)
+    if (area === undefined || rank === undefined) {
+      report(file.path, 1, `${from.area}/${from.folder} is not in the table of areas`)
       continue
     }
     for (const { target, line } of file.imports) {
       if (target === undefined || isOfPackage(target)) continue
-      const targetFolder = folderOf(target)
-      const targetRank = target.startsWith('src/') ? ranks.get(targetFolder) : undefined
-      if (!tree.has(target))
-        violations.push(violation('rank', file.path, line, `imports ${target}, which does not exist`))
-      else if (folder !== targetFolder && (targetRank === undefined || targetRank >= rank)) {
-        violations.push(
-          violation(
-            'rank',
-            file.path,
-            line,
-            `${folder} (rank ${rank}) imports ${target} (rank ${targetRank ?? 'none'})`,
-          ),
-        )
-      }
+      const to = placeOf(target)
+      if (!tree.has(target)) report(file.path, line, `imports ${target}, which does not exist`)
+      else if (to.area !== from.area) {
+        if (!area.imports.includes(to.area)) report(file.path, line, `${from.area} imports ${target}`)
+      } else if (to.folder !== from.folder && (rankOf(area, to.folder) ?? rank) >= rank)
+        report(file.path, line, `${from.area}/${from.folder} (rank ${rank}) imports ${target}`)
     }
   }
   return violations
+}
+
+function rankOf(area: Area | undefined, folder: string): number | undefined {
+  const rank = area?.ranks.findIndex((folders) => folders.includes(folder))
+  return rank === -1 ? undefined : rank
 }
 
 /** Of `packages/`, the command line alone imports the client, and that as its users get it. */
 export function packageViolations(tree: SourceTree): Subject[] {
   return [...tree.values()].flatMap(({ path, imports }) =>
     imports.flatMap(({ target, line }) => {
-      if (target === undefined || !isOfPackage(target) || (folderOf(path) === 'cli' && target === CLIENT)) return []
+      if (target === undefined || !isOfPackage(target) || (path.startsWith('src/cli/') && target === CLIENT)) return []
       return [
         violation('package', path, line, `only cli imports of packages/, and of that only ${CLIENT}: not ${target}`),
       ]
@@ -102,7 +109,7 @@ export function cycleViolations(tree: SourceTree): Subject[] {
 /** Where a package may be imported, if one file is not enough. */
 export interface VendorRow {
   readonly packageName: string
-  /** `any`: everywhere. `folders`: in any file of these. `one-a-folder`: in one file of each of these. */
+  /** `any`: everywhere. `folders`: in any file below these. `one-a-folder`: in one file below each of these. */
   readonly where: 'any' | 'folders' | 'one-a-folder'
   readonly folders?: readonly string[]
   readonly reason: string
@@ -125,9 +132,9 @@ export function vendorViolations(tree: SourceTree, rows: readonly VendorRow[]): 
     if (row?.where === 'any') continue
     const first = new Map<string, string>()
     for (const { path, line } of files) {
-      const folder = row === undefined ? 'src' : folderOf(path)
-      if (row !== undefined && row.folders?.includes(folder) !== true) {
-        violations.push(violation('vendor', path, line, `${packageName} belongs to ${row.folders?.join(', ')}`))
+      const folder = row === undefined ? 'src' : row.folders?.find((name) => path.startsWith(`src/${name}/`))
+      if (folder === undefined) {
+        violations.push(violation('vendor', path, line, `${packageName} belongs to ${row?.folders?.join(', ')}`))
       } else if (row?.where !== 'folders' && first.has(folder)) {
         violations.push(
           violation('vendor', path, line, `${packageName} is wrapped by ${first.get(folder)}: import that`),

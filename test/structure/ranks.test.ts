@@ -4,28 +4,52 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EXCEPTIONS, VENDOR_ROWS } from './exceptions.ts'
 import {
+  type Area,
+  areaViolations,
   cycleViolations,
   packageViolations,
   pureViolations,
-  rankViolations,
   vendorViolations,
   verifierViolations,
 } from './import-rules.ts'
 import { describeViolations, ROOT, readSourceTree, sourceTreeOf, withoutExceptions } from './source-tree.ts'
 
-const RANKS: readonly (readonly [rank: number, folders: readonly string[]])[] = [
-  [0, ['base']],
-  [1, ['contract', 'market', 'store', 'http']],
-  [2, ['feed', 'channel', 'cluster', 'auth', 'ledger']],
-  [3, ['accounts', 'description', 'gateway', 'ingest', 'markets', 'operators', 'transfers']],
-  [4, ['deposit-instructions', 'controls']],
-  [5, ['rules', 'deliveries']],
-  [6, ['orchestrations']],
-  [7, ['deposits']],
-  [8, ['config']],
-  [9, ['app']],
-  [10, ['cli']],
-  [11, ['main']],
+const AREAS: readonly Area[] = [
+  { name: 'platform', imports: [], ranks: [['base'], ['http', 'store']] },
+  { name: 'contract', imports: ['platform'], ranks: [['contract']] },
+  { name: 'access', imports: ['platform', 'contract'], ranks: [['clients'], ['operators']] },
+  {
+    name: 'streaming',
+    imports: ['platform', 'contract', 'access'],
+    ranks: [
+      ['market'],
+      ['cluster', 'sequencing', 'sources'],
+      ['ingest', 'links', 'recordings'],
+      ['gateway', 'markets'],
+    ],
+  },
+  {
+    name: 'money',
+    imports: ['platform', 'contract', 'access'],
+    ranks: [
+      ['accounts', 'ledger'],
+      ['controls', 'deposit-instructions', 'transfers'],
+      ['deliveries', 'rules'],
+      ['orchestrations'],
+      ['deposits'],
+    ],
+  },
+  {
+    name: 'service',
+    imports: ['platform', 'contract', 'access', 'streaming', 'money'],
+    ranks: [['api-docs', 'config'], ['service']],
+  },
+  {
+    name: 'cli',
+    imports: ['platform', 'contract', 'access', 'streaming', 'money', 'service'],
+    ranks: [['export', 'publisher-check', 'torture'], ['cli']],
+  },
+  { name: 'main', imports: ['cli'], ranks: [['main']] },
 ]
 
 const PURE = [
@@ -110,7 +134,6 @@ const PURE = [
 /** They state what is right, and so do not depend on the client, which could be wrong in the same way as the service. */
 const VERIFIERS = ['src/cli/verify.ts', 'src/cli/prove.ts', 'src/cli/torture.ts']
 
-const ranks = new Map(RANKS.flatMap(([rank, folders]) => folders.map((folder) => [folder, rank] as const)))
 const isPure = (path: string) => PURE.some((prefix) => path.startsWith(prefix))
 const tree = readSourceTree()
 
@@ -124,8 +147,8 @@ function remaining(rule: string, violations: Parameters<typeof withoutExceptions
 }
 
 describe('the sources', () => {
-  it('import only from strictly lower ranks or their own folder', () => {
-    expect(remaining('rank', rankViolations(tree, ranks))).toEqual([])
+  it('import only the areas that theirs may import, and within it folders of lower ranks', () => {
+    expect(remaining('area', areaViolations(tree, AREAS))).toEqual([])
   })
 
   it('import the client in the command line alone', () => {
@@ -159,28 +182,39 @@ describe('the sources', () => {
 })
 
 describe('ARCHITECTURE.md', () => {
-  it('contains the same rank table', () => {
+  it('contains the same table of areas', () => {
     const file = join(ROOT, 'ARCHITECTURE.md')
     expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
-    const rows = [...readFileSync(file, 'utf8').matchAll(/^\| *(\d+) *\| *([a-z, -]+?) *\|/gm)]
-    expect(rows.map(([, rank, folders]) => [Number(rank), folders?.split(/, */)])).toEqual(RANKS)
+    const rows = [...readFileSync(file, 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.ts)` \| ([a-z, –]+) \| ([a-z, ;-]+) \|/gm)]
+    const listOf = (text = '') => (text === '–' ? [] : text.split(', '))
+    expect(
+      rows.map(([, name, imports, ranks]) => ({ name, imports: listOf(imports), ranks: ranks?.split('; ').map(listOf) })),
+    ).toEqual(AREAS)
   })
 })
 
 describe('the import rules detect a violation', () => {
-  it('of ranks: upward, sideways, an unknown folder, a missing file', () => {
+  it('of areas and ranks: another area, upward, sideways, an unknown folder, a missing file', () => {
     const broken = sourceTreeOf({
-      'src/platform/base/a.ts': `import { b } from '../market/b.ts'`,
-      'src/streaming/market/b.ts': `export { c } from '../contract/c.ts'`,
-      'src/contract/c.ts': `const d = await import('./missing.ts')`,
-      'src/stray/d.ts': '',
-      'src/main.ts': `import { c } from './contract/c.ts'\nimport type { b } from './market/b.ts'`,
+      'src/platform/base/a.ts': `import { b } from '../../streaming/market/b.ts'`,
+      'src/streaming/market/b.ts': `export { c } from '../links/c.ts'`,
+      'src/streaming/links/c.ts': `const d = await import('./missing.ts')\nexport { d } from '../recordings/d.ts'`,
+      'src/streaming/recordings/d.ts': `import { e } from '../../money/ledger/e.ts'\nimport '../../contract/g.ts'`,
+      'src/money/ledger/e.ts': `import '../../stray/f.ts'`,
+      'src/money/stray/f.ts': '',
+      'src/stray/f.ts': '',
+      'src/contract/g.ts': `export * from './h.ts'`,
+      'src/contract/h.ts': '',
     })
-    expect(describeViolations(rankViolations(broken, ranks))).toEqual([
-      'src/platform/base/a.ts:1 [rank] base (rank 0) imports src/streaming/market/b.ts (rank 1)',
-      'src/streaming/market/b.ts:1 [rank] market (rank 1) imports src/contract/c.ts (rank 1)',
-      'src/contract/c.ts:1 [rank] imports src/contract/missing.ts, which does not exist',
-      'src/stray/d.ts:1 [rank] folder stray is not in the rank table',
+    expect(describeViolations(areaViolations(broken, AREAS))).toEqual([
+      'src/platform/base/a.ts:1 [area] platform imports src/streaming/market/b.ts',
+      'src/streaming/market/b.ts:1 [area] streaming/market (rank 0) imports src/streaming/links/c.ts',
+      'src/streaming/links/c.ts:1 [area] imports src/streaming/links/missing.ts, which does not exist',
+      'src/streaming/links/c.ts:2 [area] streaming/links (rank 2) imports src/streaming/recordings/d.ts',
+      'src/streaming/recordings/d.ts:1 [area] streaming imports src/money/ledger/e.ts',
+      'src/money/ledger/e.ts:1 [area] money imports src/stray/f.ts',
+      'src/money/stray/f.ts:1 [area] money/stray is not in the table of areas',
+      'src/stray/f.ts:1 [area] stray/stray is not in the table of areas',
     ])
   })
 
@@ -192,7 +226,7 @@ describe('the import rules detect a violation', () => {
       'src/cli/d.ts': `import { StreamClient } from '../../packages/client/src/index.ts'`,
     })
     expect(packageViolations(broken).map(({ file }) => file)).toEqual(['src/service/a.ts', 'src/cli/b.ts', 'src/cli/c.ts'])
-    expect(rankViolations(broken, ranks)).toEqual([])
+    expect(areaViolations(broken, AREAS)).toEqual([])
   })
 
   it('of verifiers: the client through another file, its types alone, a verifier that is gone', () => {
@@ -224,25 +258,25 @@ describe('the import rules detect a violation', () => {
     const broken = sourceTreeOf({
       'src/platform/base/a.ts': `import 'yaml'\nimport { readFileSync } from 'node:fs'`,
       'src/platform/base/b.ts': `import { parse } from 'yaml/util'\nimport 'ws'`,
-      'src/feed/c.ts': `import 'ws'`,
-      'src/feed/d.ts': `import type { WebSocket } from 'ws'`,
+      'src/streaming/gateway/c.ts': `import 'ws'`,
+      'src/streaming/gateway/d.ts': `import type { WebSocket } from 'ws'`,
     })
     const rows = [
-      { packageName: 'ws', where: 'one-a-folder', folders: ['feed'], reason: '' },
+      { packageName: 'ws', where: 'one-a-folder', folders: ['streaming/gateway'], reason: '' },
       { packageName: 'pino', where: 'any', reason: '' },
     ] as const
     expect(describeViolations(vendorViolations(broken, rows))).toEqual([
       'src/platform/base/b.ts:1 [vendor] yaml is wrapped by src/platform/base/a.ts: import that',
-      'src/platform/base/b.ts:2 [vendor] ws belongs to feed',
-      'src/feed/d.ts:1 [vendor] ws is wrapped by src/feed/c.ts: import that',
+      'src/platform/base/b.ts:2 [vendor] ws belongs to streaming/gateway',
+      'src/streaming/gateway/d.ts:1 [vendor] ws is wrapped by src/streaming/gateway/c.ts: import that',
       'pino:0 [vendor] row that nothing needs: delete it',
     ])
   })
 
   it('of purity: I/O, packages, impure files, the clock; but not of types', () => {
     const broken = sourceTreeOf({
-      'src/streaming/market/a.ts': `import { readFileSync } from 'node:fs'\nimport type { Clock } from '../base/clock.ts'`,
-      'src/streaming/market/b.ts': `import { createLog } from '../base/log.ts'\n// Date.now()\nexport const now = Date.now()`,
+      'src/streaming/market/a.ts': `import { readFileSync } from 'node:fs'\nimport type { Clock } from '../../platform/base/clock.ts'`,
+      'src/streaming/market/b.ts': `import { createLog } from '../../platform/base/log.ts'\n// Date.now()\nexport const now = Date.now()`,
     })
     expect(describeViolations(pureViolations(broken, isPure))).toEqual([
       'src/streaming/market/a.ts:1 [pure] pure file imports node:fs',

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 
 export function programVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  const path = import.meta.url.endsWith('.ts') ? '../../../package.json' : '../../package.json'
+  const manifest = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
   return (manifest as { version: string }).version
 }

@@ -1,6 +1,6 @@
 /**
  * The path of one frame: the files in which code runs between a book update of a Kraken server and the socket writes of
- * two subscribers, one for each protocol, as V8 counts them. ARCHITECTURE.md names exactly these files.
+ * two subscribers, one for each protocol, as V8 counts them. src/streaming/README.md names exactly these files.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -27,6 +27,7 @@ import { SETTINGS } from '../../support/stream-simulation.ts'
 import { startKrakenServer } from '../../support/venues/kraken.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
+const FOLDER = 'src/streaming'
 const PATH_FILES_MAX = 14
 
 const ends: (() => unknown)[] = []
@@ -36,11 +37,11 @@ afterEach(async () => {
 
 /** The rows of the table: a file of the path, and the files that it uses. */
 function describedPath(): { readonly path: string[]; readonly used: string[] } {
-  const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
+  const text = readFileSync(join(ROOT, FOLDER, 'README.md'), 'utf8')
   const section = text.split('## The path of one frame\n')[1]?.split('\n## ')[0] ?? ''
   const rows = [...section.matchAll(/^\| \d+ \| `([^`]+)` \|.*\|([^|]*)\|$/gm)]
-  const files = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => `src/${name}.ts`)
-  return { path: rows.map(([, file]) => `src/${file}.ts`), used: rows.flatMap(([, , cell]) => files(cell as string)) }
+  const files = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => `${FOLDER}/${name}.ts`)
+  return { path: rows.map(([, file]) => `${FOLDER}/${file}.ts`), used: rows.flatMap(([, , cell]) => files(cell as string)) }
 }
 
 /** Constants, which the test runner reads through functions. */
@@ -146,7 +147,7 @@ async function subscribe(url: string, subprotocols: string[]) {
   return { until }
 }
 
-it('is what ARCHITECTURE.md describes, at most 14 files and those that they use', async () => {
+it('is what src/streaming/README.md describes, at most 14 files and those that they use', async () => {
   const { path, used } = describedPath()
   const { url, send } = await serveMarket()
   const subscribers = [await subscribe(url, []), await subscribe(url, [EXTENDED_SUBPROTOCOL])]
