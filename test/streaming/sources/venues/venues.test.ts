@@ -1,13 +1,11 @@
 /** A venue is one folder and one row of the venue table: no other source file names a venue. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { VENUE_NAMES, VENUES } from '../../../../src/streaming/sources/venues/venues.ts'
 
 const ROOT = join(import.meta.dirname, '../../../..')
 const TABLE = 'src/streaming/sources/venues/venues.ts'
-/** Folders of `src/feed` that hold another kind of source. */
-const OTHER_SOURCES = ['module', 'publication', 'raw', 'replay', 'simulator', 'tidegate']
 
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
@@ -15,9 +13,9 @@ function withoutComments(text: string): string {
 
 describe('the venue table', () => {
   it('has one row for each venue folder', () => {
-    const folders = readdirSync(join(ROOT, 'src/feed'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-    const venues = folders.map(({ name }) => name).filter((name) => !OTHER_SOURCES.includes(name))
-    expect(venues.toSorted()).toEqual([...VENUE_NAMES].toSorted())
+    const entries = readdirSync(join(ROOT, dirname(TABLE)), { withFileTypes: true })
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    expect(folders.toSorted()).toEqual([...VENUE_NAMES].toSorted())
   })
 
   it('gives each venue an example that its symbol pattern accepts, and addresses without a slash at the end', () => {
@@ -35,7 +33,7 @@ describe('the venue table', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
       .map((path) => `src/${path}`)
       .filter((path) => path.endsWith('.ts') && path !== TABLE)
-      .filter((path) => !VENUE_NAMES.some((name) => path.startsWith(`src/feed/${name}/`)))
+      .filter((path) => !VENUE_NAMES.some((name) => path.startsWith(`${dirname(TABLE)}/${name}/`)))
     expect(files.length).toBeGreaterThan(100)
     const named = new RegExp(`(['"\`.])(${VENUE_NAMES.join('|')})\\b`, 'i')
     const naming = files.filter((path) => named.test(withoutComments(readFileSync(join(ROOT, path), 'utf8'))))
