@@ -22,9 +22,9 @@ const CLIENT_SOURCES = join(ROOT, 'packages/client/src')
 const CLIENT_OUTPUT = join(ROOT, 'packages/client/dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
-const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'store/migrations')
+const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'platform/store/migrations')
 /** What determines the template's content, besides PGlite and the migrations. */
-const TEMPLATE_SOURCES = [join(ROOT, 'scripts/store-template.ts'), join(SOURCE_FOLDER, 'store/store-template.ts')]
+const TEMPLATE_SOURCES = [join(ROOT, 'scripts/store-template.ts'), join(SOURCE_FOLDER, 'platform/store/store-template.ts')]
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
 /** Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source. */
 const THREADS = {

@@ -16,16 +16,10 @@ const LINES = ['20', '22', '24', '26']
  * processes of it, which need PostgreSQL and NATS.
  */
 const CORE_SUITES = [
-  'base',
-  'market',
-  'markets',
-  'channel',
-  'gateway',
-  'store',
-  'http',
-  'auth',
-  'config',
-  'feed',
+  'platform',
+  'streaming',
+  'access/clients',
+  'service/config',
   'cli/service.test.ts',
   'end-to-end/cluster.test.ts',
   'end-to-end/gateway-processes.test.ts',

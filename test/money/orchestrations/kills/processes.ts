@@ -26,7 +26,7 @@ export async function bundleProgram(): Promise<string> {
     // The thread of the embedded store is looked for beside the program.
     entryPoints: [
       { in: join(HERE, 'program.ts'), out: 'program' },
-      { in: join(SOURCES, 'store/embedded-worker.ts'), out: 'embedded-worker' },
+      { in: join(SOURCES, 'platform/store/embedded-worker.ts'), out: 'embedded-worker' },
     ],
     outdir,
     bundle: true,
