@@ -2,7 +2,6 @@
  * Attacks by a customer that creates as much as it can: unlimited records, and addresses of a pool shared by all
  * customers.
  */
-
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { base58 } from '@scure/base'
 import { accountPublicKey } from '../test/support/address-keys.ts'

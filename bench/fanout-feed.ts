@@ -3,8 +3,8 @@
  * two levels near the best price. The amount of the bid encodes the time of publishing, so that a client can compute
  * the latency.
  */
-import type { Bus } from '../src/streaming/sequencing/bus.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition } from '../src/streaming/market/event.ts'
+import type { Bus } from '../src/streaming/sequencing/bus.ts'
 
 const MID = 9_700_000
 /** The tick size of the prices. */

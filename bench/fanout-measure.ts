@@ -1,6 +1,6 @@
 /** One measurement of the fan-out benchmark: a server and the load generator, from start to end. */
-import { textFrame, updateText } from '../src/streaming/sequencing/frame.ts'
 import { ASK, BID } from '../src/streaming/market/event.ts'
+import { textFrame, updateText } from '../src/streaming/sequencing/frame.ts'
 import type { Answer } from './fanout-driver.ts'
 import { benchMarket, stamp } from './fanout-feed.ts'
 import { type Peer, startLimit, startNaive, startReader, startTidegate, type Tools } from './fanout-processes.ts'

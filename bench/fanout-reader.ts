@@ -2,7 +2,6 @@
  * The load generator for machines without a C compiler: the same commands and responses as native/reader.c, at several
  * times its cost. It counts WebSocket messages by their frame headers and decodes no JSON.
  */
-
 import { createHash, type Hash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

@@ -10,11 +10,11 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { type Clock, createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
-import { createMemoryBus } from '../src/streaming/sequencing/bus-memory.ts'
-import { Replica } from '../src/streaming/sequencing/replica.ts'
 import { Hub } from '../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics, type GatewayMetrics } from '../src/streaming/gateway/metrics.ts'
 import { Transport } from '../src/streaming/gateway/outbox.ts'
+import { createMemoryBus } from '../src/streaming/sequencing/bus-memory.ts'
+import { Replica } from '../src/streaming/sequencing/replica.ts'
 import {
   type Answer,
   answerCommands,

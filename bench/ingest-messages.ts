@@ -4,10 +4,17 @@
  * orders. Both are reproducible by seed. Payloads are prepared once; each run numbers them in an epoch of its own.
  */
 import { formatDecimal, type Scaled } from '../src/platform/base/decimal.ts'
+import {
+  ASK,
+  BID,
+  type LevelChange,
+  type MarketDefinition,
+  type MarketEvent,
+  type Side,
+} from '../src/streaming/market/event.ts'
+import type { OrderChange, RestingOrder } from '../src/streaming/market/orders.ts'
 import { createRandomStream } from '../src/streaming/sources/simulator/random.ts'
 import { createSimulator } from '../src/streaming/sources/simulator/simulator.ts'
-import { ASK, BID, type LevelChange, type MarketDefinition, type MarketEvent, type Side } from '../src/streaming/market/event.ts'
-import type { OrderChange, RestingOrder } from '../src/streaming/market/orders.ts'
 import { VirtualClock } from '../test/support/virtual-clock.ts'
 
 export const INGEST_MARKET: MarketDefinition = {

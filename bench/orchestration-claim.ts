@@ -3,9 +3,9 @@
  * whose rows cannot be removed because an older transaction is open. The rows are created by SQL. As for a worker, claimed
  * orchestrations are no longer due.
  */
-import { createSystemClock } from '../src/platform/base/clock.ts'
 import { claimWork } from '../src/money/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../src/money/orchestrations/start.ts'
+import { createSystemClock } from '../src/platform/base/clock.ts'
 import type { Db } from '../src/platform/store/db.ts'
 import { DueSearch } from '../src/platform/store/due-search.ts'
 import { sql } from '../src/platform/store/sql.ts'

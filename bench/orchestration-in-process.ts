@@ -1,8 +1,8 @@
 /**
- * Deposits COMPLETED per second in process: reports handed to the module, without HTTP, JSON and authorisation. They are compared
- * with the transfers per second of a ledger in the manner of pgledger on the same server with as many connections, batches with
- * batches, alternating; what users see is measured by `orchestration`. PostgreSQL runs on this machine with its default settings
- * and syncs to the disk.
+ * Deposits COMPLETED per second in process: reports handed to the module, without HTTP, JSON and authorisation. They are
+ * compared with the transfers per second of a ledger in the manner of pgledger on the same server with as many connections,
+ * batches with batches, alternating; what users see is measured by `orchestration`. PostgreSQL runs on this machine with its
+ * default settings and syncs to the disk.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -2,14 +2,14 @@
  * The deposits service and the worker of one process on a given store. Deposits are reported as by the operator API.
  */
 import { randomBytes } from 'node:crypto'
-import { createSystemClock } from '../src/platform/base/clock.ts'
-import { newId } from '../src/platform/base/ids.ts'
-import { createLog } from '../src/platform/base/log.ts'
-import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
 import { isReport, type Report, readReport } from '../src/money/deposits/report.ts'
 import { DepositReporter } from '../src/money/deposits/reporter.ts'
 import { createStepMetrics } from '../src/money/orchestrations/metrics.ts'
 import { OrchestrationRunner } from '../src/money/orchestrations/runner.ts'
+import { createSystemClock } from '../src/platform/base/clock.ts'
+import { newId } from '../src/platform/base/ids.ts'
+import { createLog } from '../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
 import type { Db } from '../src/platform/store/db.ts'
 import { sql } from '../src/platform/store/sql.ts'
 import { convertSettings } from '../test/support/orchestrations.ts'

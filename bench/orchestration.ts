@@ -1,8 +1,9 @@
 /**
- * Deposits as users report them: over HTTP to the operator listener of the built program, with the token of a reporter, as JSON.
- * Rules convert them at par, convert them at a market, or pay them out, and each run lasts until every orchestration has ended;
- * how each deposit ended is checked. On PostgreSQL they are compared with the transfers of another ledger on the same server,
- * batches with batches, in turns. PostgreSQL runs on this machine with its default settings, and both stores sync to the disk.
+ * Deposits as users report them: over HTTP to the operator listener of the built program, with the token of a reporter, as
+ * JSON. Rules convert them at par, convert them at a market, or pay them out, and each run lasts until every orchestration
+ * has ended; how each deposit ended is checked. On PostgreSQL they are compared with the transfers of another ledger on the
+ * same server, batches with batches, in turns. PostgreSQL runs on this machine with its default settings, and both stores
+ * sync to the disk.
  */
 import { createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'

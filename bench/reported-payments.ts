@@ -1,7 +1,7 @@
 /**
- * Payments that a reporter reports to the program, in each way in which a rule handles one: customers with a profile and a rule
- * per way, the reports, and what the store must have afterwards. Amounts are random but in one way: bank payments of one amount are
- * compared with each other, because one may be another one reported again.
+ * Payments that a reporter reports to the program, in each way in which a rule handles one: customers with a profile and a
+ * rule per way, the reports, and what the store must have afterwards. Amounts are random but in one way: bank payments of one
+ * amount are compared with each other, because one may be another one reported again.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Db } from '../src/platform/store/db.ts'
@@ -110,8 +110,8 @@ export class ReportedPayments {
   }
 
   /**
-   * Throws unless every deposit that was answered has ended as its rule says, balances are what they must be, and no rule of the
-   * ledger is broken.
+   * Throws unless every deposit that was answered has ended as its rule says, balances are what they must be, and no rule of
+   * the ledger is broken.
    *
    * @param references of the payments that were made
    */

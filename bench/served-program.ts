@@ -1,6 +1,6 @@
 /**
- * The built program as users run it: `serve` in a process of its own, on free ports of 127.0.0.1 and in a new data folder. It is
- * called over HTTP, with tokens, as JSON. However the measurement ends, the process ends too and the folder is removed.
+ * The built program as users run it: `serve` in a process of its own, on free ports of 127.0.0.1 and in a new data folder. It
+ * is called over HTTP, with tokens, as JSON. However the measurement ends, the process ends too and the folder is removed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

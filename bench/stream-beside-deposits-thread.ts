@@ -1,6 +1,6 @@
 /**
- * An engine and a subscriber in one thread: on the message `take` it answers with the milliseconds from each change of the engine
- * until its UPDATE arrived, ascending, of all changes since the last answer. An error ends the benchmark.
+ * An engine and a subscriber in one thread: on the message `take` it answers with the milliseconds from each change of the
+ * engine until its UPDATE arrived, ascending, of all changes since the last answer. An error ends the benchmark.
  */
 import { once } from 'node:events'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'

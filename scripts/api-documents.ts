@@ -1,21 +1,18 @@
 /**
  * The OpenAPI documents of both listeners and the AsyncAPI document as served with the default settings, and the schema of
- * publishers, generated from the routes and the tables without a store. `npm run docs` writes them; a test verifies that the committed ones are current.
+ * publishers, generated from the routes and the tables without a store. `npm run docs` writes them; a test verifies that the
+ * committed ones are current.
  */
-
 import type { FastifyInstance } from 'fastify'
 import openApiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { type ModuleRoutes, operatorModules, publicModules } from '../src/service/modules.ts'
-import { registerOperatorApi } from '../src/service/operator-listener.ts'
 import { Directory } from '../src/access/clients/directory.ts'
+import { PUBLICATION_SCHEMA } from '../src/contract/publication.ts'
+import { servedScopes } from '../src/contract/scopes.ts'
 import { createSystemClock } from '../src/platform/base/clock.ts'
 import { createLog } from '../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../src/platform/base/metrics.ts'
 import { programVersion } from '../src/platform/base/version.ts'
-import { loadConfig } from '../src/service/config/load.ts'
-import type { Config } from '../src/service/config/settings.ts'
-import { PUBLICATION_SCHEMA } from '../src/contract/publication.ts'
-import { servedScopes } from '../src/contract/scopes.ts'
+import { createHttpServer } from '../src/platform/http/server.ts'
 import { asyncApiDocument } from '../src/service/api-docs/asyncapi.ts'
 import { openApiDocument } from '../src/service/api-docs/openapi.ts'
 import {
@@ -28,7 +25,10 @@ import {
 } from '../src/service/api-docs/operations-document.ts'
 import { operatorOpenApiDocument } from '../src/service/api-docs/operator-openapi.ts'
 import { publisherAsyncApiDocument } from '../src/service/api-docs/publisher-asyncapi.ts'
-import { createHttpServer } from '../src/platform/http/server.ts'
+import { loadConfig } from '../src/service/config/load.ts'
+import type { Config } from '../src/service/config/settings.ts'
+import { type ModuleRoutes, operatorModules, publicModules } from '../src/service/modules.ts'
+import { registerOperatorApi } from '../src/service/operator-listener.ts'
 
 const config = defaultConfig()
 /** The address of a service with the default settings. */

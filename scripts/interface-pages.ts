@@ -2,7 +2,6 @@
  * The generated pages of docs/reference that list what can be called: the stream, the REST API, the operator API and the
  * command line. `npm run docs` writes them; a test verifies that the committed ones are current.
  */
-
 import type { Argument, Command, Option } from 'commander'
 import { createProgram } from '../src/cli/program.ts'
 import { OPERATOR_CALLS } from '../src/contract/operator-calls.ts'

@@ -9,7 +9,8 @@ const CLEAR_LINE = '\r\u001b[2K'
 
 /**
  * Shows `text(seconds)` until `end` is called.
- * @param {{ isTTY?: boolean, write(part: string): unknown }} output the destination: `isTTY` and `write`, as of a stream of the process
+ * @param {{ isTTY?: boolean, write(part: string): unknown }} output the destination: `isTTY` and `write`, as of a stream of
+ * the process
  * @param every calls a function periodically and returns a function that stops it; absent = the system's timers
  */
 export function showProgress(text, output = process.stderr, every = systemTimer) {

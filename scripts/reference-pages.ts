@@ -2,8 +2,11 @@
  * The generated pages of docs/reference, from the tables that the code itself uses. `npm run docs` writes them; a test
  * verifies that the committed ones are current.
  */
-
 import { TOKEN_ERRORS } from '../src/access/clients/token-errors.ts'
+import { FIAT_NETWORKS } from '../src/contract/assets.ts'
+import { CRYPTO_NETWORK_NAMES } from '../src/contract/crypto-networks.ts'
+import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'
+import { PROBLEMS } from '../src/platform/http/problem.ts'
 import { FEED_NAME_WORDS } from '../src/service/config/feeds.ts'
 import { variableOf } from '../src/service/config/load.ts'
 import { DEMO_DEFAULTS, MARKETS_MAX } from '../src/service/config/markets.ts'
@@ -11,11 +14,7 @@ import { RELATIONS } from '../src/service/config/relations.ts'
 import type { Setting } from '../src/service/config/setting-kinds.ts'
 import { SETTING_KEYS, SETTINGS } from '../src/service/config/settings.ts'
 import { SOURCE_FORMS, SOURCES_MAX } from '../src/service/config/sources.ts'
-import { FIAT_NETWORKS } from '../src/contract/assets.ts'
-import { CRYPTO_NETWORK_NAMES } from '../src/contract/crypto-networks.ts'
-import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'
 import { VENUE_NAMES, VENUES } from '../src/streaming/sources/venues/venues.ts'
-import { PROBLEMS } from '../src/platform/http/problem.ts'
 import { NOTICE, table } from './markdown.ts'
 
 /** Path from the root, and text, of every page. */

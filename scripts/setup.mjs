@@ -24,9 +24,14 @@ const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
 const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
 const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'platform/store/migrations')
 /** What determines the template's content, besides PGlite and the migrations. */
-const TEMPLATE_SOURCES = [join(ROOT, 'scripts/store-template.ts'), join(SOURCE_FOLDER, 'platform/store/store-template.ts')]
+const TEMPLATE_SOURCES = [
+  join(ROOT, 'scripts/store-template.ts'),
+  join(SOURCE_FOLDER, 'platform/store/store-template.ts'),
+]
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
-/** Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source. */
+/**
+ * Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source.
+ */
 const THREADS = {
   'program/embedded-worker': 'src/platform/store/embedded-worker.ts',
   'program/gateway-process': 'src/service/gateway-process.ts',
@@ -160,8 +165,8 @@ async function build(stamp) {
 }
 
 /**
- * Creates the template of a new embedded store (src/platform/store/store-template.ts) if the version of PGlite, a migration, the
- * script or the format changed since the last one was created. Returns whether it did.
+ * Creates the template of a new embedded store (src/platform/store/store-template.ts) if the version of PGlite, a migration,
+ * the script or the format changed since the last one was created. Returns whether it did.
  */
 export function ensureStoreTemplate() {
   const packages = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages

@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { createSystemClock } from '../platform/base/clock.ts'
-import { fileErrorText } from '../platform/base/regular-file.ts'
 import { isLoopbackHost } from '../money/deliveries/webhook-addresses.ts'
 import { secretsOf } from '../money/deliveries/webhook-signature.ts'
+import { createSystemClock } from '../platform/base/clock.ts'
+import { fileErrorText } from '../platform/base/regular-file.ts'
 import { stayAlive } from './environment.ts'
 import { type CheckResult, checkExecutor, EXECUTOR_RULES, newSession, notKnown } from './executor-checks.ts'
 import { checkRestart, RESTART_RULE } from './executor-restart.ts'

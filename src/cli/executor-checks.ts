@@ -6,11 +6,11 @@
 import { randomBytes } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import type { Clock } from '../platform/base/clock.ts'
-import { newId } from '../platform/base/ids.ts'
 import { outcomeOf, type WebhookOutcome } from '../money/deliveries/webhook-answer.ts'
 import { postWebhook } from '../money/deliveries/webhook-request.ts'
 import { signatureHeaders } from '../money/deliveries/webhook-signature.ts'
+import type { Clock } from '../platform/base/clock.ts'
+import { newId } from '../platform/base/ids.ts'
 
 export interface ExecutorUnderTest {
   readonly url: string

@@ -6,9 +6,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { postWebhook } from '../money/deliveries/webhook-request.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { wait, withTimeLimit } from '../platform/base/time-limit.ts'
-import { postWebhook } from '../money/deliveries/webhook-request.ts'
 import { type CheckResult, type ExecutorSession, nameOf, resultOf, send, Violation } from './executor-checks.ts'
 
 export interface Restart {

@@ -4,8 +4,8 @@
  */
 import { mkdir, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { listRecordings } from '../streaming/recordings/recording-folder.ts'
 import { readInstant } from '../platform/http/list-times.ts'
+import { listRecordings } from '../streaming/recordings/recording-folder.ts'
 import { type CommandEnvironment, processEnvironment } from './environment.ts'
 import type { ExportProgress, ExportResult } from './export/exporter.ts'
 import type { Layout } from './export/tables.ts'

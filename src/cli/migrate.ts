@@ -3,14 +3,14 @@
  * creates new signing keys for a store whose encryption key is lost, which no running node could do.
  */
 import type { Command } from 'commander'
-import { createEncryptionKey } from '../service/encryption-key.ts'
-import { Lifecycle } from '../service/lifecycle.ts'
-import type { StoreOptions } from '../service/open-store.ts'
 import { type ReplacedKeys, replaceKeys } from '../access/clients/authority.ts'
 import type { AuthTables } from '../access/clients/tables.ts'
 import { createSystemClock } from '../platform/base/clock.ts'
 import { createLog } from '../platform/base/log.ts'
 import type { Db } from '../platform/store/db.ts'
+import { createEncryptionKey } from '../service/encryption-key.ts'
+import { Lifecycle } from '../service/lifecycle.ts'
+import type { StoreOptions } from '../service/open-store.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig } from './config-flags.ts'
 
 /** The actor in the audit trail. */

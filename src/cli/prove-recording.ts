@@ -6,7 +6,7 @@
  */
 import { nanosecondText } from '../platform/base/clock.ts'
 import { formatDecimal } from '../platform/base/decimal.ts'
-import { Cursors } from '../streaming/sequencing/cursor.ts'
+import { BID, type LevelChange, type MarketDefinition } from '../streaming/market/event.ts'
 import type { RecordingReader } from '../streaming/recordings/reader.ts'
 import {
   type RecordedCommit,
@@ -14,7 +14,7 @@ import {
   type RecordedMarket,
   RecordingError,
 } from '../streaming/recordings/recording.ts'
-import { BID, type LevelChange, type MarketDefinition } from '../streaming/market/event.ts'
+import { Cursors } from '../streaming/sequencing/cursor.ts'
 import { ProofBook } from './proof-book.ts'
 import type { ReceiptList } from './receipt-list.ts'
 

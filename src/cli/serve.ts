@@ -1,12 +1,12 @@
 /** `tidegate serve`: runs the service in the foreground and prints one line on stdout when it is ready. */
 import type { Command } from 'commander'
+import { createSystemClock } from '../platform/base/clock.ts'
+import { createLog, type Log } from '../platform/base/log.ts'
 import type { Service, ServiceAddresses } from '../service/compose.ts'
+import type { ConfigResult } from '../service/config/load.ts'
 import { type Running, runUntilSignal } from '../service/lifecycle.ts'
 import { nodeProblem } from '../service/node-version.ts'
 import { startWatchdog } from '../service/watchdog.ts'
-import { createSystemClock } from '../platform/base/clock.ts'
-import { createLog, type Log } from '../platform/base/log.ts'
-import type { ConfigResult } from '../service/config/load.ts'
 import { type ConfiguredMarket, isSimulated } from '../streaming/markets/configured-market.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 

@@ -5,12 +5,12 @@
  * secret or a token.
  */
 import { WebSocket } from 'ws'
+import { STREAM_SCOPE } from '../contract/scopes.ts'
+import { CLOSE_CODES } from '../contract/stream-codes.ts'
 import { type Jitter, jitteredBackoff } from '../platform/base/backoff.ts'
 import type { Clock, Timer } from '../platform/base/clock.ts'
 import { membersOf } from '../platform/base/json-value.ts'
 import { withDeadline } from '../platform/base/time-limit.ts'
-import { STREAM_SCOPE } from '../contract/scopes.ts'
-import { CLOSE_CODES } from '../contract/stream-codes.ts'
 import { pause } from './environment.ts'
 import type { StreamCredentials } from './stream-credentials.ts'
 

@@ -5,8 +5,8 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
-import { fileErrorText } from '../platform/base/regular-file.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
+import { fileErrorText } from '../platform/base/regular-file.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { positiveInteger } from './option-values.ts'
 import { StreamChecker, type StreamCounts } from './stream-checker.ts'

@@ -11,8 +11,8 @@ import {
   type StreamEvent,
   type StreamOptions,
 } from '../../packages/client/src/index.ts'
-import { type Clock, millisecondText, type Timer } from '../platform/base/clock.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
+import { type Clock, millisecondText, type Timer } from '../platform/base/clock.ts'
 import { clientPlatform } from './client-platform.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { Ladder } from './ladder.ts'

@@ -26,7 +26,9 @@ const SANDBOX_SCOPES: ReadonlySet<Scope> = new Set<Scope>(['funding:write_sandbo
 
 export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
 
-/** Permits a client to publish its `publish_markets`. It exists only where a process has the ingest listener (`ingest.port`). */
+/**
+ * Permits a client to publish its `publish_markets`. It exists only where a process has the ingest listener (`ingest.port`).
+ */
 export const PUBLISH_SCOPE: Scope = 'exchange:publish_marketdata'
 
 /** The scopes of the operations that a service with these settings serves. */

@@ -5,7 +5,6 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Config } from './config/settings.ts'
 import { type AddressFamily, CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS } from '../contract/crypto-networks.ts'
 import { type AddressKeys, POOL_NETWORKS } from '../money/deposit-instructions/allocation.ts'
 import type { WatchedFamily } from '../money/deposit-instructions/derivation/extended-key.ts'
@@ -15,6 +14,7 @@ import {
   WATCHED_FAMILIES,
   watchedMaterial,
 } from '../money/deposit-instructions/derivation/key-material.ts'
+import type { Config } from './config/settings.ts'
 import { readOrCreatePrivateFile } from './private-file.ts'
 
 /** The origin of the addresses of one family. */

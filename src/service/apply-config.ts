@@ -2,12 +2,12 @@
  * Applies a reloaded configuration to the running modules, in the order that keeps them consistent: a market that is added
  * is followed before it is written, and a market that is removed is not written any more when it is forgotten.
  */
-import { type Log, setLogLevel } from '../platform/base/log.ts'
-import type { Config } from './config/settings.ts'
-import type { Hub } from '../streaming/gateway/hub.ts'
 import type { LedgerUpkeep } from '../money/ledger/upkeep.ts'
+import { type Log, setLogLevel } from '../platform/base/log.ts'
+import type { Hub } from '../streaming/gateway/hub.ts'
 import type { FeedLeadership } from '../streaming/markets/feed-leadership.ts'
 import { changeMarkets, type Markets } from '../streaming/markets/market-changes.ts'
+import type { Config } from './config/settings.ts'
 import type { OperatorListener } from './operator-listener.ts'
 import type { PublicListener } from './public-listener.ts'
 import type { LinkedMarkets } from './start-bus.ts'

@@ -2,13 +2,13 @@
  * Compares the decimals of the configured assets with those that the ledger counts in, for `check-config`. Only a PostgreSQL
  * store is read: an embedded one is opened by its service, `migrate` and `doctor` alone, and `serve` and `doctor` check it.
  */
+import { decimalsFaults } from '../money/ledger/assets.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import { createLog } from '../platform/base/log.ts'
-import type { ConfigProblem } from './config/problem-list.ts'
-import type { Config, SettingKey } from './config/settings.ts'
-import { decimalsFaults } from '../money/ledger/assets.ts'
 import { StoreUnavailable } from '../platform/store/db.ts'
 import { readSchemaState } from '../platform/store/migrate.ts'
+import type { ConfigProblem } from './config/problem-list.ts'
+import type { Config, SettingKey } from './config/settings.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { openStoreAsItIs } from './open-store.ts'
 

@@ -2,12 +2,12 @@
  * The modules that create deliveries, which are notified of their results in the same transaction, and the amounts above
  * which a payment waits for a person.
  */
-import { minorUnitsOf } from './config/asset-amounts.ts'
-import type { Config } from './config/settings.ts'
 import type { ReviewLimits } from '../money/controls/review.ts'
 import type { DeliveryOwners } from '../money/deliveries/owner.ts'
 import { depositReturns } from '../money/deposits/returns.ts'
 import { ORCHESTRATION_DELIVERIES } from '../money/orchestrations/delivery-results.ts'
+import { minorUnitsOf } from './config/asset-amounts.ts'
+import type { Config } from './config/settings.ts'
 
 /** @param current the current configuration, which a reload replaces */
 export function deliveryOwners(current: { readonly config: Config }): DeliveryOwners {

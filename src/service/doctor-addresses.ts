@@ -5,8 +5,8 @@
 import { type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasCode } from '../platform/base/error-code.ts'
-import type { Config } from './config/settings.ts'
 import { addressOrigins, TEST_SEED_FILE } from './address-keys.ts'
+import type { Config } from './config/settings.ts'
 import { bad, type Finding, ok, reasonOf, warn } from './doctor-finding.ts'
 
 const NAME = 'addresses'

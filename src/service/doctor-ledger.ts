@@ -2,8 +2,6 @@
  * The checks of `tidegate doctor` on the ledger: balances that are not the sum of their postings, transfers that do not show
  * what happened, postings that were changed, and decimals of assets that the configuration would change. They change nothing.
  */
-
-import type { Config } from './config/settings.ts'
 import { decimalsFaults } from '../money/ledger/assets.ts'
 import { LedgerComparison } from '../money/ledger/comparison.ts'
 import { TransferComparison } from '../money/ledger/transfer-comparison.ts'
@@ -11,6 +9,7 @@ import type { LedgerState } from '../money/ledger/upkeep.ts'
 import { type LedgerStore, type Reading, readReading, SUMS_TABLES } from '../money/ledger/verified-sums.ts'
 import type { Db, Transaction } from '../platform/store/db.ts'
 import { sql } from '../platform/store/sql.ts'
+import type { Config } from './config/settings.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
 const NAME = 'ledger'

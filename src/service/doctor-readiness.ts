@@ -1,5 +1,4 @@
 /** The findings of `tidegate doctor` from `/readyz`: whether the node is ready, and the markets that are not live. Pure. */
-
 import { SIMULATED_NOTICE } from '../streaming/sources/source.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 import type { Readiness, ReadinessCheck } from './readiness.ts'

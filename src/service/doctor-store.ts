@@ -5,13 +5,18 @@
 import type { EncryptionKey } from '../access/clients/encryption-key.ts'
 import { readEncryptionKeyId } from '../access/clients/key-encryption.ts'
 import { listSigningKeys, type SigningKeyDocument } from '../access/clients/signing-keys.ts'
+import {
+  isOtherStore,
+  RESTORED_STORE_PAGE,
+  type StoreIdentity,
+  unknownParts,
+} from '../money/controls/store-identity.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import { isOtherStore, RESTORED_STORE_PAGE, type StoreIdentity, unknownParts } from '../money/controls/store-identity.ts'
-import { readCommitFloors } from '../streaming/markets/commit-times.ts'
 import { CORRUPT_STORE_PAGE } from '../platform/store/corruption.ts'
 import type { Db } from '../platform/store/db.ts'
 import { readSchemaState, SchemaProblem } from '../platform/store/migrate.ts'
 import { CLOCK_DIFFERENCE_MILLISECONDS_MAX, readClockDifference } from '../platform/store/store-clock.ts'
+import { readCommitFloors } from '../streaming/markets/commit-times.ts'
 import { bad, type Finding, ok, warn } from './doctor-finding.ts'
 
 /** The stored floor of commit times is ahead of the last known commit, in case of a crash; twice that is suspicious. */

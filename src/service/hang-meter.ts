@@ -14,7 +14,10 @@ export interface ThreadReading {
   readonly isBlocked: boolean
 }
 
-/** Of the text of `/proc/PID/task/TID/stat` (proc(5)): state, user and system time in ticks of 10 ms; undefined for other text. */
+/**
+ * Of the text of `/proc/PID/task/TID/stat` (proc(5)): state, user and system time in ticks of 10 ms; undefined for other
+ * text.
+ */
 export function readThreadStat(text: string): ThreadReading | undefined {
   // The name, in parentheses, may contain anything.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -3,11 +3,11 @@
  * there is nothing to examine.
  */
 import { statSync } from 'node:fs'
+import { readClientSecret } from '../access/operators/openid-issuer.ts'
 import { describeProblem } from './config/load.ts'
 import type { ConfigProblem } from './config/problem-list.ts'
 import type { Config } from './config/settings.ts'
 import type { Origins } from './config/settings-in-force.ts'
-import { readClientSecret } from '../access/operators/openid-issuer.ts'
 import { modeText, OTHERS } from './data-folder.ts'
 import { bad, type Finding, ok } from './doctor-finding.ts'
 

@@ -3,10 +3,10 @@
  * Loading executes the code of a module, as a start does; `createSource` is not called.
  */
 import type { Clock } from '../platform/base/clock.ts'
-import type { ConfigProblem } from './config/problem-list.ts'
-import type { Config, SettingKey } from './config/settings.ts'
 import { loadModule } from '../streaming/sources/module/module-loader.ts'
 import { moduleSymbol } from '../streaming/sources/module/module-source.ts'
+import type { ConfigProblem } from './config/problem-list.ts'
+import type { Config, SettingKey } from './config/settings.ts'
 
 /** @param origins the origin of each value: flag, variable, file or default */
 export async function checkModules(

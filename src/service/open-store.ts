@@ -3,16 +3,16 @@
  * process holds a folder. The embedded store is migrated when it is opened. A PostgreSQL server may still be unreachable,
  * and a node never migrates it, because nodes of another version may be using it.
  */
+import { checkDepositMode } from '../money/deposits/mode.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Log } from '../platform/base/log.ts'
-import type { Config } from './config/settings.ts'
-import { checkDepositMode } from '../money/deposits/mode.ts'
 import { acquireDataLock } from '../platform/store/data-lock.ts'
 import type { Db } from '../platform/store/db.ts'
 import { openEmbedded } from '../platform/store/embedded.ts'
 import { migrate } from '../platform/store/migrate.ts'
 import { openPostgres } from '../platform/store/postgres.ts'
 import { transportProblem } from '../platform/store/transport-security.ts'
+import type { Config } from './config/settings.ts'
 import { closeStoreFolder, prepareDataFolder, storeFolder } from './data-folder.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Waiting, waitFor } from './store-wait.ts'

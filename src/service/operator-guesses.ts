@@ -4,9 +4,9 @@
  * each operator whose name was used and one for the rest. Counts that cannot be written because the store is unavailable are
  * carried into the next period. Names that no operator has are not recorded: a person may have typed the password there.
  */
+import { FAILED_LOGIN_ACTION } from '../access/operators/sessions.ts'
 import type { Clock, Timer } from '../platform/base/clock.ts'
 import type { Log } from '../platform/base/log.ts'
-import { FAILED_LOGIN_ACTION } from '../access/operators/sessions.ts'
 import { writeAudits } from '../platform/store/audit.ts'
 import { type Db, StoreUnavailable } from '../platform/store/db.ts'
 

@@ -10,15 +10,14 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AccessToken } from '../access/clients/access-token.ts'
 import { BUILT_IN_OPERATOR, type CallingOperator } from '../access/clients/operator-calls.ts'
+import type { OperatorAuthentication } from '../access/operators/authentication.ts'
+import { ENDED_ACCESS_CHANNEL } from '../access/operators/sessions.ts'
+import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
+import { isMachineRole } from '../contract/operator-calls.ts'
 import type { Clock, Timer } from '../platform/base/clock.ts'
 import type { Log } from '../platform/base/log.ts'
 import { NO_HOLDER, SHARED_POOLS, SharedPool } from '../platform/base/shared-pool.ts'
 import { scheduleAt } from '../platform/base/wall-timer.ts'
-import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
-import { isMachineRole } from '../contract/operator-calls.ts'
-import type { Hub } from '../streaming/gateway/hub.ts'
-import type { Session } from '../streaming/gateway/session.ts'
-import { SessionServer } from '../streaming/gateway/session-server.ts'
 import type { ClientAddress } from '../platform/http/client-address.ts'
 import type { Upgrade } from '../platform/http/connections.ts'
 import type { HostCheck } from '../platform/http/host-check.ts'
@@ -32,9 +31,10 @@ import {
   PendingHandshakes,
   refuseUpgrade,
 } from '../platform/http/websocket-handshake.ts'
-import type { OperatorAuthentication } from '../access/operators/authentication.ts'
-import { ENDED_ACCESS_CHANNEL } from '../access/operators/sessions.ts'
 import { type Db, StoreUnavailable } from '../platform/store/db.ts'
+import type { Hub } from '../streaming/gateway/hub.ts'
+import type { Session } from '../streaming/gateway/session.ts'
+import { SessionServer } from '../streaming/gateway/session-server.ts'
 
 export interface OperatorStreamOptions {
   readonly hub: Pick<Hub, 'openUncounted'>

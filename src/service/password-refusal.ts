@@ -1,6 +1,6 @@
 /** Whether people can sign in to the operator listener with a password from other machines, by the settings alone. Pure. */
-import type { Config } from './config/settings.ts'
 import { isLoopbackAddress, isLoopbackHost } from '../platform/http/host-check.ts'
+import type { Config } from './config/settings.ts'
 
 /** Why the listener accepts no login of people from other machines, and how to change it; undefined when it does. */
 export function passwordRefusal(config: Config): string | undefined {

@@ -3,13 +3,6 @@
  * the event loop, so all of its levels are of one version.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type Clock, millisecondText } from '../platform/base/clock.ts'
-import { Cursors } from '../streaming/sequencing/cursor.ts'
-import type { Replica } from '../streaming/sequencing/replica.ts'
-import { minorUnitsOf } from './config/asset-amounts.ts'
-import type { Config } from './config/settings.ts'
-import { BID } from '../streaming/market/event.ts'
-import type { MarketReplicas } from '../streaming/markets/market-replicas.ts'
 import {
   BASE_SCALE,
   LEVELS_MAX,
@@ -17,6 +10,13 @@ import {
   type PricingContext,
   type PricingLevel,
 } from '../money/orchestrations/pricing/context.ts'
+import { type Clock, millisecondText } from '../platform/base/clock.ts'
+import { BID } from '../streaming/market/event.ts'
+import type { MarketReplicas } from '../streaming/markets/market-replicas.ts'
+import { Cursors } from '../streaming/sequencing/cursor.ts'
+import type { Replica } from '../streaming/sequencing/replica.ts'
+import { minorUnitsOf } from './config/asset-amounts.ts'
+import type { Config } from './config/settings.ts'
 
 export interface PricingParts {
   readonly config: Config

@@ -9,9 +9,9 @@ import { ensureReceiptKey } from '../access/clients/receipt-keys.ts'
 import type { AuthTables } from '../access/clients/tables.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { MetricsRegistry } from '../platform/base/metrics.ts'
+import type { Db } from '../platform/store/db.ts'
 import { createReceiptCounter, ReceiptSigner } from '../streaming/sequencing/receipt-signer.ts'
 import type { Config } from './config/settings.ts'
-import type { Db } from '../platform/store/db.ts'
 
 interface ReceiptParts {
   readonly config: Config

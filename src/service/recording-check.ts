@@ -2,10 +2,10 @@
  * Checks the recordings that markets name as their sources: each can be read, contains the market, and has no more
  * decimals than the market. It reads the header of each file and closes it.
  */
-import type { ConfigProblem } from './config/problem-list.ts'
-import type { Config, SettingKey } from './config/settings.ts'
 import { openRecording } from '../streaming/recordings/reader.ts'
 import { type RecordedMarket, recordedIndex } from '../streaming/recordings/recording.ts'
+import type { ConfigProblem } from './config/problem-list.ts'
+import type { Config, SettingKey } from './config/settings.ts'
 
 /** @param origins the origin of each value: flag, variable, file or default */
 export async function checkRecordings(

@@ -5,13 +5,13 @@
  */
 import type { Clock } from '../platform/base/clock.ts'
 import { createLog } from '../platform/base/log.ts'
-import type { ConfigProblem } from './config/problem-list.ts'
-import type { Config, SettingKey } from './config/settings.ts'
+import type { MarketDefinition } from '../streaming/market/event.ts'
+import { isVenueSource, sourceText } from '../streaming/markets/configured-market.ts'
 import { lookUpUpstream } from '../streaming/sources/tidegate/upstream-lookup.ts'
 import type { Listing } from '../streaming/sources/venues/venue.ts'
 import { VENUES, type Venue } from '../streaming/sources/venues/venues.ts'
-import type { MarketDefinition } from '../streaming/market/event.ts'
-import { isVenueSource, sourceText } from '../streaming/markets/configured-market.ts'
+import type { ConfigProblem } from './config/problem-list.ts'
+import type { Config, SettingKey } from './config/settings.ts'
 
 export interface SourceCheck {
   readonly problems: readonly ConfigProblem[]

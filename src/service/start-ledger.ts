@@ -3,10 +3,10 @@
  * configuration that changes the decimals of an asset in the ledger, or that would mix sandbox deposits with real ones, fails
  * the start.
  */
-import type { Config } from './config/settings.ts'
 import { checkDepositMode } from '../money/deposits/mode.ts'
 import type { LedgerUpkeep } from '../money/ledger/upkeep.ts'
 import type { Db } from '../platform/store/db.ts'
+import type { Config } from './config/settings.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { readFromStore, type Waiting } from './store-wait.ts'
 

@@ -1,11 +1,11 @@
 /** Composes the readiness of this node from the modules that its checks read. */
 import type { Directory } from '../access/clients/directory.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import type { Config } from './config/settings.ts'
+import type { Db } from '../platform/store/db.ts'
 import type { FeedLeadership } from '../streaming/markets/feed-leadership.ts'
 import type { Markets } from '../streaming/markets/market-changes.ts'
-import type { Db } from '../platform/store/db.ts'
 import { networksWithoutAddresses } from './address-keys.ts'
+import type { Config } from './config/settings.ts'
 import { hasDescriptor } from './descriptors.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Readiness, readinessRows } from './readiness.ts'

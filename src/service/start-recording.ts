@@ -8,10 +8,10 @@ import type { Clock } from '../platform/base/clock.ts'
 import { hasCode } from '../platform/base/error-code.ts'
 import type { Log } from '../platform/base/log.ts'
 import type { MetricsRegistry } from '../platform/base/metrics.ts'
+import { createRecordingMetrics, ServiceRecorder } from '../streaming/markets/service-recorder.ts'
 import type { Bus } from '../streaming/sequencing/bus.ts'
 import type { ConfigProblem } from './config/problem-list.ts'
 import type { Config, SettingKey } from './config/settings.ts'
-import { createRecordingMetrics, ServiceRecorder } from '../streaming/markets/service-recorder.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 export interface RecordingParts {

@@ -2,16 +2,16 @@
  * Starts the workers of this process: the runner of orchestrations, which prices them from the live books, and the sender of
  * deliveries, or in a sandbox the executor that settles deliveries without paying them.
  */
-import type { MetricsRegistry } from '../platform/base/metrics.ts'
-import type { Config } from './config/settings.ts'
 import { createRequestCounter } from '../money/deliveries/metrics.ts'
 import { SandboxExecutor } from '../money/deliveries/sandbox-executor.ts'
 import { WebhookSender } from '../money/deliveries/webhook-sender.ts'
 import { secretsOf } from '../money/deliveries/webhook-signature.ts'
 import type { Converter } from '../money/orchestrations/convert.ts'
 import { OrchestrationRunner } from '../money/orchestrations/runner.ts'
+import type { MetricsRegistry } from '../platform/base/metrics.ts'
 import type { Db } from '../platform/store/db.ts'
 import { patiently } from '../platform/store/sql.ts'
+import type { Config } from './config/settings.ts'
 import { deliveryOwners } from './delivery-owners.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Waiting, waitFor } from './store-wait.ts'

@@ -6,10 +6,6 @@
  */
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock, Timer } from '../platform/base/clock.ts'
-import { hasCode } from '../platform/base/error-code.ts'
-import type { Log } from '../platform/base/log.ts'
-import { Gauge, type MetricsRegistry } from '../platform/base/metrics.ts'
 import {
   examineStoreIdentity,
   isOtherStore,
@@ -19,6 +15,10 @@ import {
   type StoreIdentity,
   unknownParts,
 } from '../money/controls/store-identity.ts'
+import type { Clock, Timer } from '../platform/base/clock.ts'
+import { hasCode } from '../platform/base/error-code.ts'
+import type { Log } from '../platform/base/log.ts'
+import { Gauge, type MetricsRegistry } from '../platform/base/metrics.ts'
 import { type Db, StoreUnavailable } from '../platform/store/db.ts'
 
 export interface StoreIdentityWatchOptions {

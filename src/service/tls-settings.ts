@@ -2,9 +2,9 @@
  * The settings `http.tls.*`, `operator.tls.*` and `ingest.tls.*`, and the files that they name: the files for a listener, and
  * the setting to report when a file cannot be used.
  */
+import { readTlsFiles, TlsFileError, type TlsFiles } from '../platform/http/tls.ts'
 import type { ConfigProblem } from './config/problem-list.ts'
 import type { Config, SettingKey } from './config/settings.ts'
-import { readTlsFiles, TlsFileError, type TlsFiles } from '../platform/http/tls.ts'
 
 /** The certificate and key files; undefined when the public listener serves plain HTTP. */
 export function tlsFilesOf(config: Config): TlsFiles | undefined {

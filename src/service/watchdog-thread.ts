@@ -1,9 +1,10 @@
 /**
- * The thread of the watchdog. At each wake-up it looks for an increment by the main thread, and measures the time without
- * one (`hang-meter`), in which neither a process that is stopped (SIGSTOP) or suspended counts, because this thread does
- * not wake up then either, nor one that gets no processor. After `hangMilliseconds` it writes one log line with the stack of the main thread, and ends the process with exit code 70. A worker
- * thread cannot set the exit code of the process, so it makes the main thread exit through the inspector, which
- * interrupts running JavaScript. A main thread that is blocked in a system call cannot be interrupted and is killed.
+ * The thread of the watchdog. At each wake-up it looks for an increment by the main thread, and measures the time without one
+ * (`hang-meter`), in which neither a process that is stopped (SIGSTOP) or suspended counts, because this thread does not wake
+ * up then either, nor one that gets no processor. After `hangMilliseconds` it writes one log line with the stack of the main
+ * thread, and ends the process with exit code 70. A worker thread cannot set the exit code of the process, so it makes the
+ * main thread exit through the inspector, which interrupts running JavaScript. A main thread that is blocked in a system call
+ * cannot be interrupted and is killed.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { Session } from 'node:inspector'

@@ -3,7 +3,6 @@
  * It shares no code with the adapter. It parses strictly and collects what breaks a rule in `violations`. Faults are
  * methods: skipped numbers, garbled messages, resends in full or as gap fill, resets, logouts, closed connections.
  */
-
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkDescriptorLimit } from '../../src/service/descriptors.ts'
 import { loadConfig } from '../../src/service/config/load.ts'
+import { checkDescriptorLimit } from '../../src/service/descriptors.ts'
 import { captureLog } from '../support/captured-log.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,6 +1,7 @@
 /**
  * A cluster of eight processes of the built program in which something fails all the time, one random fault after the other,
- * for `TIDEGATE_CLUSTER_MINUTES`; 20 are enough for each fault. `TIDEGATE_CLUSTER_NODE` is the Node.js program of the processes.
+ * for `TIDEGATE_CLUSTER_MINUTES`; 20 are enough for each fault. `TIDEGATE_CLUSTER_NODE` is the Node.js program of the
+ * processes.
  *
  * Two markets are simulated; an engine that keeps all of its messages publishes the third, and writes down what it publishes.
  * After each fault every process is ready again by itself, every reader has fresh books, no rule of the stream was broken, and

@@ -2,7 +2,6 @@
  * The built service with two gateway processes: they share its connections and its limits, one that is killed takes only
  * its own connections, and access, markets and the end of the service reach both.
  */
-
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'

@@ -5,9 +5,9 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { checkPull } from '../../src/cli/publisher-check/check-publisher-run.ts'
 import { PULL_SCENARIOS } from '../../src/cli/publisher-check/pull-scenarios.ts'
+import { createSystemClock } from '../../src/platform/base/clock.ts'
 import {
   market,
   newToken,

@@ -3,9 +3,9 @@
  * record of another customer is answered exactly as one that does not exist, byte by byte.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { insertTransfers } from '../../src/money/transfers/store.ts'
 import { newId } from '../../src/platform/base/ids.ts'
 import { nextCreationTime } from '../../src/platform/store/creation-time.ts'
-import { insertTransfers } from '../../src/money/transfers/store.ts'
 import { ALL_KEYS } from '../support/address-keys.ts'
 import { Random } from '../support/random.ts'
 import { type RestAnswer, type RestCustomer, RestNode } from '../support/rest.ts'

@@ -4,8 +4,8 @@
  * length.
  */
 import { afterEach, describe, expect, it } from 'vitest'
-import { createLog } from '../../src/platform/base/log.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
+import { createLog } from '../../src/platform/base/log.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 import { migrate } from '../../src/platform/store/migrate.ts'
 import { openPostgres } from '../../src/platform/store/postgres.ts'

@@ -3,13 +3,13 @@
  * server.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { createLog } from '../../src/platform/base/log.ts'
+import { migrate } from '../../src/platform/store/migrate.ts'
+import { loadConfig } from '../../src/service/config/load.ts'
 import { checkDecimals } from '../../src/service/decimals-check.ts'
 import { examineLedger } from '../../src/service/doctor-ledger.ts'
 import { Lifecycle } from '../../src/service/lifecycle.ts'
 import { openStore } from '../../src/service/open-store.ts'
-import { createLog } from '../../src/platform/base/log.ts'
-import { loadConfig } from '../../src/service/config/load.ts'
-import { migrate } from '../../src/platform/store/migrate.ts'
 import { addAssets, addOwner, bookedAsEntries, credit } from '../support/ledger.ts'
 import { sharedDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/running-service.ts'

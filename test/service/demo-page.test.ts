@@ -1,11 +1,11 @@
 /** The page of the demo and its tokens: which requests get them, and which do not. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DemoPage } from '../../src/service/demo-page.ts'
-import type { Listener } from '../../src/service/listener.ts'
 import { Directory } from '../../src/access/clients/directory.ts'
 import { createTokenVerifier } from '../../src/access/clients/token-verifier.ts'
 import { STREAM_SCOPE } from '../../src/contract/scopes.ts'
+import { DemoPage } from '../../src/service/demo-page.ts'
+import type { Listener } from '../../src/service/listener.ts'
 import { newAuthority, newSigningKey } from '../support/auth-fixtures.ts'
 import { openPublicListener } from '../support/public-listener.ts'
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts'

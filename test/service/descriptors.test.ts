@@ -1,7 +1,7 @@
 /** The limit of open files is compared with the settings at the start, using the numbers that the kernel reports. */
 import { describe, expect, it } from 'vitest'
-import { checkDescriptorLimit, hasDescriptor } from '../../src/service/descriptors.ts'
 import type { Config } from '../../src/service/config/settings.ts'
+import { checkDescriptorLimit, hasDescriptor } from '../../src/service/descriptors.ts'
 import { captureLog } from '../support/captured-log.ts'
 
 const limits = (soft: string) =>

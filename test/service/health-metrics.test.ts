@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createHealthMetrics } from '../../src/service/health-metrics.ts'
 import { createMetricsRegistry, type MetricsRegistry } from '../../src/platform/base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../src/platform/store/db.ts'
 import type { StatementObserver } from '../../src/platform/store/sql.ts'
+import { createHealthMetrics } from '../../src/service/health-metrics.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 let clock: VirtualClock

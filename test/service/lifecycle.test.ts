@@ -1,7 +1,7 @@
 /** Starting, stopping, signals and crashes, on a real process with a clock that the test controls. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { Lifecycle } from '../../src/service/lifecycle.ts'
 import { createLog } from '../../src/platform/base/log.ts'
+import { Lifecycle } from '../../src/service/lifecycle.ts'
 import { killLifecycleChildren, startLifecycleChild, startRunningChild } from '../support/lifecycle-process.ts'
 
 afterEach(killLifecycleChildren)

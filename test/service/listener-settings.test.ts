@@ -1,7 +1,7 @@
 /** The settings of the public listener that are lists or files: what they accept and reject, and the error texts. */
 import { describe, expect, it } from 'vitest'
-import { checkTlsFiles } from '../../src/service/tls-settings.ts'
 import { describeProblem, loadConfig } from '../../src/service/config/load.ts'
+import { checkTlsFiles } from '../../src/service/tls-settings.ts'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
 
 const good = await newCertificate('good')

@@ -1,8 +1,8 @@
 /** How a failure of the store is answered: late, or unavailable. */
 import { expect, it } from 'vitest'
-import { translateStoreError } from '../../src/service/listener.ts'
 import { StoreUnavailable } from '../../src/platform/store/db.ts'
 import { Semaphore } from '../../src/platform/store/semaphore.ts'
+import { translateStoreError } from '../../src/service/listener.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 it('an answer says that the store was too slow when no connection to it was free in time', async () => {

@@ -15,12 +15,12 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../src/platform/base/clock.ts'
+import { loadConfig } from '../../src/service/config/load.ts'
 import { prepareDataFolder } from '../../src/service/data-folder.ts'
 import { Lifecycle } from '../../src/service/lifecycle.ts'
 import { migrateStore, openStore } from '../../src/service/open-store.ts'
 import { readOrCreatePrivateFile } from '../../src/service/private-file.ts'
-import { createSystemClock } from '../../src/platform/base/clock.ts'
-import { loadConfig } from '../../src/service/config/load.ts'
 import { captureLog } from '../support/captured-log.ts'
 
 const isRoot = process.getuid?.() === 0

@@ -1,10 +1,10 @@
 /** The operator listener over TLS, on real sockets: the cookie of a session, and a certificate that is replaced at run time. */
 import { request } from 'node:https'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createOperatorListener, type OperatorListener } from '../../src/service/operator-listener.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
 import type { Db } from '../../src/platform/store/db.ts'
+import { createOperatorListener, type OperatorListener } from '../../src/service/operator-listener.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
 import { operatorAccess } from '../support/operator-access.ts'

@@ -1,8 +1,14 @@
 /** The history of the overview: rates between measurements, latencies from buckets, several processes, and its bound. */
 import { describe, expect, it } from 'vitest'
-import { OverviewHistory } from '../../src/service/overview.ts'
-import { Counter, createMetricsRegistry, Gauge, Histogram, type MetricsSnapshot } from '../../src/platform/base/metrics.ts'
+import {
+  Counter,
+  createMetricsRegistry,
+  Gauge,
+  Histogram,
+  type MetricsSnapshot,
+} from '../../src/platform/base/metrics.ts'
 import { programVersion } from '../../src/platform/base/version.ts'
+import { OverviewHistory } from '../../src/service/overview.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 function newNode(others: () => readonly MetricsSnapshot[] = () => []) {

@@ -1,7 +1,7 @@
 /** The warning at the start that the operator listener refuses passwords from other machines. */
 import { expect, it } from 'vitest'
-import { passwordRefusal } from '../../src/service/password-refusal.ts'
 import { loadConfig } from '../../src/service/config/load.ts'
+import { passwordRefusal } from '../../src/service/password-refusal.ts'
 
 function refusalWith(flags: Readonly<Record<string, string>>): string | undefined {
   const result = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })

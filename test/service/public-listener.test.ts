@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Listener } from '../../src/service/listener.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
+import type { Listener } from '../../src/service/listener.ts'
 import { openPublicListener } from '../support/public-listener.ts'
 
 let refusal: Problem | undefined

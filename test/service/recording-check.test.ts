@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkRecordings } from '../../src/service/recording-check.ts'
 import { loadConfig } from '../../src/service/config/load.ts'
+import { checkRecordings } from '../../src/service/recording-check.ts'
 import { recordingFolder, writeRecording } from '../support/recording-file.ts'
 import { market } from '../support/running-service.ts'
 

@@ -1,11 +1,11 @@
 /** Reloads of the configuration: which keys are applied, which wait for a restart, and when nothing changes. */
 import { beforeEach, expect, it } from 'vitest'
-import { reload } from '../../src/service/reload.ts'
 import type { Log } from '../../src/platform/base/log.ts'
 import { loadConfig } from '../../src/service/config/load.ts'
 import { RELATIONS } from '../../src/service/config/relations.ts'
 import { type Config, isLive } from '../../src/service/config/settings.ts'
 import type { Origins } from '../../src/service/config/settings-in-force.ts'
+import { reload } from '../../src/service/reload.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 let current: { config: Config; origins: Origins }

@@ -2,9 +2,9 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { checkRecordingFolder } from '../../src/service/start-recording.ts'
 import { millisecondText } from '../../src/platform/base/clock.ts'
 import { loadConfig } from '../../src/service/config/load.ts'
+import { checkRecordingFolder } from '../../src/service/start-recording.ts'
 import { openRecording } from '../../src/streaming/recordings/reader.ts'
 import { market, startServiceInside, temporaryFolder } from '../support/running-service.ts'
 

@@ -1,8 +1,8 @@
 /** What a start does while the store is unavailable, misses migrations, or is incompatible with this version. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import { readFromStore, type SchemaState, waitFor, waitForSchema } from '../../src/service/store-wait.ts'
 import type { Log } from '../../src/platform/base/log.ts'
 import { StoreUnavailable } from '../../src/platform/store/db.ts'
+import { readFromStore, type SchemaState, waitFor, waitForSchema } from '../../src/service/store-wait.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 
 let clock: VirtualClock

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { issuerOfNewStore, issuesTokens } from '../../src/service/token-issuer.ts'
 import { loadConfig } from '../../src/service/config/load.ts'
+import { issuerOfNewStore, issuesTokens } from '../../src/service/token-issuer.ts'
 
 function read(flags: Record<string, string>) {
   return loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })

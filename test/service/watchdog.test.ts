@@ -62,8 +62,8 @@ it.concurrent('the watchdog does not count the time during which the process is 
 it('the watchdog does not keep the process from exiting', () => {
   const url = (path: string) => pathToFileURL(join(import.meta.dirname, '../../src', path)).href
   const program = `
-    import { startWatchdog } from '${url('app/watchdog.ts')}'
-    import { createLog } from '${url('base/log.ts')}'
+    import { startWatchdog } from '${url('service/watchdog.ts')}'
+    import { createLog } from '${url('platform/base/log.ts')}'
     startWatchdog(createLog('info'), 3600)
     process.stdout.write('at the end')`
   const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '--eval', program]

@@ -1,5 +1,4 @@
 /** The venues of a soak, the markets that read them, and the built service between them and its clients. */
-
 import { krakenBtcUsd, krakenEthUsd } from '../support/recordings.ts'
 import { type ServiceProcess, startServiceProcess } from '../support/running-service.ts'
 import { binanceRecordings, startBinanceServer } from '../support/venues/binance.ts'

@@ -135,7 +135,9 @@ export function vendorViolations(tree: SourceTree, rows: readonly VendorRow[]): 
       const folder = row === undefined ? 'src' : row.folders?.find((name) => path.startsWith(`src/${name}/`))
       if (folder === undefined) {
         violations.push(violation('vendor', path, line, `${packageName} belongs to ${row?.folders?.join(', ')}`))
-      } else if (row?.where !== 'folders' && first.has(folder)) {
+        continue
+      }
+      if (row?.where !== 'folders' && first.has(folder)) {
         violations.push(
           violation('vendor', path, line, `${packageName} is wrapped by ${first.get(folder)}: import that`),
         )

@@ -185,11 +185,17 @@ describe('ARCHITECTURE.md', () => {
   it('contains the same table of areas', () => {
     const file = join(ROOT, 'ARCHITECTURE.md')
     expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
-    const rows = [...readFileSync(file, 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.ts)` \| ([a-z, –]+) \| ([a-z, ;-]+) \|/gm)]
+    const rows = [
+      ...readFileSync(file, 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.ts)` \| ([a-z, –]+) \| ([a-z, ;-]+) \|/gm),
+    ]
     const listOf = (text = '') => (text === '–' ? [] : text.split(', '))
     expect(
-      rows.map(([, name, imports, ranks]) => ({ name, imports: listOf(imports), ranks: ranks?.split('; ').map(listOf) })),
-    ).toEqual(AREAS)
+      rows.map(([, name, imports, ranks]) => ({
+        name,
+        imports: listOf(imports),
+        ranks: ranks?.split('; ').map(listOf),
+      })),
+    ).toEqual(AREAS.toReversed())
   })
 })
 
@@ -225,7 +231,11 @@ describe('the import rules detect a violation', () => {
       'src/cli/c.ts': `import '../../packages/console/src/main.ts'`,
       'src/cli/d.ts': `import { StreamClient } from '../../packages/client/src/index.ts'`,
     })
-    expect(packageViolations(broken).map(({ file }) => file)).toEqual(['src/service/a.ts', 'src/cli/b.ts', 'src/cli/c.ts'])
+    expect(packageViolations(broken).map(({ file }) => file)).toEqual([
+      'src/service/a.ts',
+      'src/cli/b.ts',
+      'src/cli/c.ts',
+    ])
     expect(areaViolations(broken, AREAS)).toEqual([])
   })
 

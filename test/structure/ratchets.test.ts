@@ -155,7 +155,13 @@ describe('exceptions', () => {
 
   it('that are not needed are reported', () => {
     const row = { rule: 'any', subject: 'src/platform/base/a.ts', reason: 'none' }
-    const violation = { rule: 'any', file: 'src/platform/base/a.ts', subject: 'src/platform/base/a.ts', line: 1, message: '' }
+    const violation = {
+      rule: 'any',
+      file: 'src/platform/base/a.ts',
+      subject: 'src/platform/base/a.ts',
+      line: 1,
+      message: '',
+    }
     expect(withoutExceptions([violation], [row])).toEqual([])
     expect(withoutExceptions([], [row])).toHaveLength(1)
   })
@@ -180,7 +186,9 @@ describe('the ratchets detect a violation', () => {
 
   it('of any', () => {
     const broken = sourceTreeOf({ 'src/platform/base/a.ts': `\nconst any = 'any' as any` })
-    expect(describeViolations(anyViolations(broken))).toEqual(['src/platform/base/a.ts:2 [any] say what it is, or unknown'])
+    expect(describeViolations(anyViolations(broken))).toEqual([
+      'src/platform/base/a.ts:2 [any] say what it is, or unknown',
+    ])
   })
 
   it('of exports and files without a user', () => {
@@ -204,7 +212,10 @@ describe('the ratchets detect a violation', () => {
   })
 
   it('of headers and words', () => {
-    const broken = sourceTreeOf({ 'src/platform/base/a.ts': 'const a = 1', 'src/platform/base/b.ts': '#!/bin/x\n/** Owns b. */' })
+    const broken = sourceTreeOf({
+      'src/platform/base/a.ts': 'const a = 1',
+      'src/platform/base/b.ts': '#!/bin/x\n/** Owns b. */',
+    })
     expect(describeViolations(headerViolations(broken))).toHaveLength(1)
     const texts = new Map([
       ['src/platform/base/a.ts', `// TO${'DO'}\nNumber(price)\nopen('../sha${'red'}/data')\nupdate balances set`],

@@ -2,21 +2,20 @@
  * Fixtures for tests of authentication: signing keys, a listener on a free port, and the operator API on a store of its
  * own.
  */
-
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { createOperatorListener } from '../../src/service/operator-listener.ts'
 import { readAuthority } from '../../src/access/clients/authority.ts'
 import { Directory } from '../../src/access/clients/directory.ts'
 import { DirectoryLoader } from '../../src/access/clients/directory-loader.ts'
 import type { Authority, SigningKey } from '../../src/access/clients/directory-records.ts'
 import type { EncryptionKey } from '../../src/access/clients/encryption-key.ts'
 import { registerAuthOperatorRoutes } from '../../src/access/clients/operator-routes.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import { type Clock, createSystemClock } from '../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
-import { servedScopes } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/platform/store/db.ts'
+import { createOperatorListener } from '../../src/service/operator-listener.ts'
 import { captureLog } from './captured-log.ts'
 import { operatorAccess } from './operator-access.ts'
 import { openTestStore } from './test-store.ts'

@@ -2,23 +2,22 @@
  * The authentication of one node: the public listener with the token endpoints and the stream's handshake, on a store
  * that several nodes may share. Its streams report their close codes.
  */
-
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
-import { createPublicListener } from '../../src/service/public-listener.ts'
 import { Directory } from '../../src/access/clients/directory.ts'
 import { DirectoryLoader } from '../../src/access/clients/directory-loader.ts'
 import type { AuthTables } from '../../src/access/clients/tables.ts'
 import { createTokenVerifier, type TokenVerifier } from '../../src/access/clients/token-verifier.ts'
 import { Upkeep } from '../../src/access/clients/upkeep.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import type { Log } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
-import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
-import { servedScopes } from '../../src/contract/scopes.ts'
+import type { Db, Transaction } from '../../src/platform/store/db.ts'
+import { createPublicListener } from '../../src/service/public-listener.ts'
 import { createGateway } from '../../src/streaming/gateway/gateway.ts'
 import { Hub } from '../../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../src/streaming/gateway/metrics.ts'
-import type { Db, Transaction } from '../../src/platform/store/db.ts'
+import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
 import { captureLog } from './captured-log.ts'
 import { SETTINGS } from './stream-simulation.ts'
 import type { NodeClock } from './virtual-clock.ts'

@@ -1,11 +1,11 @@
 /** Deliveries as rows with their money in transit, and owners that record their calls. */
-import { newId } from '../../src/platform/base/ids.ts'
 import type { ReviewLimits } from '../../src/money/controls/review.ts'
 import { createDeliveries, type NewDelivery } from '../../src/money/deliveries/create.ts'
 import type { Delivery } from '../../src/money/deliveries/model.ts'
 import type { DeliveryOwner, DeliveryOwners } from '../../src/money/deliveries/owner.ts'
 import type { DeliveryTables } from '../../src/money/deliveries/tables.ts'
 import type { Reporter } from '../../src/money/deliveries/unknown-attempts.ts'
+import { newId } from '../../src/platform/base/ids.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
 import { credit, type Owner } from './ledger.ts'

@@ -6,9 +6,9 @@
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { newId } from '../../src/platform/base/ids.ts'
 import { createLog } from '../../src/platform/base/log.ts'
+import { openPostgres } from '../../src/platform/store/postgres.ts'
 import { FeedLease, LEASE_TIMING } from '../../src/streaming/markets/feed-lease.ts'
 import { createLeaseRecords } from '../../src/streaming/markets/feed-lease-table.ts'
-import { openPostgres } from '../../src/platform/store/postgres.ts'
 
 const [url = '', holderName = ''] = process.argv.slice(2)
 const write = (line: string): void => void process.stdout.write(`${line}\n`)

@@ -1,6 +1,11 @@
 /** Helpers of the tests of feed leases: events that a test can wait for, and a world of processes and a store in memory. */
 import { createLog } from '../../src/platform/base/log.ts'
-import { FeedLease, type FeedLeaseEvents, LEASE_TIMING, type LossReason } from '../../src/streaming/markets/feed-lease.ts'
+import {
+  FeedLease,
+  type FeedLeaseEvents,
+  LEASE_TIMING,
+  type LossReason,
+} from '../../src/streaming/markets/feed-lease.ts'
 import type { LeaseRecord, LeaseRecords } from '../../src/streaming/markets/feed-lease-table.ts'
 import { VirtualClock } from './virtual-clock.ts'
 

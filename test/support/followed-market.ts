@@ -1,8 +1,8 @@
 /** What feeds published of a market, and the checks of a replica that follows it over a link with faults. */
 import { expect } from 'vitest'
+import type { LevelChange } from '../../src/streaming/market/event.ts'
 import type { MarketMessage } from '../../src/streaming/sequencing/bus.ts'
 import type { Replica } from '../../src/streaming/sequencing/replica.ts'
-import type { LevelChange } from '../../src/streaming/market/event.ts'
 
 function textOf(levels: readonly LevelChange[]): string {
   return levels.map(({ side, price, amount }) => `${side}:${price}=${amount}`).join()

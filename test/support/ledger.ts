@@ -1,9 +1,9 @@
 /** Customers, profiles and balances as rows, for suites that use the store without a service. */
-import { newId } from '../../src/platform/base/ids.ts'
 import { LedgerComparison } from '../../src/money/ledger/comparison.ts'
 import { post } from '../../src/money/ledger/ledger.ts'
 import type { ProfileBucket } from '../../src/money/ledger/posting.ts'
 import { TransferComparison } from '../../src/money/ledger/transfer-comparison.ts'
+import { newId } from '../../src/platform/base/ids.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
 

@@ -1,6 +1,6 @@
 /** A source without a connection: a test sends events to the listeners of its markets, and reads what it was called with. */
-import type { Source, SourceMarket } from '../../src/streaming/sources/source.ts'
 import type { Instrument, Proof } from '../../src/streaming/market/event.ts'
+import type { Source, SourceMarket } from '../../src/streaming/sources/source.ts'
 
 export class ManualSource implements Source {
   readonly calls: string[] = []

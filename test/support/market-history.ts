@@ -1,7 +1,6 @@
 /** The history of a market, commit by commit, kept with the naive book: the oracle of the stream. */
 import { millisecondText } from '../../src/platform/base/clock.ts'
 import { formatDecimal } from '../../src/platform/base/decimal.ts'
-import type { Bus } from '../../src/streaming/sequencing/bus.ts'
 import {
   type Attribution,
   BID,
@@ -9,6 +8,7 @@ import {
   type MarketDefinition,
   type VenueShare,
 } from '../../src/streaming/market/event.ts'
+import type { Bus } from '../../src/streaming/sequencing/bus.ts'
 import { NaiveBook } from './naive-book.ts'
 
 export class MarketHistory {

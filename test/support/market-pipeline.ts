@@ -5,16 +5,16 @@
  */
 import { createLog } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import type { LevelChange, MarketDefinition, MarketEvent } from '../../src/streaming/market/event.ts'
+import { RecordedState } from '../../src/streaming/recordings/recorded-state.ts'
+import { createReplay } from '../../src/streaming/recordings/replay.ts'
 import type { MarketMessage } from '../../src/streaming/sequencing/bus.ts'
 import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
 import { executionText, textMessage, topOfBookText, updateText } from '../../src/streaming/sequencing/frame.ts'
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
-import { RecordedState } from '../../src/streaming/recordings/recorded-state.ts'
-import { createReplay } from '../../src/streaming/recordings/replay.ts'
 import type { Source, SourceMarket } from '../../src/streaming/sources/source.ts'
-import type { LevelChange, MarketDefinition, MarketEvent } from '../../src/streaming/market/event.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 export class MarketPipeline {

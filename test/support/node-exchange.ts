@@ -1,10 +1,9 @@
 /** Carries what nodes send each other, in one process and by a clock; and one node, with others or alone. */
-
-import { translateStoreError } from '../../src/service/listener.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { newId } from '../../src/platform/base/ids.ts'
 import { createLog, type Log } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import { translateStoreError } from '../../src/service/listener.ts'
 import { Nodes, type NodeTransport } from '../../src/streaming/cluster/nodes.ts'
 import { NodeQuestions } from '../../src/streaming/cluster/questions.ts'
 

@@ -1,10 +1,9 @@
 /** The parts of an operator listener that concern people, for tests whose operator is the holder of the single token. */
-
-import type { Clock } from '../../src/platform/base/clock.ts'
-import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
 import { Access } from '../../src/access/operators/access.ts'
 import { LoginAttempts } from '../../src/access/operators/login-attempts.ts'
 import { Passwords } from '../../src/access/operators/passwords.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
+import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 
 /** Setup links that no test opens. */

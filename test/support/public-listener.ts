@@ -1,12 +1,15 @@
 /** The public listener with a gateway that responds as a test specifies, and an empty directory. */
-
 import { expect } from 'vitest'
-import { createPublicListener, type PublicListener, type PublicListenerOptions } from '../../src/service/public-listener.ts'
 import { Directory } from '../../src/access/clients/directory.ts'
+import { servedScopes } from '../../src/contract/scopes.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
-import { servedScopes } from '../../src/contract/scopes.ts'
 import type { Db } from '../../src/platform/store/db.ts'
+import {
+  createPublicListener,
+  type PublicListener,
+  type PublicListenerOptions,
+} from '../../src/service/public-listener.ts'
 import { captureLog } from './captured-log.ts'
 
 export function openPublicListener(options: Partial<PublicListenerOptions> = {}): Promise<PublicListener> {

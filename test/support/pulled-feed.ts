@@ -1,8 +1,8 @@
 /** A `TidegateSource` in a test: connected to a test publisher, with a clock that the test controls and followed markets. */
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import type { MarketDefinition, MarketEvent } from '../../src/streaming/market/event.ts'
 import type { SourceMarket } from '../../src/streaming/sources/source.ts'
 import { TidegateSource, type TidegateSourceOptions } from '../../src/streaming/sources/tidegate/tidegate-source.ts'
-import type { MarketDefinition, MarketEvent } from '../../src/streaming/market/event.ts'
 import { captureLog } from './captured-log.ts'
 import { PublicationFollower } from './publication-follower.ts'
 import { VirtualClock } from './virtual-clock.ts'

@@ -2,10 +2,10 @@
  * Customers as rows, each with one profile, one deposit address and one rule, for code that needs many of them:
  * benchmarks, and suites that use the store without a service.
  */
-import { newId } from '../../src/platform/base/ids.ts'
 import { CRYPTO_NETWORKS } from '../../src/contract/crypto-networks.ts'
 import { ensureLedgerAssets } from '../../src/money/ledger/assets.ts'
 import type { RuleDestination } from '../../src/money/rules/model.ts'
+import { newId } from '../../src/platform/base/ids.ts'
 import type { Db } from '../../src/platform/store/db.ts'
 import { sql } from '../../src/platform/store/sql.ts'
 

@@ -4,14 +4,14 @@
  */
 import { createLog } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import type { Execution, LevelChange } from '../../src/streaming/market/event.ts'
+import type { ConfiguredMarket } from '../../src/streaming/markets/configured-market.ts'
+import { createRecordingMetrics, ServiceRecorder } from '../../src/streaming/markets/service-recorder.ts'
+import type { PastBook } from '../../src/streaming/recordings/past-book.ts'
 import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../src/streaming/sequencing/sequencer-metrics.ts'
-import type { PastBook } from '../../src/streaming/recordings/past-book.ts'
-import type { Execution, LevelChange } from '../../src/streaming/market/event.ts'
-import type { ConfiguredMarket } from '../../src/streaming/markets/configured-market.ts'
-import { createRecordingMetrics, ServiceRecorder } from '../../src/streaming/markets/service-recorder.ts'
 import { recordedMarket } from './recording-file.ts'
 import { VirtualClock } from './virtual-clock.ts'
 

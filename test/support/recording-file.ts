@@ -3,10 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { openRecording } from '../../src/streaming/recordings/reader.ts'
-import type { EntryFacts, RecordedEntry, RecordedMarket, RecordingHeader } from '../../src/streaming/recordings/recording.ts'
-import { openRecordingWriter } from '../../src/streaming/recordings/writer.ts'
 import type { LevelChange, MarketEvent } from '../../src/streaming/market/event.ts'
+import { openRecording } from '../../src/streaming/recordings/reader.ts'
+import type {
+  EntryFacts,
+  RecordedEntry,
+  RecordedMarket,
+  RecordingHeader,
+} from '../../src/streaming/recordings/recording.ts'
+import { openRecordingWriter } from '../../src/streaming/recordings/writer.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 export const RECORDING_START = Date.UTC(2026, 5, 1)

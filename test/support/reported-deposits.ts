@@ -1,4 +1,6 @@
-/** The money of a cluster under faults: deposits that are reported all the time, and the executor that pays what they lead to. */
+/**
+ * The money of a cluster under faults: deposits that are reported all the time, and the executor that pays what they lead to.
+ */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, vi } from 'vitest'
@@ -52,7 +54,10 @@ export class ReportedDeposits {
     this.#isLastKnown = true
   }
 
-  /** Reports no more when the last one is acknowledged; resolves with the status of the orchestration of each deposit when all are final. */
+  /**
+   * Reports no more when the last one is acknowledged; resolves with the status of the orchestration of each deposit when all
+   * are final.
+   */
   async stop(): Promise<readonly unknown[]> {
     this.#isStopped = true
     await this.#done

@@ -4,9 +4,9 @@
  * arrive (`recorded-stream-verifier`).
  */
 import { millisecondText } from '../../src/platform/base/clock.ts'
+import { ASK, BID, type LevelChange, type MarketDefinition } from '../../src/streaming/market/event.ts'
 import type { Bus, Commit } from '../../src/streaming/sequencing/bus.ts'
 import type { SimulatedTrade } from '../../src/streaming/sources/simulator/simulator.ts'
-import { ASK, BID, type LevelChange, type MarketDefinition } from '../../src/streaming/market/event.ts'
 import { NaiveBook, naiveDifference } from './naive-book.ts'
 
 export interface RecordedCommit {

@@ -1,7 +1,13 @@
 /** Listens to one market of a source like the sequencer: keeps the events and the resulting book. */
 import { formatDecimal, type Scaled } from '../../src/platform/base/decimal.ts'
+import {
+  BID,
+  type LevelChange,
+  type MarketDefinition,
+  type MarketEvent,
+  type Side,
+} from '../../src/streaming/market/event.ts'
 import type { SourceMarket } from '../../src/streaming/sources/source.ts'
-import { BID, type LevelChange, type MarketDefinition, type MarketEvent, type Side } from '../../src/streaming/market/event.ts'
 import { Waiters } from './waiters.ts'
 
 export class SourceListener {

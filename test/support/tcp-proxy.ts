@@ -1,7 +1,7 @@
 /**
  * A TCP proxy to a server (PostgreSQL, NATS, …) that a test can disturb: it becomes silent in one or both directions, delays
- * what it forwards, cuts its connections, refuses new ones or closes them without a byte, or swallows the response to one query and closes. Listens on
- * a port of 127.0.0.1.
+ * what it forwards, cuts its connections, refuses new ones or closes them without a byte, or swallows the response to one
+ * query and closes. Listens on a port of 127.0.0.1.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'

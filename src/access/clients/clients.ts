@@ -3,8 +3,8 @@
  * All except the creation of a secret and the revocation of all tokens are idempotent by state: requesting the current
  * state changes nothing and writes no row. A secret is returned once, when it is created; the store has only its hash.
  */
-import { newId } from '../../platform/base/ids.ts'
 import type { Scope } from '../../contract/scopes.ts'
+import { newId } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'

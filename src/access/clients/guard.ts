@@ -4,10 +4,10 @@
  * on it. Modules restrict records to the customer of `callerOf`.
  */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
-import { assert } from '../../platform/base/assert.ts'
-import type { Clock } from '../../platform/base/clock.ts'
 import { OPERATIONS, type Operation, type OperationId } from '../../contract/operations.ts'
 import type { Scope } from '../../contract/scopes.ts'
+import { assert } from '../../platform/base/assert.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import { insufficientScope, readBearerToken } from '../../platform/http/bearer.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../../platform/http/rate-limit.ts'

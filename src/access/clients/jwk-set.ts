@@ -3,7 +3,6 @@
  * enough, and well formed. Every other key is skipped with a reason, so that one bad key affects only the tokens signed with
  * it. No message quotes a key.
  */
-
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { isObject } from '../../platform/base/json-value.ts'
 

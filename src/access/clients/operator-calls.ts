@@ -1,8 +1,8 @@
 /** Shared by the operator's calls of all modules: the operator who makes a call, ids in paths, and writes. */
 import type { FastifyRequest } from 'fastify'
+import type { OperatorRole } from '../../contract/operator-calls.ts'
 import { assert } from '../../platform/base/assert.ts'
 import { isUuid } from '../../platform/base/ids.ts'
-import type { OperatorRole } from '../../contract/operator-calls.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import type { AuthTables } from './tables.ts'

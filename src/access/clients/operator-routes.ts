@@ -5,9 +5,9 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
+import type { Scope } from '../../contract/scopes.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { isUuid } from '../../platform/base/ids.ts'
-import type { Scope } from '../../contract/scopes.ts'
 import { PageQuery, pageDocument, readPageQuery } from '../../platform/http/page-query.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { answered } from '../../platform/http/raw-json.ts'

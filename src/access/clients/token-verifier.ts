@@ -2,7 +2,8 @@
  * Verifies access tokens in memory, with the issuer's keys and a cache of valid tokens: ES256 allows only some thousand
  * verifications per second, and thousands of clients may reconnect at once. The cache is bounded and contains digests, never
  * tokens; an entry is removed when the token expires, when its key is gone, or as the least recently used, of its own client
- * when that client has its part of the cache. Rejected tokens are not cached, so that forged tokens displace nothing. A revoked token is rejected. It never reads the store.
+ * when that client has its part of the cache. Rejected tokens are not cached, so that forged tokens displace nothing. A
+ * revoked token is rejected. It never reads the store.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../platform/base/clock.ts'

@@ -4,11 +4,11 @@
  * for an unknown name. Passwords are accepted only from this machine or encrypted.
  */
 import type { FastifyRequest } from 'fastify'
-import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { type Clock, millisecondText } from '../../platform/base/clock.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db } from '../../platform/store/db.ts'
+import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
 import { readKnownBrowserCookie } from './cookies.ts'
 import { knownBrowserId, knownBrowserValue } from './known-browsers.ts'

@@ -1,8 +1,8 @@
 /** The API tokens of operators, as the guard checks them. Tokens are created and revoked in `store`. */
-import type { CallingOperator } from '../clients/operator-calls.ts'
-import { type Clock, millisecondText } from '../../platform/base/clock.ts'
 import { includesRole } from '../../contract/operator-calls.ts'
+import { type Clock, millisecondText } from '../../platform/base/clock.ts'
 import type { Db } from '../../platform/store/db.ts'
+import type { CallingOperator } from '../clients/operator-calls.ts'
 import { hashRandomSecret } from './random-secrets.ts'
 import type { OperatorTables } from './tables.ts'
 

@@ -1,13 +1,11 @@
 /**
- * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A request keeps
- * its record as the first operator saw it, is pending for 24 hours, and is the only pending one of its call and record. A
- * confirmed change is carried out after the confirmation is stored, so a crash in between leaves a request that can be confirmed
- * again within these hours: every call is idempotent by state. Each step writes its audit row in the same transaction.
+ * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A request
+ * keeps its record as the first operator saw it, is pending for 24 hours, and is the only pending one of its call and record.
+ * A confirmed change is carried out after the confirmation is stored, so a crash in between leaves a request that can be
+ * confirmed again within these hours: every call is idempotent by state. Each step writes its audit row in the same
+ * transaction.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { BUILT_IN_OPERATOR, type CallingOperator } from '../clients/operator-calls.ts'
-import { millisecondText } from '../../platform/base/clock.ts'
-import { newId } from '../../platform/base/ids.ts'
 import {
   type FourEyesKind,
   includesRole,
@@ -15,11 +13,14 @@ import {
   type OperatorCallId,
   recordCallOf,
 } from '../../contract/operator-calls.ts'
+import { millisecondText } from '../../platform/base/clock.ts'
+import { newId } from '../../platform/base/ids.ts'
 import type { PageParameters } from '../../platform/http/page-query.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'
+import { BUILT_IN_OPERATOR, type CallingOperator } from '../clients/operator-calls.ts'
 import type { OwnCall } from './own-calls.ts'
 import type { SeenRecord } from './seen-records.ts'
 import type { ChangeRequestStatus, OperatorTables } from './tables.ts'

@@ -1,7 +1,7 @@
 /**
- * A queue for costly work: a few callers at a time run, and the others of a shared pool wait. Callers of one key wait in order, and the
- * keys alternate, so a key with many callers delays the first of another by one. Preferred callers go before all others. A
- * caller whose connection closes gives its place up, so the connections of a listener bound the queue too.
+ * A queue for costly work: a few callers at a time run, and the others of a shared pool wait. Callers of one key wait in
+ * order, and the keys alternate, so a key with many callers delays the first of another by one. Preferred callers go before
+ * all others. A caller whose connection closes gives its place up, so the connections of a listener bound the queue too.
  */
 import type { Socket } from 'node:net'
 import { SharedPool } from '../../platform/base/shared-pool.ts'

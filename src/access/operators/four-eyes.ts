@@ -7,9 +7,6 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { type CallingOperator, idOf, operatorActor, operatorOf } from '../clients/operator-calls.ts'
-import type { Clock } from '../../platform/base/clock.ts'
-import { isObject, membersOf } from '../../platform/base/json-value.ts'
 import {
   COMMENT_CHARACTERS_MAX,
   FOUR_EYES_KINDS,
@@ -21,11 +18,14 @@ import {
   type OperatorCallRow,
   RECORD_CALLS,
 } from '../../contract/operator-calls.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { isObject, membersOf } from '../../platform/base/json-value.ts'
 import { PageQuery, pageOf, readPageQuery } from '../../platform/http/page-query.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { answered, withMember, writeJson } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import type { Db } from '../../platform/store/db.ts'
+import { type CallingOperator, idOf, operatorActor, operatorOf } from '../clients/operator-calls.ts'
 import {
   type ChangeRequestDocument,
   type Confirmed,

@@ -3,10 +3,10 @@
  * under four eyes instead of carrying it out, by the table `OPERATOR_CALLS`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { noteOperator, operatorActor, operatorOf } from '../clients/operator-calls.ts'
-import { assert } from '../../platform/base/assert.ts'
 import { mayCall, OPERATOR_CALLS, type OperatorCallId, type OperatorRole } from '../../contract/operator-calls.ts'
+import { assert } from '../../platform/base/assert.ts'
 import { Problem } from '../../platform/http/problem.ts'
+import { noteOperator, operatorActor, operatorOf } from '../clients/operator-calls.ts'
 import type { OperatorAuthentication } from './authentication.ts'
 import {
   answerWithRequest,

@@ -1,8 +1,8 @@
 /**
- * Browsers in which an operator has signed in with a password. Such a browser has a signed cookie, which opens nothing: attempts
- * with it in this operator's name are checked first and have a budget of their own, so guesses from elsewhere do not delay them.
- * The key of the signature is the stored form of the password, which every node reads and no client has: a new password and a
- * reset make the cookies worthless, and nothing is stored for them.
+ * Browsers in which an operator has signed in with a password. Such a browser has a signed cookie, which opens nothing:
+ * attempts with it in this operator's name are checked first and have a budget of their own, so guesses from elsewhere do not
+ * delay them. The key of the signature is the stored form of the password, which every node reads and no client has: a new
+ * password and a reset make the cookies worthless, and nothing is stored for them.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 

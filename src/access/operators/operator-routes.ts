@@ -1,14 +1,14 @@
 /** The calls for operators and their API tokens. The operator guard runs before them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { idOf, issuersBy, operatorActor, operatorOf } from '../clients/operator-calls.ts'
-import type { Clock } from '../../platform/base/clock.ts'
 import { OPERATOR_ROLES } from '../../contract/operator-calls.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import { PageQuery, readPageQuery } from '../../platform/http/page-query.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { answered } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
+import { idOf, issuersBy, operatorActor, operatorOf } from '../clients/operator-calls.ts'
 import { SUBJECT_CHARACTERS_MAX } from './openid-issuer.ts'
 import type { OpenidLogin } from './openid-login.ts'
 import {

@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { CallingOperator } from '../clients/operator-calls.ts'
 import { type OperatorCallId, recordCallOf } from '../../contract/operator-calls.ts'
 import { Problem, type ProblemCode } from '../../platform/http/problem.ts'
+import type { CallingOperator } from '../clients/operator-calls.ts'
 import type { SeenRecord } from './seen-records.ts'
 
 /** Names the call of this process. */

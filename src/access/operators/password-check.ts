@@ -1,9 +1,9 @@
 /** Name, password and one-time code, as every use of a password checks them. */
-import type { EncryptionKey } from '../clients/encryption-key.ts'
-import type { Clock } from '../../platform/base/clock.ts'
 import type { OperatorRole } from '../../contract/operator-calls.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
+import type { EncryptionKey } from '../clients/encryption-key.ts'
 import type { PasswordHolder } from './known-browsers.ts'
 import type { LoginAttempt } from './login-attempts.ts'
 import type { Passwords } from './passwords.ts'
@@ -30,7 +30,9 @@ export interface CheckedOperator extends PasswordHolder {
   readonly step: number
 }
 
-/** Returns the operator whose password and code these are; a failure ends the attempt, and takes as long for an unknown name. */
+/**
+ * Returns the operator whose password and code these are; a failure ends the attempt, and takes as long for an unknown name.
+ */
 export async function checkPassword(
   { db, clock, encryptionKey, passwords }: PasswordCheckOptions,
   { name, password, totp }: Entered,

@@ -1,11 +1,11 @@
 /**
- * The credentials that calls under four eyes issue. Whoever requests such a call gets the secret with the answer to the request,
- * and the store its hash; it is not valid before the call is confirmed. Whoever confirms the call never sees the secret: with it
- * one person could act in another's name, or report payments as a machine, alone.
+ * The credentials that calls under four eyes issue. Whoever requests such a call gets the secret with the answer to the
+ * request, and the store its hash; it is not valid before the call is confirmed. Whoever confirms the call never sees the
+ * secret: with it one person could act in another's name, or report payments as a machine, alone.
  */
-import type { Confirmation } from '../clients/operator-calls.ts'
-import { assert } from '../../platform/base/assert.ts'
 import { type CallIssue, isMachineRole, OPERATOR_CALLS, type OperatorCallRow } from '../../contract/operator-calls.ts'
+import { assert } from '../../platform/base/assert.ts'
+import type { Confirmation } from '../clients/operator-calls.ts'
 import { API_TOKEN_PREFIX } from './api-tokens.ts'
 import type { OwnCall } from './own-calls.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'

@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { type CallingOperator, operatorOf } from '../clients/operator-calls.ts'
 import {
   mayCall,
   OPERATOR_CALLS,
@@ -16,6 +15,7 @@ import {
 import { Problem } from '../../platform/http/problem.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import type { Db } from '../../platform/store/db.ts'
+import { type CallingOperator, operatorOf } from '../clients/operator-calls.ts'
 import { type Access, type PasswordLogin, unavailableReason } from './access.ts'
 import { type ChannelOptions, channelOf } from './channel.ts'
 import { knownBrowserCookie, removedCookie, sessionCookie } from './cookies.ts'

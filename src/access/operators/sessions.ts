@@ -5,8 +5,8 @@
  * disabled, gets another role or another password. The number of sessions of an operator is bounded.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { millisecondText } from '../../platform/base/clock.ts'
 import type { OperatorRole } from '../../contract/operator-calls.ts'
+import { millisecondText } from '../../platform/base/clock.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'

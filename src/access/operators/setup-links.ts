@@ -4,13 +4,13 @@
  * replaces it. What is entered with a link is kept beside it until a code has been confirmed.
  */
 import { randomBytes } from 'node:crypto'
-import type { EncryptionKey } from '../clients/encryption-key.ts'
+import type { OperatorRole } from '../../contract/operator-calls.ts'
 import { millisecondText } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
-import type { OperatorRole } from '../../contract/operator-calls.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Kysely, Transaction } from '../../platform/store/db.ts'
+import type { EncryptionKey } from '../clients/encryption-key.ts'
 import type { PasswordHolder } from './known-browsers.ts'
 import { hashRandomSecret } from './random-secrets.ts'
 import { newCredential } from './requested-credentials.ts'

@@ -3,14 +3,14 @@
  * idempotent by state, except the creation of a token. A token is returned once, when it is created or requested; the store
  * has only its hash. The built-in operator `token` cannot be changed.
  */
-import type { Confirmation } from '../clients/operator-calls.ts'
-import { newId } from '../../platform/base/ids.ts'
 import { includesRole, isMachineRole, type MachineRole, type OperatorRole } from '../../contract/operator-calls.ts'
+import { newId } from '../../platform/base/ids.ts'
 import type { PageParameters } from '../../platform/http/page-query.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import { type Db, type Kysely, StatementFailed, type Transaction } from '../../platform/store/db.ts'
 import { type Page, readPage } from '../../platform/store/page.ts'
+import type { Confirmation } from '../clients/operator-calls.ts'
 import { issuedCredential } from './requested-credentials.ts'
 import { announceEndedAccess, endSessions } from './sessions.ts'
 import type { OperatorTables } from './tables.ts'

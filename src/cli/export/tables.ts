@@ -3,8 +3,8 @@
  * exact: text with the market's decimals, or unscaled integers with their scale.
  */
 import { formatDecimal, type Scaled } from '../../platform/base/decimal.ts'
-import { type ExportRow, sideText } from '../../streaming/recordings/export-rows.ts'
 import type { MarketDefinition } from '../../streaming/market/event.ts'
+import { type ExportRow, sideText } from '../../streaming/recordings/export-rows.ts'
 
 export type TableName = ExportRow['table']
 
@@ -74,7 +74,10 @@ export const LAYOUTS: Readonly<Record<Layout, Readonly<Partial<Record<TableName,
   tardis: { book: BOOK, trades: TRADES },
 }
 
-/** The values of a row, in the order of the columns of its table in the layout `tidegate`, which begins with those of `tardis`. */
+/**
+ * The values of a row, in the order of the columns of its table in the layout `tidegate`, which begins with those of
+ * `tardis`.
+ */
 export function cellsOf(row: ExportRow, market: MarketDefinition, exchange: string): CellValue[] {
   const { symbol, priceDecimals, amountDecimals } = market
   const common = [exchange, symbol, row.timestamp]

@@ -5,8 +5,8 @@
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
-import { isObject, type JsonObject, membersOf, parseJson } from '../../platform/base/json-value.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
+import { isObject, type JsonObject, membersOf, parseJson } from '../../platform/base/json-value.ts'
 import { PUBLISHED_ENTRIES_MAX } from '../../streaming/sources/publication/message.ts'
 import type { CheckRun } from './check-run.ts'
 import { ConnectionChecker } from './connection-checker.ts'

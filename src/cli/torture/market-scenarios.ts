@@ -1,5 +1,4 @@
 /** Scenarios about one market on a connection that stays open: withdrawn, changed, removed. */
-
 import type { ScenarioDriver } from './driver.ts'
 import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'

@@ -1,5 +1,4 @@
 /** Scenarios of the extended protocol: the cursor from which a client resumes, and a resume that is not possible. */
-
 import type { ScenarioDriver } from './driver.ts'
 import { NotApplicable, WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'

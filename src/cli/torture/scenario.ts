@@ -1,5 +1,4 @@
 /** The type of a scenario: a table row with the disturbance, the right reaction and the time in which it is awaited. */
-
 import type { ScenarioDriver } from './driver.ts'
 import type { ScriptedConnection } from './scripted-connection.ts'
 

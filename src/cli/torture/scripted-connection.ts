@@ -2,10 +2,9 @@
  * One connection of the client under test: the product's session, a transport with disturbances, and a record of its
  * requests, its subscriptions and its close code. Reactions are checked elsewhere (`driver`).
  */
-
 import type { RawData, WebSocket } from 'ws'
-import { isObject } from '../../platform/base/json-value.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
+import { isObject } from '../../platform/base/json-value.ts'
 import type { Session } from '../../streaming/gateway/session.ts'
 import type { ScriptedTransport } from './scripted-transport.ts'
 

@@ -12,10 +12,17 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { Directory } from '../../access/clients/directory.ts'
 import type { AccessToken, TokenVerdict } from '../../access/clients/token-verifier.ts'
+import { STREAM_SCOPE } from '../../contract/scopes.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { millisecondText } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
-import { STREAM_SCOPE } from '../../contract/scopes.ts'
+import {
+  PROBLEM_MEDIA_TYPE,
+  Problem,
+  type ProblemCode,
+  problemDocument,
+  problemResponse,
+} from '../../platform/http/problem.ts'
 import {
   authenticate,
   type HandshakeContext,
@@ -23,7 +30,6 @@ import {
   refuseRequest,
   selectSubprotocol,
 } from '../../streaming/gateway/handshake.ts'
-import { PROBLEM_MEDIA_TYPE, Problem, type ProblemCode, problemDocument, problemResponse } from '../../platform/http/problem.ts'
 import { CLIENT_ID } from './client-id.ts'
 import { ScriptedConnection } from './scripted-connection.ts'
 import type { ScriptedMarkets } from './scripted-markets.ts'

@@ -1,7 +1,7 @@
 /**
  * Lists of accounts, a customer's own and the operator's over all customers. One filter selects an index, and the other
- * filters are checked on each account. A page of one customer's accounts examines a limited number of them and may end
- * early (`platform/store/filtered-list`). The operator's filter `updated_at` without `customer_id` has no index: accounts are then
+ * filters are checked on each account. A page of one customer's accounts examines a limited number of them and may end early
+ * (`platform/store/filtered-list`). The operator's filter `updated_at` without `customer_id` has no index: accounts are then
  * read in the order of the list until the page is full.
  */
 import { isUuid } from '../../platform/base/ids.ts'

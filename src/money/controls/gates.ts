@@ -4,10 +4,10 @@
  * confirmed one closes them too. Reading changes and locks no
  * row: a transaction that read the gates while they were open may finish.
  */
-import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
 import { assert } from '../../platform/base/assert.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { BLOCKED_STATUSES, type ReviewedAccount, summaryStatus } from '../accounts/model.ts'
 import { PAYMENT_REVIEW_DETAIL } from './review.ts'
 import { isStoreOther } from './store-identity.ts'
 

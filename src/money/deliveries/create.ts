@@ -2,11 +2,11 @@
  * Creates deliveries in the caller's transaction, and lets the operator release them. The caller has moved their amounts to
  * `in_transit` of the profile. Nothing is sent here: executors are notified when the transaction commits.
  */
-import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate, locking } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
 import { insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import type { DeliveryDestination, DeliverySubject } from './model.ts'
 import { type DeliveryRow, rowColumns } from './store.ts'

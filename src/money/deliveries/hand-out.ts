@@ -4,14 +4,14 @@
  * result. The gates are read in the same transaction; a delivery that a gate stops is due again after BLOCKED_SECONDS.
  * Deliveries in states and channels of newer versions of the program are left to those.
  */
-import { type GateSubject, readGates } from '../controls/gates.ts'
-import { needsReview, type ReviewLimits } from '../controls/review.ts'
-import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { unlessLocked } from '../../platform/store/lock-order.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { type GateSubject, readGates } from '../controls/gates.ts'
+import { needsReview, type ReviewLimits } from '../controls/review.ts'
+import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { type DeliveryChannel, type DeliveryWait, networkOf, stepAfter } from './model.ts'
 import { type DeliveryOwners, ownerOf } from './owner.ts'
 import { block, endAttempts, failAll, giveUp } from './results.ts'

@@ -1,8 +1,8 @@
 /** Metrics of deliveries: number and age of those that are not final, late settlements, outcomes of webhook requests. */
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
-import { PAYMENT_REVIEW_DETAIL } from '../controls/review.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { PAYMENT_REVIEW_DETAIL } from '../controls/review.ts'
 
 export interface DeliveryMetrics {
   readonly lateSettles: Counter

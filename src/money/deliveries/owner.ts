@@ -3,10 +3,10 @@
  * deposit that it returns. Calls are made in the transaction that changes the delivery, before its postings. An error rolls
  * the transaction back.
  */
-import type { ReviewLimits } from '../controls/review.ts'
-import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { locking } from '../../platform/store/lock-order.ts'
+import type { ReviewLimits } from '../controls/review.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
 import type { Delivery, DeliveryFailure, DeliveryWait } from './model.ts'
 
 export interface OwnerWait {

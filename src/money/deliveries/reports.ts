@@ -4,10 +4,10 @@
  * settlement may name any attempt that was made. Repeating a recorded result changes nothing.
  */
 import { Problem } from '../../platform/http/problem.ts'
-import { parseAmount } from '../ledger/amounts.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { parseAmount } from '../ledger/amounts.ts'
 import { handOut, handOutOne } from './hand-out.ts'
 import { stepAfter } from './model.ts'
 import type { DeliveryOwners } from './owner.ts'

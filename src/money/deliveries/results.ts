@@ -7,12 +7,12 @@
  * payment cost the operator is noted at the delivery: it is part of no posting and of no transfer.
  */
 import { assert } from '../../platform/base/assert.ts'
-import { lockBalances, post } from '../ledger/ledger.ts'
-import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
+import { lockBalances, post } from '../ledger/ledger.ts'
+import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
 import { changeTransfers } from '../transfers/store.ts'
 import { type DeliveryEvent, type DeliveryFailure, type DeliveryStatus, type DeliveryWait, stepAfter } from './model.ts'
 import { type DeliveryOwners, type LateDebit, ownerOf } from './owner.ts'

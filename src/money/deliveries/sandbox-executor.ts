@@ -5,11 +5,11 @@
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
-import { formatAmount } from '../ledger/amounts.ts'
-import { readDecimals } from '../ledger/assets.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { DueSearch } from '../../platform/store/due-search.ts'
 import { transactionWithRetries } from '../../platform/store/retry.ts'
+import { formatAmount } from '../ledger/amounts.ts'
+import { readDecimals } from '../ledger/assets.ts'
 import { DELIVERIES_CHANNEL } from './create.ts'
 import { handOut } from './hand-out.ts'
 import type { DeliveryDestination } from './model.ts'

@@ -2,7 +2,6 @@
 import { isUuid } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { RawJson } from '../../platform/http/raw-json.ts'
-import { amountText } from '../ledger/amount-text.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { type PageOrder, recordsOf } from '../../platform/store/page.ts'
@@ -19,6 +18,7 @@ import {
   timeText,
 } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { amountText } from '../ledger/amount-text.ts'
 import type { Delivery, DeliveryChannel, DeliveryStatus } from './model.ts'
 import type { DeliveriesTable, DeliveryTables } from './tables.ts'
 

@@ -2,11 +2,11 @@
  * Webhook requests in the store: claims due deliveries with the bytes that every attempt repeats, and records outcomes. A
  * request has an attempt number before it is sent; the outcome of an attempt that is no longer current changes no delivery.
  */
-import { amountText } from '../ledger/amount-text.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { jsonbText, objectText, plainText, quotedText, timeText } from '../../platform/store/page-text.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { amountText } from '../ledger/amount-text.ts'
 import { type HandedOut, handOut } from './hand-out.ts'
 import type { DeliveryOwners } from './owner.ts'
 import { accept, endAttempts, failAll, giveUp, settle } from './results.ts'

@@ -10,12 +10,12 @@
  * concurrent requests of n customers can take up to n addresses too many from the reserve; requests of one customer run one
  * after the other.
  */
-import type { Quotas } from '../accounts/quotas.ts'
 import type { AddressFamily, CryptoNetwork } from '../../contract/crypto-networks.ts'
 import { CRYPTO_NETWORKS } from '../../contract/crypto-networks.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import type { Quotas } from '../accounts/quotas.ts'
 import type { KeyMaterial } from './derivation/key-material.ts'
 import type { DepositInstructionTables } from './tables.ts'
 

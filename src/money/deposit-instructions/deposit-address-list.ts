@@ -1,6 +1,11 @@
 /** Lists of a customer's deposit addresses: the filters, and the index that each combination of them uses. */
+import {
+  CRYPTO_NETWORK_NAMES,
+  CRYPTO_NETWORKS,
+  type CryptoNetwork,
+  networksOf,
+} from '../../contract/crypto-networks.ts'
 import { isUuid } from '../../platform/base/ids.ts'
-import { CRYPTO_NETWORK_NAMES, CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../../contract/crypto-networks.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { isMadeWithin, isOwnedBy, recordsOf, recordsOfEach, type WantedValues } from '../../platform/store/page.ts'
 import {

@@ -2,15 +2,15 @@
  * Deposit addresses in the store: each belongs to one profile, never changes and is never reused. Creates them in the
  * caller's transaction; callers have authorised the request.
  */
-import type { WritableProfile } from '../accounts/profiles.ts'
-import { profileForWrite, refuseOtherAccount } from '../accounts/profiles.ts'
-import { newId } from '../../platform/base/ids.ts'
 import { CRYPTO_NETWORKS, type CryptoNetwork, networksOf } from '../../contract/crypto-networks.ts'
+import { newId } from '../../platform/base/ids.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { RawJson } from '../../platform/http/raw-json.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import type { WritableProfile } from '../accounts/profiles.ts'
+import { profileForWrite, refuseOtherAccount } from '../accounts/profiles.ts'
 import { type AddressSupply, allocateAddress } from './allocation.ts'
 import type { DepositInstructionTables } from './tables.ts'
 

@@ -3,12 +3,12 @@
  * to one profile, never changes and is never reused. Owns the table `fiat_instructions`.
  */
 import { randomInt } from 'node:crypto'
-import type { WritableProfile } from '../accounts/profiles.ts'
+import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
 import { assert } from '../../platform/base/assert.ts'
 import { newId } from '../../platform/base/ids.ts'
-import type { FiatAccountType, FiatNetwork } from '../../contract/assets.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import type { WritableProfile } from '../accounts/profiles.ts'
 
 export interface FiatInstructions {
   readonly id: string

@@ -1,8 +1,8 @@
 /**
  * The number of free addresses in each pool, so that the operator imports more before requests fail.
  */
-import { Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { CRYPTO_NETWORKS } from '../../contract/crypto-networks.ts'
+import { Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { POOL_NETWORKS } from './allocation.ts'

@@ -1,10 +1,10 @@
 /**
- * The public operations on deposit addresses: create one, read one, list them. No filter can match an address of another customer.
+ * The public operations on deposit addresses: create one, read one, list them. No filter can match an address of another
+ * customer.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { actorOf, callerOf, type Guard } from '../../access/clients/guard.ts'
-import { isUuid } from '../../platform/base/ids.ts'
 import { type Conversions, isConvertible } from '../../contract/assets.ts'
 import {
   CRYPTO_NETWORKS,
@@ -13,6 +13,7 @@ import {
   networksOf,
   REQUESTED_NETWORK_NAMES,
 } from '../../contract/crypto-networks.ts'
+import { isUuid } from '../../platform/base/ids.ts'
 import {
   choices,
   type ListQuery,

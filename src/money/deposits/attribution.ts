@@ -2,11 +2,11 @@
  * Finds the owner of a payment: by the deposit address that it arrived at, on any network of the address's family, or by
  * its memo, which is reported as such or found in the bank's text. Read-only.
  */
-import { profilesWithIds } from '../accounts/profiles.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { profilesWithIds } from '../accounts/profiles.ts'
 import { type ReceivingAddress, receivingAddresses } from '../deposit-instructions/address-owner.ts'
 import { memoOwners } from '../deposit-instructions/fiat-instructions.ts'
-import type { Transaction } from '../../platform/store/db.ts'
 import { memoCandidates, plainMemo } from './memo-text.ts'
 import type { PaymentTerms } from './report.ts'
 

@@ -3,6 +3,7 @@
  * and the orchestration that it starts, and selects those that this transaction completes. It writes nothing.
  */
 import { newId } from '../../platform/base/ids.ts'
+import type { Transaction } from '../../platform/store/db.ts'
 import { readGates } from '../controls/gates.ts'
 import { needsReview } from '../controls/review.ts'
 import { NO_CONVERSION } from '../deposit-instructions/deposit-addresses.ts'
@@ -12,7 +13,6 @@ import type { ConvertSettings } from '../orchestrations/convert.ts'
 import { networksOf } from '../orchestrations/model.ts'
 import type { NewOrchestration } from '../orchestrations/start.ts'
 import { lockRulesOfInstructions, lockRulesOfProfiles, type ProfileRules } from '../rules/matching.ts'
-import type { Transaction } from '../../platform/store/db.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
 import type { Disposition } from './dispositions.ts'
 import { type Match, type MatchSettings, match, type Wanted } from './match.ts'

@@ -4,16 +4,16 @@
  * state the deposit already has changes nothing.
  */
 import { newId } from '../../platform/base/ids.ts'
-import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
 import { Problem } from '../../platform/http/problem.ts'
-import { type LockedBalances, lockBalances, post } from '../ledger/ledger.ts'
-import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
-import { stopForReversal } from '../orchestrations/reverse.ts'
-import { startOrchestrations } from '../orchestrations/start.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import { nextCreationTimes } from '../../platform/store/creation-time.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { receivingAddressWithId } from '../deposit-instructions/address-owner.ts'
+import { type LockedBalances, lockBalances, post } from '../ledger/ledger.ts'
+import type { LedgerAccount, MinorUnits, Posting } from '../ledger/posting.ts'
+import { stopForReversal } from '../orchestrations/reverse.ts'
+import { startOrchestrations } from '../orchestrations/start.ts'
 import { changeTransfers, insertTransfers, type NewTransfer } from '../transfers/store.ts'
 import { type Arrived, type Owner, ownersOf } from './attribution.ts'
 import {
@@ -92,8 +92,8 @@ export async function rejectDeposit<Tables>(
 }
 
 /**
- * Reverses a deposit that its bank has taken back, which the customer sees as a debit. The profile owes what it no longer has available. An orchestration that
- * has not converted the deposit fails.
+ * Reverses a deposit that its bank has taken back, which the customer sees as a debit. The profile owes what it no longer has
+ * available. An orchestration that has not converted the deposit fails.
  */
 export async function reverseDeposit<Tables>(
   transaction: Transaction<Tables>,

@@ -4,6 +4,9 @@
  * unique index, and only its transition to COMPLETED posts anything.
  */
 import { newId } from '../../platform/base/ids.ts'
+import { writeAudits } from '../../platform/store/audit.ts'
+import { nextCreationTimes } from '../../platform/store/creation-time.ts'
+import type { Transaction } from '../../platform/store/db.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { type Completion, completionAudit } from '../orchestrations/at-once.ts'
@@ -11,9 +14,6 @@ import type { ConvertSettings } from '../orchestrations/convert.ts'
 import { conversionPostings, conversionTransfers } from '../orchestrations/movements.ts'
 import { recordConversions } from '../orchestrations/pricing/price.ts'
 import { type StartSettings, startOrchestrations } from '../orchestrations/start.ts'
-import { writeAudits } from '../../platform/store/audit.ts'
-import { nextCreationTimes } from '../../platform/store/creation-time.ts'
-import type { Transaction } from '../../platform/store/db.ts'
 import { changeTransfers, insertTransfers, type TransferChange } from '../transfers/store.ts'
 import { type Arrived, type Attribution, attribute, NOWHERE, type Owner, ownersOf } from './attribution.ts'
 import {

@@ -3,10 +3,10 @@
  * deposit that they collided with. Reporters repeat what they see, so the same refusal is recorded once, and a deposit has the
  * first REFUSALS_MAX: later ones are in the log alone.
  */
-import { formatAmount } from '../ledger/amounts.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
+import { formatAmount } from '../ledger/amounts.ts'
 import type { Report } from './report.ts'
 
 export interface RefusedReport {

@@ -4,9 +4,9 @@
  */
 import { type Asset, isFiat } from '../../contract/assets.ts'
 import { CRYPTO_NETWORKS, networkNamed } from '../../contract/crypto-networks.ts'
-import { addressFault, storedForms } from '../deposit-instructions/derivation/address-validity.ts'
 import { readInstant, TIME_RULE } from '../../platform/http/list-times.ts'
 import type { FieldError } from '../../platform/http/problem.ts'
+import { addressFault, storedForms } from '../deposit-instructions/derivation/address-validity.ts'
 import { parseAmount } from '../ledger/amounts.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
 import { plainReference } from './bank-reference.ts'

@@ -2,22 +2,21 @@
  * Returns of deposits: each is a delivery to the destination in the operator's request, never by default to the sender.
  * When the delivery fails, the deposit has its previous state again.
  */
-
 import type { Static } from 'typebox'
-import { newId } from '../../platform/base/ids.ts'
 import { type Asset, isFiat } from '../../contract/assets.ts'
 import { networkNamed } from '../../contract/crypto-networks.ts'
+import { newId } from '../../platform/base/ids.ts'
+import { type FieldError, invalidRequest, Problem } from '../../platform/http/problem.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import { nextCreationTimes } from '../../platform/store/creation-time.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { sql } from '../../platform/store/sql.ts'
 import { createDeliveries } from '../deliveries/create.ts'
 import type { Delivery, DeliveryDestination, DeliveryFailure } from '../deliveries/model.ts'
 import type { DeliveryOwner } from '../deliveries/owner.ts'
 import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
-import { type FieldError, invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { post } from '../ledger/ledger.ts'
-import { writeAudit } from '../../platform/store/audit.ts'
-import { nextCreationTimes } from '../../platform/store/creation-time.ts'
-import type { Transaction } from '../../platform/store/db.ts'
-import { sql } from '../../platform/store/sql.ts'
 import { changeTransfers } from '../transfers/store.ts'
 import { lockDeposit, setSecondary, stepOf, takeFromAvailable } from './operator-actions.ts'
 import type { ReturnBody } from './schemas.ts'

@@ -2,8 +2,8 @@
  * The revisions of a deposit: its terms before each correction, and the present ones. A report with the terms of any of them
  * is about the known payment and contradicts nothing. Read-only.
  */
-import { formatAmount } from '../ledger/amounts.ts'
 import type { Transaction } from '../../platform/store/db.ts'
+import { formatAmount } from '../ledger/amounts.ts'
 import { attribute } from './attribution.ts'
 import { type DepositRow, type Known, termsOf } from './known.ts'
 import { differingFields, type Report } from './report.ts'

@@ -2,7 +2,6 @@
 import { isUuid } from '../../platform/base/ids.ts'
 import type { PageParameters } from '../../platform/http/page-query.ts'
 import { Problem } from '../../platform/http/problem.ts'
-import { amountText } from '../ledger/amount-text.ts'
 import type { Db, Kysely } from '../../platform/store/db.ts'
 import { isEqual, recordsOf } from '../../platform/store/page.ts'
 import {
@@ -16,6 +15,7 @@ import {
   timeText,
 } from '../../platform/store/page-text.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { amountText } from '../ledger/amount-text.ts'
 import type { Disposition } from './dispositions.ts'
 import type { Correction, DepositTables } from './tables.ts'
 import type { DepositSecondaryStatus, DepositStatus } from './transitions.ts'

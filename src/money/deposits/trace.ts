@@ -2,10 +2,10 @@
  * Reads the history of one deposit in order of time: its reports, the actions on it and their actors, its postings, and
  * the orchestrations and deliveries that it started. Read-only.
  */
-import { formatAmount } from '../ledger/amounts.ts'
-import { readDecimals } from '../ledger/assets.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { formatAmount } from '../ledger/amounts.ts'
+import { readDecimals } from '../ledger/assets.ts'
 import { type DepositDocument, readDeposit } from './store.ts'
 import type { DepositTables } from './tables.ts'
 import {

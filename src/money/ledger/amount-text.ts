@@ -2,7 +2,8 @@
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 
 /**
- * The JSON text of an amount of an item (see `platform/store/page-text`): a string such as "12.5"; null when the column is null.
+ * The JSON text of an amount of an item (see `platform/store/page-text`): a string such as "12.5"; null when the column is
+ * null.
  * @param column a column of the record in units of 10^-decimals, or an expression over such columns
  * @param assetColumn the column of the record that has the asset of the amount
  */

@@ -1,4 +1,7 @@
-/** The schemas of ledger entries, and the filters of their list. Assets and amounts, which a schema cannot check, `entries` checks. */
+/**
+ * The schemas of ledger entries, and the filters of their list. Assets and amounts, which a schema cannot check, `entries`
+ * checks.
+ */
 import { type Static, Type } from 'typebox'
 import { choices, orderBy, texts, times, uuids } from '../../platform/http/list-query.ts'
 import { pageOf } from '../../platform/http/page-query.ts'

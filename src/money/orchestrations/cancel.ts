@@ -3,13 +3,13 @@
  * that it has by then. Refused once its payment was handed out, and while a gate is closed behind which the operator holds
  * the money: the gates are read now, whatever `waiting_for` shows.
  */
+import { Problem } from '../../platform/http/problem.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import type { Transaction } from '../../platform/store/db.ts'
 import { type GateFinding, readGates } from '../controls/gates.ts'
 import { deliveryGates } from '../deliveries/hand-out.ts'
 import type { DeliveryOwners } from '../deliveries/owner.ts'
 import { failAll } from '../deliveries/results.ts'
-import { Problem } from '../../platform/http/problem.ts'
-import { writeAudit } from '../../platform/store/audit.ts'
-import type { Transaction } from '../../platform/store/db.ts'
 import { conversionGates } from './convert.ts'
 import { failUnconverted } from './fail-unconverted.ts'
 import { getOrchestration } from './lists.ts'

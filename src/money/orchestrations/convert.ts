@@ -3,14 +3,14 @@
  * gates, prices, postings, conversions, orchestrations with audit rows, the queue, and last, under the locks of the
  * customers' clocks, transfers and deliveries.
  */
+import { nextCreationTimes } from '../../platform/store/creation-time.ts'
+import type { Transaction } from '../../platform/store/db.ts'
 import { type GateSubject, readGates } from '../controls/gates.ts'
 import { needsReview, PAYMENT_REVIEW_DETAIL, type ReviewLimits } from '../controls/review.ts'
 import { createDeliveries } from '../deliveries/create.ts'
 import { areOwnAddresses } from '../deposit-instructions/address-owner.ts'
 import { post } from '../ledger/ledger.ts'
 import type { Posting } from '../ledger/posting.ts'
-import { nextCreationTimes } from '../../platform/store/creation-time.ts'
-import type { Transaction } from '../../platform/store/db.ts'
 import { insertTransfers } from '../transfers/store.ts'
 import { type Done, priceAll } from './done.ts'
 import type { StepMetrics } from './metrics.ts'

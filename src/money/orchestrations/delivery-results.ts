@@ -5,11 +5,11 @@
  * that was charged for, so its fee is given back: `fee_amount` is null from then on, and a retry is charged.
  */
 import { assert } from '../../platform/base/assert.ts'
+import type { Transaction } from '../../platform/store/db.ts'
+import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import type { Delivery, DeliveryFailure } from '../deliveries/model.ts'
 import type { DeliveryOwner } from '../deliveries/owner.ts'
 import type { MinorUnits } from '../ledger/posting.ts'
-import type { Transaction } from '../../platform/store/db.ts'
-import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { type StepChange, writeSteps } from './step-store.ts'
 
 /** Completes and fails orchestrations, and sets what they wait for; the delivery posts the money. */

@@ -1,7 +1,7 @@
 /** Fails an orchestration that is not converted yet: its amount is available again, and nothing is left to do. */
-import { post } from '../ledger/ledger.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { post } from '../ledger/ledger.ts'
 import { type StepChange, writeSteps } from './step-store.ts'
 import type { OrchestrationTables } from './tables.ts'
 

@@ -1,7 +1,5 @@
 /** Reads orchestrations as JSON text written by SQL: one by id, and lists in pages. Read-only. */
 import type { ListQuery } from '../../platform/http/list-query.ts'
-import { amountText } from '../ledger/amount-text.ts'
-import { DESTINATION_TEXT, SOURCE_TEXT } from '../rules/list-items.ts'
 import type { Db, Kysely } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
 import { isMadeWithin, isOwnedBy, PAGE_BYTES_MAX } from '../../platform/store/page.ts'
@@ -16,6 +14,8 @@ import {
   timeText,
 } from '../../platform/store/page-text.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { amountText } from '../ledger/amount-text.ts'
+import { DESTINATION_TEXT, SOURCE_TEXT } from '../rules/list-items.ts'
 import type { OPERATOR_ORCHESTRATION_FILTERS, ORCHESTRATION_FILTERS } from './schemas.ts'
 import type { OrchestrationTables } from './tables.ts'
 

@@ -2,12 +2,12 @@
  * Starts orchestrations: inserts their rows and their work, and notifies the workers. The caller reserves the amount of
  * each, in `in_transit` of its profile, in the same transaction.
  */
-import type { MinorUnits } from '../ledger/posting.ts'
-import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting } from '../../platform/store/unnested.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
+import type { RuleDestination, RuleSource } from '../rules/model.ts'
 import type { Done } from './done.ts'
 
 /** Notified when work is due; the payload is empty. */

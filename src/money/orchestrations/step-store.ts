@@ -3,11 +3,11 @@
  * statement. It decides nothing. Every change writes one audit row, unless an orchestration that is not converted yet still
  * waits for the same reason.
  */
-import type { RuleSource } from '../rules/model.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { unnested } from '../../platform/store/unnested.ts'
+import type { RuleSource } from '../rules/model.ts'
 import type { FailCode, OrchestrationStatus, Step, WaitingFor } from './model.ts'
 import { CLOCK_STOPPING } from './model.ts'
 import type { Amounts, Convertible } from './movements.ts'

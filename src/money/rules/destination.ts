@@ -1,11 +1,11 @@
 /**
  * Resolves and checks the destination of a rule, or of a requested orchestration, before it is stored.
  */
-import { profileForWrite, type WritableProfile } from '../accounts/profiles.ts'
 import type { CryptoNetwork } from '../../contract/crypto-networks.ts'
-import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Transaction } from '../../platform/store/db.ts'
+import { profileForWrite, type WritableProfile } from '../accounts/profiles.ts'
+import { isOwnAddress } from '../deposit-instructions/address-owner.ts'
 import type { RuleDestination } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'
 

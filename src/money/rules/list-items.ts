@@ -2,7 +2,14 @@
  * The JSON text of rules in lists, written by SQL. Members and their order are those of the documents in `store`; tests
  * compare the two.
  */
-import { type ItemText, jsonbText, objectText, plainText, quotedText, timeText } from '../../platform/store/page-text.ts'
+import {
+  type ItemText,
+  jsonbText,
+  objectText,
+  plainText,
+  quotedText,
+  timeText,
+} from '../../platform/store/page-text.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { DESTINATION_FORMS, SOURCE_FORMS } from './model.ts'
 

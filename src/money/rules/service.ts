@@ -3,14 +3,14 @@
  * creates the deposit instructions in the same transaction: a rule is never ACTIVE without them. Requesting the current
  * state changes nothing and writes no row.
  */
-import { profileForWrite, refuseOtherAccount, type WritableProfile } from '../accounts/profiles.ts'
 import { newId } from '../../platform/base/ids.ts'
-import type { AddressSupply } from '../deposit-instructions/allocation.ts'
-import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
-import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import type { Transaction } from '../../platform/store/db.ts'
+import { profileForWrite, refuseOtherAccount, type WritableProfile } from '../accounts/profiles.ts'
+import type { AddressSupply } from '../deposit-instructions/allocation.ts'
+import { insertDepositAddress } from '../deposit-instructions/deposit-addresses.ts'
+import { insertFiatInstructions } from '../deposit-instructions/fiat-instructions.ts'
 import { destinationOf } from './destination.ts'
 import { type RuleSource, type RuleStatus, stepTo } from './model.ts'
 import type { NewRuleBody } from './schemas.ts'

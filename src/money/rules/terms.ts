@@ -3,8 +3,8 @@
  * networks that carry the assets, and a valid destination address.
  */
 import { type Asset, type Conversions, FIAT_NETWORKS, isConvertible, isFiat } from '../../contract/assets.ts'
-import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
 import type { FieldError } from '../../platform/http/problem.ts'
+import { addressFault } from '../deposit-instructions/derivation/address-validity.ts'
 import type { NewRuleBody } from './schemas.ts'
 
 /** The terms of a rule, or of a requested orchestration. */

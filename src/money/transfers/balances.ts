@@ -1,8 +1,8 @@
 /** The balances of a profile as documents: one for each asset that the profile ever had, ordered by symbol. */
-import { formatAmount } from '../ledger/amounts.ts'
-import { PROFILE_BUCKETS, type ProfileBucket } from '../ledger/posting.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
+import { formatAmount } from '../ledger/amounts.ts'
+import { PROFILE_BUCKETS, type ProfileBucket } from '../ledger/posting.ts'
 
 /** Amounts as decimal text. */
 export type BalanceDocument = { readonly asset: string } & Readonly<Record<ProfileBucket, string>>

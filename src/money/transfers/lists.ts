@@ -1,6 +1,5 @@
 /** A customer's transfers: in pages, and one alone. */
 import type { ListQuery } from '../../platform/http/list-query.ts'
-import { amountText } from '../ledger/amount-text.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
 import { isMadeWithin, isOwnedBy } from '../../platform/store/page.ts'
@@ -16,6 +15,7 @@ import {
   timeText,
 } from '../../platform/store/page-text.ts'
 import { type ColumnType, sql } from '../../platform/store/sql.ts'
+import { amountText } from '../ledger/amount-text.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 import type { TRANSFER_FILTERS } from './schemas.ts'
 

@@ -10,6 +10,8 @@ import { readTime } from '../../platform/http/list-times.ts'
 import { pageDocument } from '../../platform/http/page-query.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { answered, RawJson } from '../../platform/http/raw-json.ts'
+import type { Db } from '../../platform/store/db.ts'
+import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { createEntry, noEntry, reverseEntry } from '../ledger/entries.ts'
 import { entryText, listEntries, lockedEntryText } from '../ledger/entry-lists.ts'
 import {
@@ -21,8 +23,6 @@ import {
   ReverseBody,
 } from '../ledger/entry-schemas.ts'
 import type { LedgerState } from '../ledger/upkeep.ts'
-import type { Db } from '../../platform/store/db.ts'
-import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { readBalances } from './balances.ts'
 import { Ledger, OperatorBalances, Statement } from './schemas.ts'
 import { readStatement, STATEMENT_LINES_MAX, type StatementPeriod } from './statement.ts'

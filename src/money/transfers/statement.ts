@@ -3,10 +3,10 @@
  * with the balance after it, and the balances at its end. One SQL statement reads all of it, so opening, lines and closing
  * add up exactly, whatever is posted meanwhile.
  */
-import { formatAmount } from '../ledger/amounts.ts'
-import { PROFILE_BUCKETS, type ProfileBucket, type ServiceBucket } from '../ledger/posting.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { type RawBuilder, sql } from '../../platform/store/sql.ts'
+import { formatAmount } from '../ledger/amounts.ts'
+import { PROFILE_BUCKETS, type ProfileBucket, type ServiceBucket } from '../ledger/posting.ts'
 
 /** Amounts as decimal text; `balance` is available, in_transit and held together, less receivable. */
 export type StatementBalances = { readonly balance: string } & Readonly<Record<ProfileBucket, string>>

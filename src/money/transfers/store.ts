@@ -3,10 +3,10 @@
  * holds the lock of the deposit, delivery or orchestration that a transfer belongs to, so transfers need no locks.
  */
 import { assert } from '../../platform/base/assert.ts'
-import type { MinorUnits } from '../ledger/posting.ts'
 import type { Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import { type Column, inserting, unnested } from '../../platform/store/unnested.ts'
+import type { MinorUnits } from '../ledger/posting.ts'
 import type { TransferDirection, TransferSecondaryStatus, TransferStatus, TransferType } from './model.ts'
 
 export interface NewTransfer {

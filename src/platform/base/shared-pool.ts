@@ -4,7 +4,9 @@
  * a client, an operator, or an address as long as neither is known. A pool only counts: its owner refuses, or cuts.
  */
 
-/** The holder for many clients: loopback, a trusted proxy, and our own work. It has no quarter, and gets nothing of the tenth. */
+/**
+ * The holder for many clients: loopback, a trusted proxy, and our own work. It has no quarter, and gets nothing of the tenth.
+ */
 export const NO_HOLDER = ''
 
 interface SharedPoolRow {

@@ -1,6 +1,7 @@
 /**
  * Waiting on the clock that is passed in: for a time, for a promise or work with a time limit, or until a signal aborts. No
- * timer outlives the wait. `AbortSignal.any` is not used: Node.js 20 collects a timeout inside it as garbage, and it never fires.
+ * timer outlives the wait. `AbortSignal.any` is not used: Node.js 20 collects a timeout inside it as garbage, and it never
+ * fires.
  */
 import type { Clock, Timer } from './clock.ts'
 
@@ -58,7 +59,10 @@ interface Deadline {
   readonly late: () => Error
 }
 
-/** Settles like `work`, or rejects with `late`. The signal of `work` is aborted by `stop`, and at the latest when this settles. */
+/**
+ * Settles like `work`, or rejects with `late`. The signal of `work` is aborted by `stop`, and at the latest when this
+ * settles.
+ */
 export async function withDeadline<Value>(
   { clock, milliseconds, stop, late }: Deadline,
   work: (signal: AbortSignal) => Promise<Value>,

@@ -22,7 +22,10 @@ export interface ConnectionsOptions {
   readonly clock: Clock
   /** Connections that are not streams; above it, or above a quarter of one holder, the least recently used idle one is cut. */
   readonly connectionsMax: number
-  /** Bytes of unfinished and unanswered requests of all connections; above it, or above a holder's quarter, the oldest are cut. */
+  /**
+   * Bytes of unfinished and unanswered requests of all connections; above it, or above a holder's quarter, the oldest are
+   * cut.
+   */
   readonly unfinishedBytesMax: number
   /** As what an address holds connections. */
   readonly holderOf: (address: string) => string

@@ -15,15 +15,18 @@ import { severalAtOnce } from './folder-sync.ts'
 
 /** Next to the compiled program; from the source, that of the last build. */
 export const TEMPLATE_FILE = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../../../dist/store-template.bin' : '../store-template.bin', import.meta.url),
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../../dist/store-template.bin' : '../store-template.bin',
+    import.meta.url,
+  ),
 )
 
 /** A file with its length in bytes, or a folder; paths are relative to the store. */
 export type TemplateEntry = readonly [path: string, bytes: number | 'folder']
 
 /**
- * The template file: one line of JSON with all entries, a folder before its content, then the bytes of all files in the
- * same order. It is not compressed: that would add a third to the processor time of each copy, and packages are compressed anyway.
+ * The template file: one line of JSON with all entries, a folder before its content, then the bytes of all files in the same
+ * order. It is not compressed: that would add a third to the processor time of each copy, and packages are compressed anyway.
  */
 export function packTemplate(entries: readonly TemplateEntry[], contents: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from(`${JSON.stringify(entries)}\n`), ...contents])

@@ -2,8 +2,8 @@
  * The OpenAPI 3.1 document: the schemas of the routes, completed with the tables that apply to all operations (scopes,
  * problems, header fields) and with the token endpoint. Schemas with a title become components of that name.
  */
-import { assert } from '../../platform/base/assert.ts'
 import { SCOPES, type Scope } from '../../contract/scopes.ts'
+import { assert } from '../../platform/base/assert.ts'
 import { BODY_ENTRIES_MAX, BODY_LEVELS_MAX } from '../../platform/http/json-body.ts'
 import { QUERY_PAIRS_MAX } from '../../platform/http/query-values.ts'
 import { HEAD_FIELDS_MAX } from '../../platform/http/request-head.ts'

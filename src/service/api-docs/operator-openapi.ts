@@ -2,7 +2,6 @@
  * The OpenAPI 3.1 document of the operator API: the schemas of the routes, completed with the tables of calls (summary, lowest
  * role, four eyes), the ways to authenticate, and the common problems. Schemas with a title become components of that name.
  */
-import { assert } from '../../platform/base/assert.ts'
 import {
   COMMENT_CHARACTERS_MAX,
   LOGIN_CALLS,
@@ -12,6 +11,7 @@ import {
   type OperatorRole,
   RECORD_CALLS,
 } from '../../contract/operator-calls.ts'
+import { assert } from '../../platform/base/assert.ts'
 import { HEADERS, type HeaderName, headersOf, type Json, PROBLEM_SCHEMA, problemAnswer } from './answers.ts'
 import { nameSchemas } from './named-schemas.ts'
 import type { DescribedPaths, DescribedRoute } from './operations-document.ts'

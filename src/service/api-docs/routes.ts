@@ -1,12 +1,12 @@
 /**
  * The API descriptions: on the public listener `/openapi.json`, `/asyncapi.json`, and the pages at `/docs`; on the operator
- * listener `/openapi.json` alone: a script of the page would have the origin of the console. They contain no secret, require no token and are the same for all
- * clients. A document is created once for each address that it is served at, for a limited number of
- * addresses. These routes must be declared after those of the modules.
+ * listener `/openapi.json` alone: a script of the page would have the origin of the console. They contain no secret, require
+ * no token and are the same for all clients. A document is created once for each address that it is served at, for a limited
+ * number of addresses. These routes must be declared after those of the modules.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { programVersion } from '../../platform/base/version.ts'
 import type { Scope } from '../../contract/scopes.ts'
+import { programVersion } from '../../platform/base/version.ts'
 import { CachedContent } from '../../platform/http/cached-content.ts'
 import { isLocalHost } from '../../platform/http/host-check.ts'
 import type { Json } from './answers.ts'

@@ -2,10 +2,9 @@
  * A kind of setting that assigns an amount to assets: `{USD: 1000, BTC: "0.5"}`. Amounts of 0 or more are kept as text.
  * Whether the assets exist and have enough decimals is checked once the whole configuration is loaded.
  */
-
+import type { Asset } from '../../contract/assets.ts'
 import { parseDecimal } from '../../platform/base/decimal.ts'
 import { isObject } from '../../platform/base/json-value.ts'
-import type { Asset } from '../../contract/assets.ts'
 import { isAssetSymbol } from './assets.ts'
 import { given, type Problem, type Setting } from './setting-kinds.ts'
 

@@ -1,10 +1,10 @@
 /**
  * The `assets` setting: the form of a configured asset, its validation, and the default assets.
  */
-import { isObject } from '../../platform/base/json-value.ts'
-import { nearest } from '../../platform/base/nearest.ts'
 import type { Asset } from '../../contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES, type CryptoNetwork } from '../../contract/crypto-networks.ts'
+import { isObject } from '../../platform/base/json-value.ts'
+import { nearest } from '../../platform/base/nearest.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 
 const SYMBOL = /^[A-Z0-9]{1,12}$/

@@ -4,7 +4,6 @@
  */
 import { resolve } from 'node:path'
 import { isObject } from '../../platform/base/json-value.ts'
-import { VENUES } from '../../streaming/sources/venues/venues.ts'
 import {
   type ConfiguredMarket,
   isIngested,
@@ -13,6 +12,7 @@ import {
   type MarketSource,
   sourceText,
 } from '../../streaming/markets/configured-market.ts'
+import { VENUES } from '../../streaming/sources/venues/venues.ts'
 import { type Feeds, unknownFeedText } from './feeds.ts'
 import { given, type Problem } from './setting-kinds.ts'
 

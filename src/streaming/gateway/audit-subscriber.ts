@@ -6,10 +6,10 @@
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { parseDecimal, type Scaled } from '../../platform/base/decimal.ts'
-import { BASE } from '../sequencing/frame.ts'
 import { Book } from '../market/book.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../market/event.ts'
 import { levelsAfter } from '../market/view.ts'
+import { BASE } from '../sequencing/frame.ts'
 import { CatchUp } from './catch-up.ts'
 import type { Hub, LaggingParty } from './hub.ts'
 import type { MarketStream } from './market-stream.ts'

@@ -5,11 +5,11 @@
  * connection was sent before, unless the market has no sequencer that could commit again.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
+import type { LevelChange } from '../market/event.ts'
 import { BASE, type Encoding, EXTENDED } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE, ViewFeed } from '../sequencing/view-feed.ts'
-import type { LevelChange } from '../market/event.ts'
 import type { Chunk } from './outbox.ts'
 import {
   type CaughtUp,

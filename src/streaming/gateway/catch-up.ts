@@ -4,9 +4,9 @@
  * position it holds to the current one: the executions it missed, one conflated UPDATE or a SNAPSHOT, the current top.
  * Catch-up stops as soon as the outbox blocks, and continues later with the next market, so that none starves.
  */
+import type { ChannelType } from '../../contract/channels.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Encoding } from '../sequencing/frame.ts'
-import type { ChannelType } from '../../contract/channels.ts'
 import type { MarketStream, SentMarket } from './market-stream.ts'
 import type { CaughtUp, ChannelParams, ChannelState, MarketSubscription, Subscriber } from './subscription.ts'
 

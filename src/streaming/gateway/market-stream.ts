@@ -3,12 +3,12 @@
  * subscription its chunk, joined once for all that have the same channels, view and encoding. A lagging subscription is
  * left to its session's catch-up, which sends it one conflated message per channel.
  */
+import type { ChannelType } from '../../contract/channels.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Encoding } from '../sequencing/frame.ts'
 import type { ReceiptSigner } from '../sequencing/receipt-signer.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
 import { NONE, type ViewFeed } from '../sequencing/view-feed.ts'
-import type { ChannelType } from '../../contract/channels.ts'
 import { BookChannel } from './book-channel.ts'
 import { ExecutionChannel } from './execution-channel.ts'
 import type { Chunk, Outbox } from './outbox.ts'

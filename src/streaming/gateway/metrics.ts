@@ -1,6 +1,6 @@
 /** The metrics of the stream. What is counted on every write is a plain number, read when the metrics are scraped. */
-import { Counter, Gauge, Histogram, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { CHANNELS } from '../../contract/channels.ts'
+import { Counter, Gauge, Histogram, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { OutboxTotals } from './outbox.ts'
 
 interface Observed {

@@ -7,7 +7,6 @@
  * this process, or while a long message is written in fragments; a blocked outbox must be given nothing. It holds at most
  * the high-water mark plus what one tick or one reply added.
  */
-
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import type { Clock, Timer } from '../../platform/base/clock.ts'

@@ -5,11 +5,11 @@
 import { type Static, Type } from 'typebox'
 import { millisecondText, nanosecondText } from '../../platform/base/clock.ts'
 import { formatDecimal } from '../../platform/base/decimal.ts'
-import type { NotRecorded, PastBook, PastBookRequest, PastExecution } from '../recordings/past-book.ts'
-import { PastBooksBusy } from '../recordings/past-books.ts'
 import { readInstant, TIME_RULE } from '../../platform/http/list-times.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { BID, type LevelChange, type MarketDefinition } from '../market/event.ts'
+import type { NotRecorded, PastBook, PastBookRequest, PastExecution } from '../recordings/past-book.ts'
+import { PastBooksBusy } from '../recordings/past-books.ts'
 
 /** Reads the recordings of this node. */
 export interface PastBookReader {

@@ -1,8 +1,8 @@
 /** What the main process and a gateway process send each other beside the bus. Both are of one release. */
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import type { CloseCause } from '../../contract/stream-codes.ts'
 import type { LogLevel } from '../../platform/base/log.ts'
 import type { MetricsSnapshot } from '../../platform/base/metrics.ts'
-import type { CloseCause } from '../../contract/stream-codes.ts'
 import type { MarketDefinition } from '../market/event.ts'
 import type { SessionDetails, SessionDocument } from './connection-document.ts'
 import type { HubSettings } from './hub.ts'

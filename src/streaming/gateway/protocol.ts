@@ -4,9 +4,6 @@
  * an effect. A reply to subscribe or unsubscribe is bounded by its request: twice the bytes of each entry and 220 more, for
  * up to `entriesMax` entries, and once the list of markets.
  */
-
-import { elementTexts, memberTexts } from '../../platform/base/json-text.ts'
-import { isObject } from '../../platform/base/json-value.ts'
 import {
   CHANNELS,
   type ChannelType,
@@ -17,6 +14,8 @@ import {
   type RequestType,
 } from '../../contract/channels.ts'
 import { STREAM_ERRORS, type StreamErrorCode } from '../../contract/stream-codes.ts'
+import { elementTexts, memberTexts } from '../../platform/base/json-text.ts'
+import { isObject } from '../../platform/base/json-value.ts'
 import type { ChannelParams } from './subscription.ts'
 
 /** A channel of one market, or the heartbeat (with an empty market), with the params of the extended protocol. */

@@ -8,6 +8,7 @@
  * The number of a message that completes the book always names the version of that book. A message with executions only
  * has a number of another form: a relay that resumes from it is sent a SNAPSHOT, because its book is older.
  */
+import type { Instrument } from '../market/event.ts'
 import { BASE, type Message, messageHead } from '../sequencing/frame.ts'
 import {
   type PublicationStream,
@@ -18,7 +19,6 @@ import {
 } from '../sequencing/publication-text.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { NONE, type ViewFeed } from '../sequencing/view-feed.ts'
-import type { Instrument } from '../market/event.ts'
 import type { CaughtUp, ChannelParams, ChannelState, MarketChannel, MarketSubscription } from './subscription.ts'
 
 /** Executions in one message while more are owed; a message ends with the last execution of a commit. */

@@ -5,14 +5,14 @@
  * subscribes only to books is never closed for being slow.
  */
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
+import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
+import { CLOSE_CODES, type CloseCause } from '../../contract/stream-codes.ts'
 import type { Clock, Instant, Timer } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { scheduleAt } from '../../platform/base/wall-timer.ts'
-import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../sequencing/frame.ts'
-import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
-import { CLOSE_CODES, type CloseCause } from '../../contract/stream-codes.ts'
 import { ControlFrames } from '../../platform/http/control-frames.ts'
+import { BASE, EXTENDED, extendedHeartbeatText, textFrame } from '../sequencing/frame.ts'
 import { CatchUp } from './catch-up.ts'
 import { type InboundMessage, Inbox } from './inbox.ts'
 import type { SentMarket } from './market-stream.ts'

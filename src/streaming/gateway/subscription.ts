@@ -4,10 +4,10 @@
  * A subscription is current (it gets the frames of every tick for the channels in `delivered`), lagging (`generation`
  * differs from the outbox's: catch-up owes it something), or empty (no channels; kept because of `laterThan`).
  */
+import type { ChannelType } from '../../contract/channels.ts'
 import type { EncodedFrame, Encoding } from '../sequencing/frame.ts'
 import type { ViewCommit } from '../sequencing/replica.ts'
 import type { ViewFeed } from '../sequencing/view-feed.ts'
-import type { ChannelType } from '../../contract/channels.ts'
 import type { Chunk, Outbox } from './outbox.ts'
 
 /** The part of a session that a market uses. */

@@ -4,10 +4,9 @@
  * previous one share the next; any other becomes due and is sent its own by catch-up. Between intervals only the position
  * of the last message is kept: the journal of the view has the rest.
  */
-
+import { EXTENDED_INTERVALS } from '../../contract/channels.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { NONE } from '../sequencing/view-feed.ts'
-import { EXTENDED_INTERVALS } from '../../contract/channels.ts'
 import type { Outbox } from './outbox.ts'
 import type { ChannelState, MarketChannel, MarketSubscription, ThrottleGroup } from './subscription.ts'
 

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { LogLimit } from '../../platform/base/log-limit.ts'
+import type { Instrument, MarketEvent, Proof } from '../market/event.ts'
 import { followedBy } from '../sources/publication/fed-publication.ts'
 import {
   type HeartbeatBook,
@@ -17,7 +18,6 @@ import {
 import { PublicationReader } from '../sources/publication/publication-reader.ts'
 import type { PublicationPosition, PublicationStep } from '../sources/publication/publication-step.ts'
 import type { FollowedPosition, FollowedPublication, SourceMarket } from '../sources/source.ts'
-import type { Instrument, MarketEvent, Proof } from '../market/event.ts'
 import { type Arrival, type LineStep, Lines } from './lines.ts'
 import { type IngestMetrics, MESSAGE_OUTCOMES, type MessageOutcome } from './metrics.ts'
 import type { Publisher } from './publisher.ts'

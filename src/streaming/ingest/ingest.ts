@@ -11,13 +11,12 @@ import { type RawData, type ServerOptions, WebSocket, WebSocketServer } from 'ws
 import type { Directory } from '../../access/clients/directory.ts'
 import { publishedMarkets } from '../../access/clients/publish-access.ts'
 import type { AccessToken, TokenVerifier } from '../../access/clients/token-verifier.ts'
+import { PUBLISH_SUBPROTOCOL } from '../../contract/publish-codes.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { LogLimit } from '../../platform/base/log-limit.ts'
 import type { MetricsRegistry } from '../../platform/base/metrics.ts'
 import { type PoolRefusal, SHARED_POOLS, SharedPool } from '../../platform/base/shared-pool.ts'
-import { PUBLISH_SUBPROTOCOL } from '../../contract/publish-codes.ts'
-import type { Source, SourceMarket } from '../sources/source.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import {
   answerRefusal,
@@ -25,6 +24,7 @@ import {
   handshakeUnavailable,
   PendingHandshakes,
 } from '../../platform/http/websocket-handshake.ts'
+import type { Source, SourceMarket } from '../sources/source.ts'
 import { type AccessContext, authenticate, closeCauseOf, refuseAdmission, refuseRequest } from './access.ts'
 import { IngestMarkets } from './ingest-markets.ts'
 import { createIngestMetrics } from './metrics.ts'

@@ -6,8 +6,8 @@
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { ViewDigest } from '../market/digest.ts'
-import { decode, type MarketScale, readScale, startMessage } from './bus-codec.ts'
 import type { Replica } from '../sequencing/replica.ts'
+import { decode, type MarketScale, readScale, startMessage } from './bus-codec.ts'
 
 /** In which each market is compared once. */
 const ROUND_MILLISECONDS = 10_000

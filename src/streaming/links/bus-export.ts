@@ -7,6 +7,7 @@
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { MarketDefinition, Proof } from '../market/event.ts'
 import type { Bus, MarketMessage } from '../sequencing/bus.ts'
+import type { Replica } from '../sequencing/replica.ts'
 import { type AuditableMarket, DigestSender, encodeDigest } from './bus-audit.ts'
 import {
   encodeHeartbeats,
@@ -18,7 +19,6 @@ import {
 } from './bus-codec.ts'
 import type { StateRequest } from './bus-requests.ts'
 import { encodeProofs } from './market-proofs.ts'
-import type { Replica } from '../sequencing/replica.ts'
 
 const HEARTBEAT_MILLISECONDS = 1_000
 

@@ -8,11 +8,11 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../platform/base/clock.ts'
-import type { Bus, Commit, MarketMessage, MarketState } from '../sequencing/bus.ts'
+import type { MarketDefinition, MarketEvent } from '../market/event.ts'
 import { RecordedState } from '../recordings/recorded-state.ts'
 import type { EntryFacts, RecordedCommit } from '../recordings/recording.ts'
 import type { KeyframeState, RecordingWriter } from '../recordings/writer.ts'
-import type { MarketDefinition, MarketEvent } from '../market/event.ts'
+import type { Bus, Commit, MarketMessage, MarketState } from '../sequencing/bus.ts'
 
 export interface CommitRecorderOptions {
   /** In the order of the recording's header. */

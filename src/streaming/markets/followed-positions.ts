@@ -3,8 +3,8 @@
  * each commit, and says where a source continues that another process has read before. It decides nothing about books: a
  * source is given one only where its position proves that it is the one after its last message.
  */
-import type { Bus, MarketMessage, MarketState } from '../sequencing/bus.ts'
 import type { SourcePositionLog, SourcePositions } from '../links/source-positions.ts'
+import type { Bus, MarketMessage, MarketState } from '../sequencing/bus.ts'
 import type { FollowedPublication } from '../sources/source.ts'
 import { sourceText } from './configured-market.ts'
 import type { MarketInput, MarketInputs } from './market-inputs.ts'

@@ -3,8 +3,8 @@
  * sequencer publishes its last commit to the replica that followed it, and a new sequencer publishes only once its
  * replica has subscribed.
  */
-import type { Replica } from '../sequencing/replica.ts'
 import type { SourcePositionLog } from '../links/source-positions.ts'
+import type { Replica } from '../sequencing/replica.ts'
 import type { ConfiguredMarket } from './configured-market.ts'
 import type { MarketReplicas } from './market-replicas.ts'
 import type { MarketWriters } from './market-writers.ts'

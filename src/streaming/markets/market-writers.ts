@@ -7,14 +7,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
 import type { Log } from '../../platform/base/log.ts'
+import type { SourcePositionLog } from '../links/source-positions.ts'
+import type { SourcePresence } from '../market/aggregate.ts'
+import { type Instrument, type InstrumentState, type Proof, weakestProof } from '../market/event.ts'
 import type { Bus } from '../sequencing/bus.ts'
 import type { Replica } from '../sequencing/replica.ts'
 import { Sequencer } from '../sequencing/sequencer.ts'
 import { forgetMarket, type SequencerMetrics } from '../sequencing/sequencer-metrics.ts'
-import type { SourcePositionLog } from '../links/source-positions.ts'
 import type { Source, SourceMarket } from '../sources/source.ts'
-import type { SourcePresence } from '../market/aggregate.ts'
-import { type Instrument, type InstrumentState, type Proof, weakestProof } from '../market/event.ts'
 import { type ConfiguredMarket, sourceText } from './configured-market.ts'
 import { followedPublication, sendPositions } from './followed-positions.ts'
 import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
@@ -120,7 +120,8 @@ export class MarketWriters {
 
   /**
    * Whether a market's instrument trades: it does when it trades at any of its sources. Undefined while no source has
-   * reported it. The reason names its source, and is empty while it trades. Only a market with one source can be simulated (`#refusalOf`).
+   * reported it. The reason names its source, and is empty while it trades. Only a market with one source can be simulated
+   * (`#refusalOf`).
    */
   #instrumentOf(symbol: string): Instrument | undefined {
     const inputs = this.#markets.get(symbol)?.inputs.list ?? []

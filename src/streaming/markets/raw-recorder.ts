@@ -4,10 +4,10 @@
  */
 import { createMetricsRegistry } from '../../platform/base/metrics.ts'
 import { programVersion } from '../../platform/base/version.ts'
-import { createMemoryBus } from '../sequencing/bus-memory.ts'
-import { createSequencerMetrics } from '../sequencing/sequencer-metrics.ts'
 import { nowNanoseconds, type RawEvent } from '../recordings/raw/raw-file.ts'
 import { openRawWriter } from '../recordings/raw/raw-writer.ts'
+import { createMemoryBus } from '../sequencing/bus-memory.ts'
+import { createSequencerMetrics } from '../sequencing/sequencer-metrics.ts'
 import type { CreateTap } from '../sources/venues/venue-tap.ts'
 import { isVenueSource, sourceText } from './configured-market.ts'
 import { MarketReplicas } from './market-replicas.ts'

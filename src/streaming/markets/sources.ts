@@ -2,8 +2,8 @@
  * Creates the sources of markets from the settings: the simulator, the ingest listener, modules, the player of recordings,
  * and one source for each feed, of the kind and at the addresses that its settings name.
  */
-import { createModuleSource } from '../sources/module/module-source.ts'
 import { createReplay } from '../recordings/replay.ts'
+import { createModuleSource } from '../sources/module/module-source.ts'
 import type { Scenario } from '../sources/simulator/scenario.ts'
 import { createSimulator, type SimulatedTrade } from '../sources/simulator/simulator.ts'
 import type { Source, SourceMarket } from '../sources/source.ts'

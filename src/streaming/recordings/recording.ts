@@ -3,7 +3,6 @@
  * play them to a market that has more decimals than the recording, which rounds nothing. The bytes are defined by a
  * format (`format-1`); every format that was ever written stays readable. Pure.
  */
-
 import { rescale } from '../../platform/base/decimal.ts'
 import type { Instrument, MarketDefinition, MarketEvent } from '../market/event.ts'
 

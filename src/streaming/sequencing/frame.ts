@@ -5,9 +5,9 @@
  * server frames are unmasked (RFC 6455 section 5). A book message longer than `FRAGMENT_BYTES_MAX` becomes several
  * frames, so that it can be written in parts.
  */
+import { PAYLOAD_TYPES } from '../../contract/channels.ts'
 import { type Instant, millisecondText, nanosecondText } from '../../platform/base/clock.ts'
 import { formatDecimal } from '../../platform/base/decimal.ts'
-import { PAYLOAD_TYPES } from '../../contract/channels.ts'
 import { BID, type Execution, type Instrument, type LevelChange, type MarketDefinition } from '../market/event.ts'
 import type { AttributedLevel } from './attributed-views.ts'
 

@@ -5,9 +5,9 @@
  * never waits. It does not decide which books get a receipt.
  */
 import { type KeyObject, sign } from 'node:crypto'
+import { RECEIPT_TYPE } from '../../contract/receipt.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
-import { RECEIPT_TYPE } from '../../contract/receipt.ts'
 
 /** Signatures per event-loop tick: 1 to 2 ms. */
 const SIGNATURES_PER_TICK_MAX = 32

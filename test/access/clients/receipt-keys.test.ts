@@ -7,7 +7,12 @@ import type { Directory } from '../../../src/access/clients/directory.ts'
 import { EncryptionKey } from '../../../src/access/clients/encryption-key.ts'
 import { encryptKeys } from '../../../src/access/clients/key-encryption.ts'
 import { createOutsideIssuer } from '../../../src/access/clients/outside-issuer.ts'
-import { ensureReceiptKey, listReceiptKeys, readReceiptKeys, rotateReceiptKey } from '../../../src/access/clients/receipt-keys.ts'
+import {
+  ensureReceiptKey,
+  listReceiptKeys,
+  readReceiptKeys,
+  rotateReceiptKey,
+} from '../../../src/access/clients/receipt-keys.ts'
 import type { AuthTables } from '../../../src/access/clients/tables.ts'
 import { createTokenVerifier } from '../../../src/access/clients/token-verifier.ts'
 import { readReceiptKeys as readKeySet, readReceipt } from '../../../src/cli/receipt-proof.ts'

@@ -2,7 +2,11 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { beforeEach, describe, expect, it } from 'vitest'
 import { signAccessToken } from '../../../src/access/clients/access-token.ts'
 import { Directory } from '../../../src/access/clients/directory.ts'
-import { createTokenVerifier, type TokenIssuer, type TokenVerifier } from '../../../src/access/clients/token-verifier.ts'
+import {
+  createTokenVerifier,
+  type TokenIssuer,
+  type TokenVerifier,
+} from '../../../src/access/clients/token-verifier.ts'
 import { newAuthority, newSigningKey } from '../../support/auth-fixtures.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 

@@ -1,4 +1,7 @@
-/** Guessing at passwords, codes and links: it locks out no person who knows the secrets, is limited, and is shown to the person. */
+/**
+ * Guessing at passwords, codes and links: it locks out no person who knows the secrets, is limited, and is shown to the
+ * person.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RawPeer } from '../../hostile/raw-peer.ts'
 import { type Answer, type OperatorNode, openOperatorNode, Person, sessionOf } from './operator-node.ts'

@@ -4,9 +4,6 @@
  * embedded store has one session.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
-import type { OperatorRole } from '../../../src/contract/operator-calls.ts'
-import { Problem } from '../../../src/platform/http/problem.ts'
 import { requestChange } from '../../../src/access/operators/change-requests.ts'
 import { useCode } from '../../../src/access/operators/password-check.ts'
 import { endSessions, openSession } from '../../../src/access/operators/sessions.ts'
@@ -19,6 +16,9 @@ import {
 } from '../../../src/access/operators/setup-links.ts'
 import { changeOperator, deleteLink, lockPerson, resetOperator } from '../../../src/access/operators/store.ts'
 import type { OperatorTables } from '../../../src/access/operators/tables.ts'
+import type { OperatorRole } from '../../../src/contract/operator-calls.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
+import { Problem } from '../../../src/platform/http/problem.ts'
 import type { Db, Transaction } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { captureLog } from '../../support/captured-log.ts'

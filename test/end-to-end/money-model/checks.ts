@@ -2,7 +2,6 @@
  * Compares the service with the independent model: balances, desk, fees, transfers, statements, and what was acknowledged.
  * The rules of the store itself are in `money-oracles`.
  */
-
 import type { Db } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ledgerDifferences } from '../../support/ledger.ts'

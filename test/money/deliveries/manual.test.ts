@@ -1,6 +1,5 @@
 /** Executors that claim deliveries and report their results: each is paid once, and each result moves the money once. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { type NewDelivery, releaseDelivery } from '../../../src/money/deliveries/create.ts'
 import { createDeliveryMetrics } from '../../../src/money/deliveries/metrics.ts'
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../../src/money/deliveries/reports.ts'
 import { SandboxExecutor } from '../../../src/money/deliveries/sandbox-executor.ts'
 import { deliveryDocument, listDeliveries, lockDelivery } from '../../../src/money/deliveries/store.ts'
+import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { chargedFees } from '../../../src/platform/store/migrations/202611240350-charged-fees.ts'
 import { transactionWithRetries } from '../../../src/platform/store/retry.ts'

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { createSystemClock } from '../../../src/platform/base/clock.ts'
 import type { AddressFamily } from '../../../src/contract/crypto-networks.ts'
 import {
   type KeyMaterial,
@@ -15,6 +14,7 @@ import {
   watchedMaterial,
 } from '../../../src/money/deposit-instructions/derivation/key-material.ts'
 import type { DepositInstructionTables } from '../../../src/money/deposit-instructions/tables.ts'
+import { createSystemClock } from '../../../src/platform/base/clock.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { openEmbedded } from '../../../src/platform/store/embedded.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'

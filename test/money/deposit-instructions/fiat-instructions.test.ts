@@ -1,6 +1,9 @@
 /** Memos of fiat deposits: their owners, and collisions of random memos. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type FiatInstructions, insertFiatInstructions } from '../../../src/money/deposit-instructions/fiat-instructions.ts'
+import {
+  type FiatInstructions,
+  insertFiatInstructions,
+} from '../../../src/money/deposit-instructions/fiat-instructions.ts'
 import { nextCreationTime } from '../../../src/platform/store/creation-time.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { newAccount } from '../../support/rules.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createMetricsRegistry, type MetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { createPoolMetrics } from '../../../src/money/deposit-instructions/pool-metrics.ts'
+import { createMetricsRegistry, type MetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { captureLog } from '../../support/captured-log.ts'

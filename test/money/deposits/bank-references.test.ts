@@ -1,7 +1,7 @@
 /** One bank payment is one deposit, however its reference is written, and whether or not a source gives one. */
 import { describe, expect, inject, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { areNear } from '../../../src/money/deposits/bank-reference.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { MIGRATIONS } from '../../../src/platform/store/migrations/index.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { explainStatements } from '../../support/explained.ts'

@@ -1,9 +1,9 @@
 /** How deposits are credited: to whom, to which bucket, by which disposition, and what starts with it. */
 import { describe, expect, it } from 'vitest'
-import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Converter } from '../../../src/money/orchestrations/convert.ts'
 import { createStepMetrics } from '../../../src/money/orchestrations/metrics.ts'
 import type { PricingContext } from '../../../src/money/orchestrations/pricing/context.ts'
+import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { bookOf, convertSettings, createRunner, statusesOf } from '../../support/orchestrations.ts'
 import { RULES } from '../../support/rules.ts'

@@ -1,9 +1,9 @@
 /** One payment is one deposit and is credited once, whoever reports it, how often, and in which order. */
 import { describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
-import type { MetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import type { Report } from '../../../src/money/deposits/report.ts'
 import type { DepositReporter, ReportResult } from '../../../src/money/deposits/reporter.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
+import type { MetricsRegistry } from '../../../src/platform/base/metrics.ts'
 import { StoreUnavailable } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { Random } from '../../support/random.ts'

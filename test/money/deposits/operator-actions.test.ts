@@ -1,9 +1,9 @@
 /** What the operator does with a deposit, and where its money is afterwards. */
 import { describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import type { Delivery } from '../../../src/money/deliveries/model.ts'
 import { depositReturns } from '../../../src/money/deposits/returns.ts'
 import { post } from '../../../src/money/ledger/ledger.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ETHEREUM_ADDRESS } from '../../support/rules.ts'
 import {

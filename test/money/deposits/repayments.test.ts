@@ -1,6 +1,5 @@
 /** Every kind of credit repays what its profile owes in the asset before anything becomes available. */
 import { expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { reportFailed } from '../../../src/money/deliveries/reports.ts'
 import { post } from '../../../src/money/ledger/ledger.ts'
 import type { Posting } from '../../../src/money/ledger/posting.ts'
@@ -9,6 +8,7 @@ import { conversionPostings } from '../../../src/money/orchestrations/movements.
 import { rejectOrchestration } from '../../../src/money/orchestrations/operator-actions.ts'
 import { claimWork } from '../../../src/money/orchestrations/queue.ts'
 import { stopForReversal } from '../../../src/money/orchestrations/reverse.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { addDeliveries, OPERATOR, recordingOwners } from '../../support/deliveries.ts'

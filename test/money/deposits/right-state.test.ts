@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { post } from '../../../src/money/ledger/ledger.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { bookedAsEntries, ledgerDifferences } from '../../support/ledger.ts'
 import { moneyViolations } from '../../support/money-oracles.ts'
 import { propertySettings } from '../../support/property.ts'

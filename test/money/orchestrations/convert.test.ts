@@ -1,13 +1,12 @@
 /** The step `convert`: what it makes of the ledger, the statement, the orchestration and its work. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import type { Delivery } from '../../../src/money/deliveries/model.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
 import { ORCHESTRATION_DELIVERIES } from '../../../src/money/orchestrations/delivery-results.ts'
 import { releaseOrchestration } from '../../../src/money/orchestrations/operator-actions.ts'
 import { type Claim, ClaimLost, claimWork } from '../../../src/money/orchestrations/queue.ts'
 import type { NewOrchestration } from '../../../src/money/orchestrations/start.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import type { Db, Transaction } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../support/all-due.ts'

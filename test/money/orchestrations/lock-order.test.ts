@@ -2,15 +2,14 @@
  * All code locks the records of a payment in one order: the delivery, then what it is for, then balances. Two
  * transactions that meet wait for each other in turn, never in a circle. The embedded store has one session.
  */
-
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { reportFailed } from '../../../src/money/deliveries/reports.ts'
 import { lockBalances } from '../../../src/money/ledger/ledger.ts'
 import { cancelOrchestration } from '../../../src/money/orchestrations/cancel.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
 import { releaseOrchestration } from '../../../src/money/orchestrations/operator-actions.ts'
 import { claimWork } from '../../../src/money/orchestrations/queue.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import type { Db, Transaction } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../support/all-due.ts'

@@ -1,10 +1,9 @@
 /** Orchestrations as customers ask for them and see them, and as the operator decides about them. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { serviceBalance } from '../../../src/money/ledger/checkpoints.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
 import { claimWork } from '../../../src/money/orchestrations/queue.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { addAssets, balanceOf, credit } from '../../support/ledger.ts'

@@ -3,10 +3,10 @@
  * transaction open.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLog } from '../../../src/platform/base/log.ts'
 import { claimDeliveries } from '../../../src/money/deliveries/reports.ts'
 import { claimWork } from '../../../src/money/orchestrations/queue.ts'
 import { CONVERT_KIND } from '../../../src/money/orchestrations/start.ts'
+import { createLog } from '../../../src/platform/base/log.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { DueSearch } from '../../../src/platform/store/due-search.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'

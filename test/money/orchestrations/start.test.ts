@@ -1,8 +1,8 @@
 /** Starting orchestrations, and ending that of a deposit that is reversed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { stopForReversal } from '../../../src/money/orchestrations/reverse.ts'
 import { type NewOrchestration, startOrchestrations } from '../../../src/money/orchestrations/start.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
 import { captureLog } from '../../support/captured-log.ts'

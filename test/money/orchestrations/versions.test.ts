@@ -3,7 +3,6 @@
  * does not know. Work in every state, as an older process left it, is finished by those who know it; the rest is left as
  * it is.
  */
-
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { giveUpOverdue } from '../../../src/money/deliveries/hand-out.ts'
 import { claimDeliveries, reportSettled } from '../../../src/money/deliveries/reports.ts'

@@ -1,9 +1,9 @@
 /** The validity of the terms of a rule: each condition just inside and just outside. */
 import { describe, expect, it } from 'vitest'
-import { ASSETS_DEFAULT } from '../../../src/service/config/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../../../src/contract/crypto-networks.ts'
 import type { NewRuleBody } from '../../../src/money/rules/schemas.ts'
 import { termsFaults } from '../../../src/money/rules/terms.ts'
+import { ASSETS_DEFAULT } from '../../../src/service/config/assets.ts'
 
 const TERMS = {
   assets: ASSETS_DEFAULT,

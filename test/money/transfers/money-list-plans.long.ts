@@ -3,14 +3,14 @@
  * hardly any record matches, beside one that nearly all do, must not have everything read.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listAllOrchestrations, listOrchestrations } from '../../../src/money/orchestrations/lists.ts'
+import { listTransfers } from '../../../src/money/transfers/lists.ts'
 import { newId } from '../../../src/platform/base/ids.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
-import { listAllOrchestrations, listOrchestrations } from '../../../src/money/orchestrations/lists.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'
 import { openPostgres } from '../../../src/platform/store/postgres.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
-import { listTransfers } from '../../../src/money/transfers/lists.ts'
 import { type ExplainedStatements, explainStatements, summaryOf } from '../../support/explained.ts'
 import { addAssets, addOwner, type Owner } from '../../support/ledger.ts'
 import { analyze } from '../../support/many-records.ts'

@@ -1,10 +1,10 @@
 /** Statements of profiles: opening, lines and closing fit together exactly, wherever a period begins and ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { InsufficientBalance, post } from '../../../src/money/ledger/ledger.ts'
 import type { LedgerAccount, Posting } from '../../../src/money/ledger/posting.ts'
-import { sql } from '../../../src/platform/store/sql.ts'
 import type { StatementOfAsset } from '../../../src/money/transfers/statement.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
+import { sql } from '../../../src/platform/store/sql.ts'
 import { Random } from '../../support/random.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { newAccount } from '../../support/rules.ts'

@@ -1,10 +1,10 @@
 /** What customers see of their money: transfers, in lists and alone, and balances. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { post } from '../../../src/money/ledger/ledger.ts'
+import { changeTransfers, insertTransfers, type NewTransfer } from '../../../src/money/transfers/store.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
 import { nextCreationTime, nextCreationTimes } from '../../../src/platform/store/creation-time.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
-import { changeTransfers, insertTransfers, type NewTransfer } from '../../../src/money/transfers/store.ts'
 import { credit } from '../../support/ledger.ts'
 import { type RestCustomer, RestNode } from '../../support/rest.ts'
 import { newAccount } from '../../support/rules.ts'

@@ -3,13 +3,13 @@
  * response is an internal error, and each conforms to the document in status, headers, content type and body.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '../../../src/platform/base/ids.ts'
 import { SCOPES } from '../../../src/contract/scopes.ts'
 import { post } from '../../../src/money/ledger/ledger.ts'
 import { convertBatch } from '../../../src/money/orchestrations/convert.ts'
 import { claimWork } from '../../../src/money/orchestrations/queue.ts'
-import { nextCreationTime } from '../../../src/platform/store/creation-time.ts'
 import { insertTransfers } from '../../../src/money/transfers/store.ts'
+import { newId } from '../../../src/platform/base/ids.ts'
+import { nextCreationTime } from '../../../src/platform/store/creation-time.ts'
 import { ALL_DUE } from '../../support/all-due.ts'
 import { ApiDocument, closed, type Node } from '../../support/api-document.ts'
 import { captureLog } from '../../support/captured-log.ts'

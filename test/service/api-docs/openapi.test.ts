@@ -4,21 +4,23 @@ import { join } from 'node:path'
 import { validate } from '@scalar/openapi-parser'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modulesWithoutStore } from '../../../scripts/api-documents.ts'
-import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from '../../../src/money/accounts/metadata.ts'
-import type { Listener } from '../../../src/service/listener.ts'
 import { OPERATIONS } from '../../../src/contract/operations.ts'
 import { SCOPES, STREAM_SCOPE } from '../../../src/contract/scopes.ts'
+import { METADATA_BYTES_MAX, METADATA_LEVELS_MAX } from '../../../src/money/accounts/metadata.ts'
 import { BODY_ENTRIES_MAX, BODY_LEVELS_MAX } from '../../../src/platform/http/json-body.ts'
 import { PROBLEMS } from '../../../src/platform/http/problem.ts'
 import { QUERY_PAIRS_MAX } from '../../../src/platform/http/query-values.ts'
 import { HEAD_FIELDS_MAX } from '../../../src/platform/http/request-head.ts'
 import { BODY_BYTES_MAX } from '../../../src/platform/http/server.ts'
 import { PAGE_BYTES_MAX } from '../../../src/platform/store/page.ts'
+import type { Listener } from '../../../src/service/listener.ts'
 import { ApiDocument, closed, type Node, structureFaults } from '../../support/api-document.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
 import { configOf } from '../../support/rest.ts'
 
-const committed: Node = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/reference/openapi.json'), 'utf8'))
+const committed: Node = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../../docs/reference/openapi.json'), 'utf8'),
+)
 const document = new ApiDocument(committed)
 
 const modules = modulesWithoutStore()

@@ -2,8 +2,8 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadConfig } from '../../../src/service/config/load.ts'
 import { readClientSecret } from '../../../src/access/operators/openid-issuer.ts'
+import { loadConfig } from '../../../src/service/config/load.ts'
 import { temporaryFolder } from '../../support/running-service.ts'
 
 const ISSUER = {

@@ -1,9 +1,9 @@
 /** Nodes that share a store and have lost, or not, their connection to NATS. */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { BusReports } from '../../../src/streaming/cluster/bus-reports.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'
+import { BusReports } from '../../../src/streaming/cluster/bus-reports.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { openTestStore } from '../../support/test-store.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { decodeAnnouncement, definitionsDigest, encodeAnnouncement } from '../../../src/streaming/cluster/announcement.ts'
+import {
+  decodeAnnouncement,
+  definitionsDigest,
+  encodeAnnouncement,
+} from '../../../src/streaming/cluster/announcement.ts'
 import { captureLog } from '../../support/captured-log.ts'
 import { NodeExchange, testNode } from '../../support/node-exchange.ts'
 import { testMarket } from '../../support/stream-simulation.ts'

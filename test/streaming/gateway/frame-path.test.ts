@@ -10,17 +10,17 @@ import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { EXTENDED_SUBPROTOCOL } from '../../../src/contract/channels.ts'
 import { createSystemClock } from '../../../src/platform/base/clock.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
-import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
-import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
-import { EXTENDED_SUBPROTOCOL } from '../../../src/contract/channels.ts'
 import { Hub } from '../../../src/streaming/gateway/hub.ts'
 import { createGatewayMetrics } from '../../../src/streaming/gateway/metrics.ts'
 import { Transport } from '../../../src/streaming/gateway/outbox.ts'
 import { MarketReplicas } from '../../../src/streaming/markets/market-replicas.ts'
 import { MarketWriters } from '../../../src/streaming/markets/market-writers.ts'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
 import { scriptKraken } from '../../support/kraken-script.ts'
 import { createKrakenSource } from '../../support/kraken-source.ts'
 import { SETTINGS } from '../../support/stream-simulation.ts'
@@ -41,7 +41,10 @@ function describedPath(): { readonly path: string[]; readonly used: string[] } {
   const section = text.split('## The path of one frame\n')[1]?.split('\n## ')[0] ?? ''
   const rows = [...section.matchAll(/^\| \d+ \| `([^`]+)` \|.*\|([^|]*)\|$/gm)]
   const files = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => `${FOLDER}/${name}.ts`)
-  return { path: rows.map(([, file]) => `${FOLDER}/${file}.ts`), used: rows.flatMap(([, , cell]) => files(cell as string)) }
+  return {
+    path: rows.map(([, file]) => `${FOLDER}/${file}.ts`),
+    used: rows.flatMap(([, , cell]) => files(cell as string)),
+  }
 }
 
 /** Constants, which the test runner reads through functions. */
@@ -59,7 +62,9 @@ async function filesThatRun(work: () => Promise<void>): Promise<string[]> {
   inspector.disconnect()
   const ran = result.filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
   const files = ran.flatMap(({ url }) => /\/(src\/[^?]+\.ts)/.exec(url)?.[1] ?? [])
-  return [...new Set(files)].filter((file) => !file.startsWith('src/platform/base/') && !NOT_ON_THE_PATH.includes(file)).sort()
+  return [...new Set(files)]
+    .filter((file) => !file.startsWith('src/platform/base/') && !NOT_ON_THE_PATH.includes(file))
+    .sort()
 }
 
 /** A Kraken server, the whole pipeline of one market, and a server of its stream. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { BID, type Execution } from '../../../src/streaming/market/event.ts'
+import type { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { type LiveClient, LiveStream, type Message } from './live-stream.ts'
 
 const BOOK = 'AAAUSD market_data'

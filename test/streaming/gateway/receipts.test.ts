@@ -1,8 +1,8 @@
 /** Receipts in the heartbeats of the extended protocol: which book they name, who gets which, and how many are signed. */
 import { type KeyObject, verify } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { ReceiptSigner } from '../../../src/streaming/sequencing/receipt-signer.ts'
 import { BID } from '../../../src/streaming/market/event.ts'
+import { ReceiptSigner } from '../../../src/streaming/sequencing/receipt-signer.ts'
 import { newReceiptIssuer, partsOf, type TestReceiptIssuer } from '../../support/receipts.ts'
 import { deepBook, LiveStream, type Message } from './live-stream.ts'
 

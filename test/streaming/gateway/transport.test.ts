@@ -4,8 +4,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type ServerOptions, WebSocket, WebSocketServer } from 'ws'
 import { type Clock, createSystemClock } from '../../../src/platform/base/clock.ts'
-import { textMessage } from '../../../src/streaming/sequencing/frame.ts'
 import { Transport } from '../../../src/streaming/gateway/outbox.ts'
+import { textMessage } from '../../../src/streaming/sequencing/frame.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 const ends: (() => void)[] = []

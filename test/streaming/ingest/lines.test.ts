@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { PublicationMessage, UpdateMessage } from '../../../src/streaming/sources/publication/message.ts'
 import { AppliedHashes, contentHash } from '../../../src/streaming/ingest/content-hash.ts'
 import { type LineStep, Lines } from '../../../src/streaming/ingest/lines.ts'
+import type { PublicationMessage, UpdateMessage } from '../../../src/streaming/sources/publication/message.ts'
 import { propertySettings } from '../../support/property.ts'
 import { Random } from '../../support/random.ts'
 import { instrumentMessage, lostMessage, snapshotMessage, updateMessage } from './messages.ts'

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Commit, MarketState } from '../../../src/streaming/sequencing/bus.ts'
 import { BusFormatError } from '../../../src/streaming/links/bus-bytes.ts'
 import {
   decodeHeartbeats,
@@ -19,6 +18,7 @@ import {
   type Instrument,
   type LevelChange,
 } from '../../../src/streaming/market/event.ts'
+import type { Commit, MarketState } from '../../../src/streaming/sequencing/bus.ts'
 
 const SEED = 20_261_123
 const SCALE = { market: 'BTCUSD', priceDecimals: 2, amountDecimals: 8 }

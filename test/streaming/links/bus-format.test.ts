@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Commit, MarketState, MarketStatus } from '../../../src/streaming/sequencing/bus.ts'
 import { decodeDigest, encodeDigest } from '../../../src/streaming/links/bus-audit.ts'
 import {
   decodeHeartbeats,
@@ -22,6 +21,7 @@ import {
 } from '../../../src/streaming/links/bus-requests.ts'
 import { decodePositions, SourcePositionLog } from '../../../src/streaming/links/source-positions.ts'
 import { ASK, type Attribution, BID, type Execution } from '../../../src/streaming/market/event.ts'
+import type { Commit, MarketState, MarketStatus } from '../../../src/streaming/sequencing/bus.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 /** Written by the first release with a bus; it is never changed. A new format gets a file of its own. */

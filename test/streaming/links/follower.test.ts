@@ -1,7 +1,7 @@
 /** When a follower requests the state of its market. Its repairs are in `link-simulation`. */
 import { beforeEach, expect, test } from 'vitest'
-import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { Follower } from '../../../src/streaming/links/follower.ts'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 let clock: VirtualClock

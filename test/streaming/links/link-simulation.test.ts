@@ -7,13 +7,8 @@
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
-import type { MarketState } from '../../../src/streaming/sequencing/bus.ts'
 import { BusExport } from '../../../src/streaming/links/bus-export.ts'
 import { BusImport, createImportMetrics, type ImportTransport } from '../../../src/streaming/links/bus-import.ts'
-import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
-import { Replica } from '../../../src/streaming/sequencing/replica.ts'
-import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
-import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
 import { compareLevels } from '../../../src/streaming/market/book.ts'
 import {
   ASK,
@@ -24,6 +19,11 @@ import {
   type LevelVenues,
   type VenueShare,
 } from '../../../src/streaming/market/event.ts'
+import type { MarketState } from '../../../src/streaming/sequencing/bus.ts'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
+import { Replica } from '../../../src/streaming/sequencing/replica.ts'
+import { Sequencer } from '../../../src/streaming/sequencing/sequencer.ts'
+import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
 import { FollowedMarket, Published } from '../../support/followed-market.ts'
 import { LossyLink } from '../../support/lossy-link.ts'
 import { Random } from '../../support/random.ts'

@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ASK, type Attribution, BID, type LevelVenues, type Side, type VenueShare } from '../../../src/streaming/market/event.ts'
+import {
+  ASK,
+  type Attribution,
+  BID,
+  type LevelVenues,
+  type Side,
+  type VenueShare,
+} from '../../../src/streaming/market/event.ts'
 import { LevelShares, MergedAttribution } from '../../../src/streaming/market/venues.ts'
 import { propertySettings } from '../../support/property.ts'
 

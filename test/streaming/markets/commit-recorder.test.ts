@@ -1,13 +1,13 @@
 /** What becomes of each message of a writer; that it leads to the same commits again, `streaming/recordings/replay` shows. */
 import { describe, expect, it } from 'vitest'
-import type { Commit } from '../../../src/streaming/sequencing/bus.ts'
-import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
-import { openRecording } from '../../../src/streaming/recordings/reader.ts'
-import type { EntryFacts } from '../../../src/streaming/recordings/recording.ts'
-import { openRecordingWriter } from '../../../src/streaming/recordings/writer.ts'
 import { Book } from '../../../src/streaming/market/book.ts'
 import type { LevelChange } from '../../../src/streaming/market/event.ts'
 import { CommitRecorder } from '../../../src/streaming/markets/commit-recorder.ts'
+import { openRecording } from '../../../src/streaming/recordings/reader.ts'
+import type { EntryFacts } from '../../../src/streaming/recordings/recording.ts'
+import { openRecordingWriter } from '../../../src/streaming/recordings/writer.ts'
+import type { Commit } from '../../../src/streaming/sequencing/bus.ts'
+import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { HEADER, recordedMarket, recordingFolder } from '../../support/recording-file.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 

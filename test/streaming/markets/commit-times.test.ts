@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/base/log.ts'
-import { CommitTimes, readCommitFloors } from '../../../src/streaming/markets/commit-times.ts'
 import { type Db, StoreUnavailable } from '../../../src/platform/store/db.ts'
+import { CommitTimes, readCommitFloors } from '../../../src/streaming/markets/commit-times.ts'
 import { openTestStore } from '../../support/test-store.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 

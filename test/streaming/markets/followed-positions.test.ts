@@ -5,14 +5,14 @@
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
+import { decodePositions, SourcePositionLog } from '../../../src/streaming/links/source-positions.ts'
+import { MarketWriters } from '../../../src/streaming/markets/market-writers.ts'
 import { createMemoryBus } from '../../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../../src/streaming/sequencing/replica.ts'
 import { createSequencerMetrics } from '../../../src/streaming/sequencing/sequencer-metrics.ts'
-import { decodePositions, SourcePositionLog } from '../../../src/streaming/links/source-positions.ts'
 import { FedPublication } from '../../../src/streaming/sources/publication/fed-publication.ts'
 import { type PublicationMessage, readPublication } from '../../../src/streaming/sources/publication/message.ts'
 import type { SourceMarket } from '../../../src/streaming/sources/source.ts'
-import { MarketWriters } from '../../../src/streaming/markets/market-writers.ts'
 import { ManualSource } from '../../support/manual-source.ts'
 import { PublishingEngine, type WireMessage } from '../../support/publishing-engine.ts'
 import { Random } from '../../support/random.ts'
@@ -83,8 +83,9 @@ class Process {
     const fed = new FedPublication({ source, onRequest: () => this.requests++, onProblem: () => undefined })
     this.fed = fed
     return Object.assign(new ManualSource([source]), {
-      resume: (...[, , followed]: Parameters<NonNullable<import('../../../src/streaming/sources/source.ts').Source['resume']>>) =>
-        fed.takeOver(followed),
+      resume: (
+        ...[, , followed]: Parameters<NonNullable<import('../../../src/streaming/sources/source.ts').Source['resume']>>
+      ) => fed.takeOver(followed),
       followed: () => fed.followed,
       rebuild: (_market: SourceMarket, reason: string) => fed.rebuild(reason),
       instrument: () => fed.instrument,

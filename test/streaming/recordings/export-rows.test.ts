@@ -1,8 +1,8 @@
 /** The rows of the state of an instrument; books, trades and losses are tested by `cli/export`. */
 import { expect, it } from 'vitest'
+import type { MarketEvent } from '../../../src/streaming/market/event.ts'
 import { type ExportRow, MarketRows } from '../../../src/streaming/recordings/export-rows.ts'
 import type { RecordedEntry } from '../../../src/streaming/recordings/recording.ts'
-import type { MarketEvent } from '../../../src/streaming/market/event.ts'
 import { RECORDING_START, recordedMarket } from '../../support/recording-file.ts'
 
 const OPEN = { state: 'OPEN', reason: '' } as const

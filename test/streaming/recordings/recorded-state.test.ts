@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { RecordedState } from '../../../src/streaming/recordings/recorded-state.ts'
 import { Book } from '../../../src/streaming/market/book.ts'
+import { RecordedState } from '../../../src/streaming/recordings/recorded-state.ts'
 
 it('keeps the last book while it is lost, whatever updates follow', () => {
   const state = new RecordedState('not yet')

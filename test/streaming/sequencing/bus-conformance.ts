@@ -1,6 +1,6 @@
 /**
- * What every engine of the bus promises (the prose is in src/streaming/sequencing/bus.ts), as tests. An engine's own test file calls
- * `describeBus` with a way to open it; `settled` resolves when what was published so far has been delivered.
+ * What every engine of the bus promises (the prose is in src/streaming/sequencing/bus.ts), as tests. An engine's own test
+ * file calls `describeBus` with a way to open it; `settled` resolves when what was published so far has been delivered.
  */
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Bus, Commit, MarketMessage, MarketStatus } from '../../../src/streaming/sequencing/bus.ts'

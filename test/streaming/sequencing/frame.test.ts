@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { FRAGMENT_BYTES_MAX, type Message, textFrame, textMessage, updateText } from '../../../src/streaming/sequencing/frame.ts'
 import { BID } from '../../../src/streaming/market/event.ts'
+import {
+  FRAGMENT_BYTES_MAX,
+  type Message,
+  textFrame,
+  textMessage,
+  updateText,
+} from '../../../src/streaming/sequencing/frame.ts'
 import { testMarket } from '../../support/stream-simulation.ts'
 
 /** The length of a header as RFC 6455 section 5.2 has it, and what it says. */

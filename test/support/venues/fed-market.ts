@@ -1,7 +1,7 @@
 /** One market of a source, compared with the venue's history after every event. */
 import { formatDecimal } from '../../../src/platform/base/decimal.ts'
-import type { SourceMarket } from '../../../src/streaming/sources/source.ts'
 import { BID, type LevelChange, type MarketEvent } from '../../../src/streaming/market/event.ts'
+import type { SourceMarket } from '../../../src/streaming/sources/source.ts'
 import { Waiters } from '../waiters.ts'
 import { type LevelText, PlainBook } from './plain-book.ts'
 import { SymbolVerifier, type VenueHistory } from './venue-history.ts'

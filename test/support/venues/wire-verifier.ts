@@ -1,5 +1,4 @@
 /** Compares the books and executions of a client of the documented stream with the venues' history. */
-
 import { type SampleBook, type SampleClient, sortedLevels } from '../sample-client.ts'
 import type { BookMessage, DataMessage, Reply, SampleExecution } from '../sample-messages.ts'
 import { Waiters } from '../waiters.ts'

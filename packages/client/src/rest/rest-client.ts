@@ -1,6 +1,7 @@
 /**
  * The REST API, typed from the OpenAPI document of the service. A request is repeated when that is safe: every read, and a
- * write that the service recognises by its `ref_id` or that has no second effect. Errors are thrown, as `ApiProblem` where the service answered.
+ * write that the service recognises by its `ref_id` or that has no second effect. Errors are thrown, as `ApiProblem` where
+ * the service answered.
  */
 import {
   ClientCredentials,

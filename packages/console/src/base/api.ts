@@ -3,7 +3,6 @@
  * failed call throws a `Problem` with the text that the service gave; a call that never reached the service throws one too,
  * so that pages have one kind of failure to show.
  */
-
 import type { AnswerOf, BodyOf, CallsForTwo, ItemOf, ListPath, Method, PathOf, Schema } from './operator-api.ts'
 import { pageSecret } from './page-secret.ts'
 

@@ -1,5 +1,4 @@
 /** The checks of this installation, as `tidegate doctor` makes them, with the next step for each problem. */
-
 import { get } from '../base/api.ts'
 import { useResource } from '../base/resource.ts'
 import { Card, Loading, PageHead, ProblemNote, Status } from '../ui/parts.tsx'

@@ -1,5 +1,4 @@
 /** All markets in a table, and the live ladders of up to three of them side by side. */
-
 import type { Schema } from '../base/operator-api.ts'
 import { useGet } from '../base/resource.ts'
 import { href, location, setQuery } from '../base/router.ts'

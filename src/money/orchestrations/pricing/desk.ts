@@ -2,9 +2,9 @@
  * The desk: the operator's own account, the counterparty of all conversions. Its position in an asset is the amount that it
  * received minus the amount that it paid.
  */
+import { type Kysely, sql } from '../../../platform/store/sql.ts'
 import { formatAmount } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'
-import { type Kysely, sql } from '../../../platform/store/sql.ts'
 
 export interface DeskItem {
   readonly asset: string

@@ -4,12 +4,12 @@
  * nothing.
  */
 import { createHash } from 'node:crypto'
-import { serviceBalance } from '../../ledger/checkpoints.ts'
-import type { MinorUnits } from '../../ledger/posting.ts'
 import type { Transaction } from '../../../platform/store/db.ts'
 import { locking } from '../../../platform/store/lock-order.ts'
 import { sql } from '../../../platform/store/sql.ts'
 import { type Column, inserting } from '../../../platform/store/unnested.ts'
+import { serviceBalance } from '../../ledger/checkpoints.ts'
+import type { MinorUnits } from '../../ledger/posting.ts'
 import type { PricingContext } from './context.ts'
 import type { BookSide, MarketTerms } from './market.ts'
 import {

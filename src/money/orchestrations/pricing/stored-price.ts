@@ -1,7 +1,7 @@
 /** Reads the price of a stored conversion, with its evidence and the result of its verification. */
 import { Problem } from '../../../platform/http/problem.ts'
-import { formatAmount } from '../../ledger/amounts.ts'
 import { type Kysely, sql } from '../../../platform/store/sql.ts'
+import { formatAmount } from '../../ledger/amounts.ts'
 import { type Explanation, explainPrice, type StoredConversion } from './explain.ts'
 
 export interface PriceDocument {

@@ -1,5 +1,4 @@
 /** All migrations; `migrate` applies them in the order of their names. A new one needs a file here and a line below. */
-
 import { audit } from './202611201230-audit.ts'
 import { auth } from './202611201300-auth.ts'
 import { commitTimes } from './202611201400-commit-times.ts'

@@ -1,5 +1,4 @@
 /** The settings of assets and the key material of deposit addresses. */
-
 import {
   extendedKeyFault,
   extendedKeyWords,

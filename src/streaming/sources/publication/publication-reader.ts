@@ -2,12 +2,12 @@
  * The rules of docs/feeding-your-own-book.md for the messages of one market, whichever way they arrive (pull, ingest, a
  * module): epochs, numbers, snapshots, digests. It returns the events of the market and whether a SNAPSHOT is needed.
  *
- * Two numbers of the current epoch are kept: up to `#seq` every execution was published or reported as missed, and the
- * book is that after `#bookSeq`. The book is trusted while both are equal. So no execution is published twice, and none
- * is skipped silently, whether or not there is a book: between the loss of a book and its SNAPSHOT, executions continue
- * as far as their numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has caught up.
- * Where the publisher can be asked for past messages (`resumes`), that is done for each gap, also for one before a SNAPSHOT, and
- * again only once a message has followed; executions are reported as missed only when that fails.
+ * Two numbers of the current epoch are kept: up to `#seq` every execution was published or reported as missed, and the book
+ * is that after `#bookSeq`. The book is trusted while both are equal. So no execution is published twice, and none is skipped
+ * silently, whether or not there is a book: between the loss of a book and its SNAPSHOT, executions continue as far as their
+ * numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has caught up. Where the publisher
+ * can be asked for past messages (`resumes`), that is done for each gap, also for one before a SNAPSHOT, and again only once
+ * a message has followed; executions are reported as missed only when that fails.
  *
  * An epoch that was left may be used again by two relays that share one address. It is then treated like a new one, but
  * must continue at or after the number at which it was left. It never throws. Pure.

@@ -4,7 +4,6 @@
  * first. `streaming/market/aggregate` forms the published book, as for two configured sources; only the first venue trades. It
  * guarantees what the aggregate guarantees: the published book is never crossed. Pure.
  */
-
 import { Aggregate } from '../../market/aggregate.ts'
 import type { MarketEvent } from '../../market/event.ts'
 

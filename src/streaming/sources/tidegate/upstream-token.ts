@@ -3,11 +3,11 @@
  * file that is read again for each connection. A token is needed for the handshake only, so each attempt requests a new
  * one. No secret is part of an error.
  */
+import { STREAM_SCOPE } from '../../../contract/scopes.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import { membersOf, parseJson } from '../../../platform/base/json-value.ts'
 import { fileErrorText, readRegularFile } from '../../../platform/base/regular-file.ts'
 import { withDeadline } from '../../../platform/base/time-limit.ts'
-import { STREAM_SCOPE } from '../../../contract/scopes.ts'
 import type { Handshake } from '../venues/venue-connection.ts'
 
 /** A secret, or the path of the file that contains it. */

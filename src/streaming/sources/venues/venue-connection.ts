@@ -1,7 +1,7 @@
 /**
  * One WebSocket connection to a venue, the same for all venues: it connects, reconnects with backoff and jitter, ends a
- * connection on which nothing arrives while this process runs, and counts messages. It is the only file of this folder that uses the `ws`
- * client.
+ * connection on which nothing arrives while this process runs, and counts messages. It is the only file of this folder that
+ * uses the `ws` client.
  *
  * It guarantees that `onMessage` is called only between an `onOpen` and its `onDown`, that `onDown` is called once for
  * each connection or attempt that ended, and that nothing is called after `stop`. It does not queue received messages:

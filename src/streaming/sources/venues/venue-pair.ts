@@ -19,9 +19,9 @@
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
+import type { SourceMarket } from '../source.ts'
 import { PairMarkets, pairNotices } from './pair-markets.ts'
 import { PairTrades } from './pair-trades.ts'
-import type { SourceMarket } from '../source.ts'
 import type { Fetched, Listing, PairProtocol, VenueBook, VenueTrade } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 import type { PairMetrics } from './venue-metrics.ts'

@@ -7,7 +7,6 @@
  * Refreshes on suspicion are limited to one per minute and pair. Each refresh without a difference doubles that delay,
  * up to ten minutes. Reconciliations are not limited by it.
  */
-
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import { parseDecimal } from '../../../platform/base/decimal.ts'
 import type { Log } from '../../../platform/base/log.ts'

@@ -1,7 +1,13 @@
 import { HDKey } from '@scure/bip32'
 import { describe, expect, it } from 'vitest'
-import { extendedKeyFault, type WatchedFamily } from '../../../../src/money/deposit-instructions/derivation/extended-key.ts'
-import { WATCHED_FAMILIES, watchedMaterial } from '../../../../src/money/deposit-instructions/derivation/key-material.ts'
+import {
+  extendedKeyFault,
+  type WatchedFamily,
+} from '../../../../src/money/deposit-instructions/derivation/extended-key.ts'
+import {
+  WATCHED_FAMILIES,
+  watchedMaterial,
+} from '../../../../src/money/deposit-instructions/derivation/key-material.ts'
 
 const SEED = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
 /** Public and private version bytes: BIP 32, and SLIP-132 with the prefixes of Litecoin and Dogecoin wallets. */

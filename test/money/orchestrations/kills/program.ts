@@ -3,10 +3,6 @@
  * deliveries, on the store that it is given. What it is asked to do comes from the process that started it, with which it
  * ends. It may be started to end like a killed process after some number of statements.
  */
-
-import { createSystemClock } from '../../../../src/platform/base/clock.ts'
-import { createLog } from '../../../../src/platform/base/log.ts'
-import { createMetricsRegistry } from '../../../../src/platform/base/metrics.ts'
 import type { Asset } from '../../../../src/contract/assets.ts'
 import { createRequestCounter } from '../../../../src/money/deliveries/metrics.ts'
 import { WebhookSender } from '../../../../src/money/deliveries/webhook-sender.ts'
@@ -15,6 +11,9 @@ import { DepositReporter, type ReportResult } from '../../../../src/money/deposi
 import type { DepositReportBody } from '../../../../src/money/deposits/schemas.ts'
 import { createStepMetrics } from '../../../../src/money/orchestrations/metrics.ts'
 import { OrchestrationRunner } from '../../../../src/money/orchestrations/runner.ts'
+import { createSystemClock } from '../../../../src/platform/base/clock.ts'
+import { createLog } from '../../../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../../../src/platform/base/metrics.ts'
 import { openEmbedded } from '../../../../src/platform/store/embedded.ts'
 import { openPostgres } from '../../../../src/platform/store/postgres.ts'
 import { DELIVERY_OWNERS } from '../../../support/delivery-owners.ts'

@@ -1,7 +1,11 @@
 /** What the evidence of a price explains, and that a changed one is noticed. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { marketEvidence, type PriceEvidence, parEvidence } from '../../../../src/money/orchestrations/pricing/evidence.ts'
+import {
+  marketEvidence,
+  type PriceEvidence,
+  parEvidence,
+} from '../../../../src/money/orchestrations/pricing/evidence.ts'
 import { explainPrice, type StoredConversion } from '../../../../src/money/orchestrations/pricing/explain.ts'
 import { type MarketTerms, marketPrice } from '../../../../src/money/orchestrations/pricing/market.ts'
 import { parAmounts } from '../../../../src/money/orchestrations/pricing/par.ts'

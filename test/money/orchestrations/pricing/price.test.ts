@@ -1,6 +1,5 @@
 /** Prices in the store: what conversions take of a book and of the desk, from several workers at once. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { newId } from '../../../../src/platform/base/ids.ts'
 import { post } from '../../../../src/money/ledger/ledger.ts'
 import type { PricingContext, PricingSettings } from '../../../../src/money/orchestrations/pricing/context.ts'
 import { readDesk } from '../../../../src/money/orchestrations/pricing/desk.ts'
@@ -8,6 +7,7 @@ import type { MarketEvidence } from '../../../../src/money/orchestrations/pricin
 import type { Conversion, PriceOutcome, PriceRequest } from '../../../../src/money/orchestrations/pricing/outcome.ts'
 import { priceConversions, recordConversions } from '../../../../src/money/orchestrations/pricing/price.ts'
 import { readPrice } from '../../../../src/money/orchestrations/pricing/stored-price.ts'
+import { newId } from '../../../../src/platform/base/ids.ts'
 import type { Db } from '../../../../src/platform/store/db.ts'
 import { transactionWithRetries } from '../../../../src/platform/store/retry.ts'
 import { sql } from '../../../../src/platform/store/sql.ts'

@@ -2,7 +2,6 @@
  * Runs a simulated world: random actions, some of them at once, some in processes that die; then calm, and the check of
  * the rules.
  */
-
 import { sql } from '../../../../src/platform/store/sql.ts'
 import { ledgerDifferences } from '../../../support/ledger.ts'
 import { moneyViolations, unexplained } from '../../../support/money-oracles.ts'

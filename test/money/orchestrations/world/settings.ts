@@ -1,7 +1,7 @@
 /** What a simulated worker converts by: the configuration of the world, with its scripted book. */
-import type { Config } from '../../../../src/service/config/settings.ts'
 import type { ConvertSettings } from '../../../../src/money/orchestrations/convert.ts'
 import type { PricingBook } from '../../../../src/money/orchestrations/pricing/context.ts'
+import type { Config } from '../../../../src/service/config/settings.ts'
 
 /** How short the desk may be, in minor units. */
 export const DESK_LIMITS: Readonly<Record<string, bigint>> = {

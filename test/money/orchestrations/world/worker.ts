@@ -2,14 +2,13 @@
  * The processes of a simulated world that work by themselves: they do what is due when they are asked to, and die when
  * their stores do. The clock of a worker is its own, and may be wrong.
  */
-
-import { type Clock, createSystemClock } from '../../../../src/platform/base/clock.ts'
-import { createLog } from '../../../../src/platform/base/log.ts'
-import { createMetricsRegistry } from '../../../../src/platform/base/metrics.ts'
 import { createRequestCounter } from '../../../../src/money/deliveries/metrics.ts'
 import { WebhookSender } from '../../../../src/money/deliveries/webhook-sender.ts'
 import { createStepMetrics } from '../../../../src/money/orchestrations/metrics.ts'
 import { OrchestrationRunner, type RunnerOptions } from '../../../../src/money/orchestrations/runner.ts'
+import { type Clock, createSystemClock } from '../../../../src/platform/base/clock.ts'
+import { createLog } from '../../../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../../../src/platform/base/metrics.ts'
 import { DELIVERY_OWNERS } from '../../../support/delivery-owners.ts'
 import type { FaultyStore } from '../../../support/store-faults.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'

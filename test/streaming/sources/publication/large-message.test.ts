@@ -1,12 +1,12 @@
 /** A message that is read in parts has the effect of the same message that is read at once. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { contentHash, hashInParts } from '../../../../src/streaming/ingest/content-hash.ts'
+import type { LevelChange, MarketDefinition } from '../../../../src/streaming/market/event.ts'
 import { readLargeMessage } from '../../../../src/streaming/sources/publication/large-message.ts'
 import { type PublishedMessage, parsePublication } from '../../../../src/streaming/sources/publication/message.ts'
 import { PublicationReader } from '../../../../src/streaming/sources/publication/publication-reader.ts'
 import type { PublicationStep } from '../../../../src/streaming/sources/publication/publication-step.ts'
-import { contentHash, hashInParts } from '../../../../src/streaming/ingest/content-hash.ts'
-import type { LevelChange, MarketDefinition } from '../../../../src/streaming/market/event.ts'
 import { propertySettings } from '../../../support/property.ts'
 
 const MARKET: MarketDefinition = {

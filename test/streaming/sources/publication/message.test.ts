@@ -1,6 +1,10 @@
 /** The form of a publisher's messages: what is accepted, and which member and rule a problem names. */
 import { expect, it } from 'vitest'
-import { parsePublication, problemText, readPublication } from '../../../../src/streaming/sources/publication/message.ts'
+import {
+  parsePublication,
+  problemText,
+  readPublication,
+} from '../../../../src/streaming/sources/publication/message.ts'
 
 const TIME = '2026-11-20T12:00:00.123456789Z'
 const STREAM = { epoch: 'run-1', seq: 18 }

@@ -4,10 +4,10 @@
  * without `missed`.
  */
 import { expect, test } from 'vitest'
+import type { MarketDefinition } from '../../../../src/streaming/market/event.ts'
 import { parsePublication } from '../../../../src/streaming/sources/publication/message.ts'
 import { PublicationReader } from '../../../../src/streaming/sources/publication/publication-reader.ts'
 import type { PublicationStep } from '../../../../src/streaming/sources/publication/publication-step.ts'
-import type { MarketDefinition } from '../../../../src/streaming/market/event.ts'
 import { PublicationFollower } from '../../../support/publication-follower.ts'
 import { PublishingEngine, type WireMessage } from '../../../support/publishing-engine.ts'
 import { Random } from '../../../support/random.ts'

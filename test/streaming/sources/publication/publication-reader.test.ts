@@ -1,9 +1,9 @@
 /** Each rule of docs/feeding-your-own-book.md for the messages of one market, by hand. */
 import { describe, expect, it } from 'vitest'
-import { readPublication } from '../../../../src/streaming/sources/publication/message.ts'
-import { PublicationReader } from '../../../../src/streaming/sources/publication/publication-reader.ts'
 import { ASK, BID, type LevelChange } from '../../../../src/streaming/market/event.ts'
 import { LevelAmounts } from '../../../../src/streaming/market/level-amounts.ts'
+import { readPublication } from '../../../../src/streaming/sources/publication/message.ts'
+import { PublicationReader } from '../../../../src/streaming/sources/publication/publication-reader.ts'
 
 const MARKET = { symbol: 'BTCUSD', baseAsset: 'BTC', quoteAsset: 'USD', priceDecimals: 2, amountDecimals: 8, depth: 10 }
 const INSTRUMENT = { price_decimals: 2, amount_decimals: 8, state: 'OPEN' }

@@ -9,10 +9,15 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { formatDecimal } from '../../../../src/platform/base/decimal.ts'
-import { KRAKEN } from '../../../../src/streaming/sources/venues/kraken/protocol.ts'
+import {
+  ASK,
+  BID,
+  type LevelChange,
+  type MarketDefinition,
+  type MarketEvent,
+} from '../../../../src/streaming/market/event.ts'
 import { createModuleSource } from '../../../../src/streaming/sources/module/module-source.ts'
-import { ASK, BID, type LevelChange, type MarketDefinition, type MarketEvent } from '../../../../src/streaming/market/event.ts'
-import { Stage } from '../../ingest/stage.ts'
+import { KRAKEN } from '../../../../src/streaming/sources/venues/kraken/protocol.ts'
 import { captureLog } from '../../../support/captured-log.ts'
 import { MarketPipeline } from '../../../support/market-pipeline.ts'
 import type { PublisherClient } from '../../../support/publisher-client.ts'
@@ -23,6 +28,7 @@ import { type KrakenRecording, krakenBtcUsd, krakenEthUsd, krakenFloats } from '
 import { type PublishedEngine, TestPublisher } from '../../../support/test-publisher.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 import { Waiters } from '../../../support/waiters.ts'
+import { Stage } from '../../ingest/stage.ts'
 
 const { createBook, read } = KRAKEN.createProtocol(KRAKEN.exchanges[0])
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-recorded-'))

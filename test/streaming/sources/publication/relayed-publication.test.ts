@@ -4,16 +4,16 @@
  */
 import { expect, test } from 'vitest'
 import { parseJson } from '../../../../src/platform/base/json-value.ts'
+import { ASK, BID, type LevelChange } from '../../../../src/streaming/market/event.ts'
 import { readPublication } from '../../../../src/streaming/sources/publication/message.ts'
 import { PublicationReader } from '../../../../src/streaming/sources/publication/publication-reader.ts'
 import type { PublicationStep } from '../../../../src/streaming/sources/publication/publication-step.ts'
 import { isControl, publicationEntry, readControl } from '../../../../src/streaming/sources/tidegate/control.ts'
-import { ASK, BID, type LevelChange } from '../../../../src/streaming/market/event.ts'
-import { type LiveClient, LiveStream } from '../../gateway/live-stream.ts'
 import { NaiveBook } from '../../../support/naive-book.ts'
 import { PublicationFollower } from '../../../support/publication-follower.ts'
 import { Random } from '../../../support/random.ts'
 import { testMarket } from '../../../support/stream-simulation.ts'
+import { type LiveClient, LiveStream } from '../../gateway/live-stream.ts'
 
 const LONG = process.env.TIDEGATE_LONG === '1'
 const RUNS = LONG ? 2_000 : 25

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { MatchingBook, type Outcome, type RestingOrder, type Trade } from '../../../../src/streaming/sources/simulator/matching.ts'
-import { createRandomStream } from '../../../../src/streaming/sources/simulator/random.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../../../src/streaming/market/event.ts'
+import {
+  MatchingBook,
+  type Outcome,
+  type RestingOrder,
+  type Trade,
+} from '../../../../src/streaming/sources/simulator/matching.ts'
+import { createRandomStream } from '../../../../src/streaming/sources/simulator/random.ts'
 
 const SIDES = [BID, ASK] as const
 

@@ -1,10 +1,10 @@
 /** What each scenario does to a simulated market, second by second. */
 import { describe, expect, it } from 'vitest'
+import { Book } from '../../../../src/streaming/market/book.ts'
+import { ASK, BID, type MarketDefinition, type MarketEvent } from '../../../../src/streaming/market/event.ts'
 import { SCENARIO_PHASES, SCENARIOS, type Scenario } from '../../../../src/streaming/sources/simulator/scenario.ts'
 import { createSimulator } from '../../../../src/streaming/sources/simulator/simulator.ts'
 import type { SourceMarket } from '../../../../src/streaming/sources/source.ts'
-import { Book } from '../../../../src/streaming/market/book.ts'
-import { ASK, BID, type MarketDefinition, type MarketEvent } from '../../../../src/streaming/market/event.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 
 const RATE = 40

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../../../src/platform/base/clock.ts'
+import {
+  ASK,
+  BID,
+  type Execution,
+  type MarketDefinition,
+  type MarketEvent,
+} from '../../../../src/streaming/market/event.ts'
 import { createRandomStream } from '../../../../src/streaming/sources/simulator/random.ts'
 import { createSimulator, type SimulatedTrade } from '../../../../src/streaming/sources/simulator/simulator.ts'
 import type { Source, SourceMarket } from '../../../../src/streaming/sources/source.ts'
-import { ASK, BID, type Execution, type MarketDefinition, type MarketEvent } from '../../../../src/streaming/market/event.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 
 const RATE = 40

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { ASK, BID, type MarketDefinition } from '../../../../src/streaming/market/event.ts'
 import { createArrivals } from '../../../../src/streaming/sources/simulator/arrivals.ts'
 import { createRandomStream } from '../../../../src/streaming/sources/simulator/random.ts'
 import { type Step, Traders } from '../../../../src/streaming/sources/simulator/traders.ts'
-import { ASK, BID, type MarketDefinition } from '../../../../src/streaming/market/event.ts'
 
 const SIDES = [BID, ASK] as const
 const MINUTES = process.env.TIDEGATE_LONG === '1' ? 120 : 8

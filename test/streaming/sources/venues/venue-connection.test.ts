@@ -4,7 +4,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createLog } from '../../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../../src/platform/base/metrics.ts'
-import { retryMilliseconds, VenueConnection, type VenueConnectionOptions } from '../../../../src/streaming/sources/venues/venue-connection.ts'
+import {
+  retryMilliseconds,
+  VenueConnection,
+  type VenueConnectionOptions,
+} from '../../../../src/streaming/sources/venues/venue-connection.ts'
 import { captureLog } from '../../../support/captured-log.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 import { Waiters } from '../../../support/waiters.ts'

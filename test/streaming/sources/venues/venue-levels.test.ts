@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatDecimal } from '../../../../src/platform/base/decimal.ts'
+import { ASK, BID, type LevelChange, type Side } from '../../../../src/streaming/market/event.ts'
 import type { VenueLevel } from '../../../../src/streaming/sources/venues/venue.ts'
 import { VenueLevels } from '../../../../src/streaming/sources/venues/venue-levels.ts'
-import { ASK, BID, type LevelChange, type Side } from '../../../../src/streaming/market/event.ts'
 import { propertySettings } from '../../../support/property.ts'
 
 const DEPTH = 3

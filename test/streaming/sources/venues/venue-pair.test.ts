@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../../../../src/platform/base/log.ts'
 import { RunningClock } from '../../../../src/platform/base/running-clock.ts'
+import { ASK } from '../../../../src/streaming/market/event.ts'
 import type { BookStep, Fetched, Listing, VenueTrade } from '../../../../src/streaming/sources/venues/venue.ts'
 import { VenuePair, type VenuePairOptions } from '../../../../src/streaming/sources/venues/venue-pair.ts'
 import { VenueTrades } from '../../../../src/streaming/sources/venues/venue-trades.ts'
-import { ASK } from '../../../../src/streaming/market/event.ts'
 import { SourceListener } from '../../../support/source-listener.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 

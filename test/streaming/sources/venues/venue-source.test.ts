@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { createLog } from '../../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../../src/platform/base/metrics.ts'
+import { ASK } from '../../../../src/streaming/market/event.ts'
 import type {
   BookStep,
   Fetched,
@@ -16,7 +17,6 @@ import type {
 } from '../../../../src/streaming/sources/venues/venue.ts'
 import { lookUpListings } from '../../../../src/streaming/sources/venues/venue-lookup.ts'
 import { VenueSource } from '../../../../src/streaming/sources/venues/venue-source.ts'
-import { ASK } from '../../../../src/streaming/market/event.ts'
 import { SourceListener } from '../../../support/source-listener.ts'
 import { VirtualClock } from '../../../support/virtual-clock.ts'
 import { Waiters } from '../../../support/waiters.ts'

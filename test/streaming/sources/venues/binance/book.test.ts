@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ASK, BID, type LevelChange } from '../../../../../src/streaming/market/event.ts'
 import {
   BinanceBook,
   type BinanceDiff,
@@ -8,7 +9,6 @@ import {
   type BinanceSnapshot,
 } from '../../../../../src/streaming/sources/venues/binance/book.ts'
 import type { BookStep } from '../../../../../src/streaming/sources/venues/venue.ts'
-import { ASK, BID, type LevelChange } from '../../../../../src/streaming/market/event.ts'
 import { NaiveBook } from '../../../../support/naive-book.ts'
 import { propertySettings } from '../../../../support/property.ts'
 import { Random } from '../../../../support/random.ts'

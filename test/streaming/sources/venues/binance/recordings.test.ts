@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { parseDecimal } from '../../../../../src/platform/base/decimal.ts'
+import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 import { readListings, readSnapshot } from '../../../../../src/streaming/sources/venues/binance/answer.ts'
 import type { BinanceBookData } from '../../../../../src/streaming/sources/venues/binance/book.ts'
 import { BINANCE } from '../../../../../src/streaming/sources/venues/binance/protocol.ts'
-import type { Listing, VenueBook, VenueProtocol, VenueTrade } from '../../../../../src/streaming/sources/venues/venue.ts'
-import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
+import type {
+  Listing,
+  VenueBook,
+  VenueProtocol,
+  VenueTrade,
+} from '../../../../../src/streaming/sources/venues/venue.ts'
 import { readCapture } from '../../../../support/captures.ts'
 import { NaiveBook } from '../../../../support/naive-book.ts'
 import { areRecordingsGenerated } from '../../../../support/recorded-files.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { LevelChange } from '../../../../../src/streaming/market/event.ts'
+import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 import { BitstampBook, type BitstampPosition } from '../../../../../src/streaming/sources/venues/bitstamp/book.ts'
 import type { BitstampBookData } from '../../../../../src/streaming/sources/venues/bitstamp/message.ts'
 import type { BookStep } from '../../../../../src/streaming/sources/venues/venue.ts'
-import type { LevelChange } from '../../../../../src/streaming/market/event.ts'
-import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 import { Random } from '../../../../support/random.ts'
 import { PlainBook } from '../../../../support/venues/plain-book.ts'
 

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type BitstampChannel, readBitstampMessage } from '../../../../../src/streaming/sources/venues/bitstamp/message.ts'
+import {
+  type BitstampChannel,
+  readBitstampMessage,
+} from '../../../../../src/streaming/sources/venues/bitstamp/message.ts'
 
 const read = (frame: unknown, take: (name: string) => BitstampChannel | undefined = () => undefined) =>
   readBitstampMessage(typeof frame === 'string' ? frame : JSON.stringify(frame), take)

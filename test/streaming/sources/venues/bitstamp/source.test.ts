@@ -1,7 +1,11 @@
 /** Bitstamp over a real socket, at a venue that plays a recording: what only Bitstamp does. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { SourceListener } from '../../../../support/source-listener.ts'
-import { type BitstampServerOptions, bitstampRecordings, startBitstampServer } from '../../../../support/venues/bitstamp.ts'
+import {
+  type BitstampServerOptions,
+  bitstampRecordings,
+  startBitstampServer,
+} from '../../../../support/venues/bitstamp.ts'
 import { FedMarket } from '../../../../support/venues/fed-market.ts'
 import { type Reading, readVenue } from '../../../../support/venues/reading.ts'
 import type { VenueServer } from '../../../../support/venues/server.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 import { BybitBook } from '../../../../../src/streaming/sources/venues/bybit/book.ts'
 import type { BybitBookData } from '../../../../../src/streaming/sources/venues/bybit/message.ts'
 import type { VenueLevel } from '../../../../../src/streaming/sources/venues/venue.ts'
-import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 
 const level = (text: string): VenueLevel => {
   const [price = '', amount = ''] = text.split(':')

@@ -1,8 +1,8 @@
 /** The whole recording: the chain of the venue, and a book kept in the simplest way. */
 import { describe, expect, it } from 'vitest'
+import type { LevelChange } from '../../../../../src/streaming/market/event.ts'
 import { BybitBook } from '../../../../../src/streaming/sources/venues/bybit/book.ts'
 import { readBybitMessage } from '../../../../../src/streaming/sources/venues/bybit/message.ts'
-import type { LevelChange } from '../../../../../src/streaming/market/event.ts'
 import { receivedFrames } from '../../../../support/captures.ts'
 import { BYBIT_CAPTURES } from '../../../../support/venues/bybit.ts'
 import { PlainBook } from '../../../../support/venues/plain-book.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { ASK, BID, type LevelChange } from '../../../../../src/streaming/market/event.ts'
 import { CoinbaseBook } from '../../../../../src/streaming/sources/venues/coinbase/book.ts'
 import type { BookStep, Listing } from '../../../../../src/streaming/sources/venues/venue.ts'
-import { ASK, BID, type LevelChange } from '../../../../../src/streaming/market/event.ts'
 
 const LISTING: Listing = { symbol: 'BTC-USD', priceDecimals: 2, amountDecimals: 8, status: 'online', state: 'open' }
 

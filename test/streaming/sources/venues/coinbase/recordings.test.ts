@@ -3,12 +3,12 @@
  * same. Ten books and their trades, as the frames of one connection.
  */
 import { describe, expect, it } from 'vitest'
+import { Book } from '../../../../../src/streaming/market/book.ts'
 import { readListings } from '../../../../../src/streaming/sources/venues/coinbase/answer.ts'
 import type { CoinbaseBookData } from '../../../../../src/streaming/sources/venues/coinbase/book.ts'
 import { COINBASE } from '../../../../../src/streaming/sources/venues/coinbase/protocol.ts'
 import type { Listing, VenueBook } from '../../../../../src/streaming/sources/venues/venue.ts'
 import { VenueTrades } from '../../../../../src/streaming/sources/venues/venue-trades.ts'
-import { Book } from '../../../../../src/streaming/market/book.ts'
 import { areRecordingsGenerated } from '../../../../support/recorded-files.ts'
 import { NUMBER_MARK } from '../../../../support/venues/client.ts'
 import { coinbaseRecordings, recordedProducts } from '../../../../support/venues/coinbase.ts'

@@ -1,9 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLog } from '../../../../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../../../../src/platform/base/metrics.ts'
-import type { Source } from '../../../../../src/streaming/sources/source.ts'
 import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
-import { acknowledgementText, type ScriptFrame, type ScriptMessage, scriptKraken } from '../../../../support/kraken-script.ts'
+import type { Source } from '../../../../../src/streaming/sources/source.ts'
+import {
+  acknowledgementText,
+  type ScriptFrame,
+  type ScriptMessage,
+  scriptKraken,
+} from '../../../../support/kraken-script.ts'
 import { createKrakenSource } from '../../../../support/kraken-source.ts'
 import { SourceListener } from '../../../../support/source-listener.ts'
 import { type KrakenServer, type KrakenServerOptions, startKrakenServer } from '../../../../support/venues/kraken.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 import { OkxBook } from '../../../../../src/streaming/sources/venues/okx/book.ts'
 import type { OkxBookData } from '../../../../../src/streaming/sources/venues/okx/message.ts'
 import type { BookStep } from '../../../../../src/streaming/sources/venues/venue.ts'
-import { ASK, BID } from '../../../../../src/streaming/market/event.ts'
 
 const options = {
   listing: { symbol: 'BTC-USDT', priceDecimals: 1, amountDecimals: 8, status: 'live', state: 'open' },

@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import type { LevelChange } from '../../../../../src/streaming/market/event.ts'
 import { OkxBook } from '../../../../../src/streaming/sources/venues/okx/book.ts'
 import { readOkxMessage } from '../../../../../src/streaming/sources/venues/okx/message.ts'
 import type { VenueTrade } from '../../../../../src/streaming/sources/venues/venue.ts'
-import type { LevelChange } from '../../../../../src/streaming/market/event.ts'
 import { receivedFrames } from '../../../../support/captures.ts'
 
 const CAPTURE = 'OKX.ws.1.0.gz'
