@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { summarise, timeReport } from '../../scripts/test-report.mjs'
 
 const ONE = {
-  name: '/root/test/store/one.test.ts',
+  name: '/root/test/platform/store/one.test.ts',
   status: 'passed',
   startTime: 1_000,
   endTime: 3_500,
@@ -19,8 +19,8 @@ it('the summary counts passed tests, and names those that failed, did not load o
   const summary = summarise(
     [
       ONE,
-      { ...ONE, name: '/root/test/app/two.test.ts', status: 'failed', assertionResults: [failed] },
-      { ...ONE, name: '/root/test/app/three.test.ts', status: 'failed', assertionResults: [] },
+      { ...ONE, name: '/root/test/service/two.test.ts', status: 'failed', assertionResults: [failed] },
+      { ...ONE, name: '/root/test/service/three.test.ts', status: 'failed', assertionResults: [] },
     ],
     '/root',
   )
@@ -37,10 +37,10 @@ it('the summary shows the time of each folder with its budget, and names the fol
     { path: 'test/service/two.test.ts', seconds: 1 },
     { path: 'test/new/three.test.ts', seconds: 0.5 },
   ]
-  expect(timeReport(times, { store: 6, app: 10 })).toEqual([
+  expect(timeReport(times, { platform: 6, service: 10 })).toEqual([
     'seconds per folder, used and allowed:',
-    '     6.5      6.0  store  over its budget by 0.5',
-    '     1.0     10.0  app',
+    '     6.5      6.0  platform  over its budget by 0.5',
+    '     1.0     10.0  service',
     '     0.5      0.0  new  over its budget by 0.5',
     '     8.0     16.0  in all',
   ])
@@ -49,7 +49,7 @@ it('the summary shows the time of each folder with its budget, and names the fol
 it('the summary names the ten slowest of many files', () => {
   const times = Array.from({ length: 12 }, (_, index) => ({ path: `test/service/${index}.test.ts`, seconds: index }))
   const lines = timeReport(times, undefined)
-  expect(lines.slice(0, 2)).toEqual(['seconds per folder:', '    66.0  app'])
+  expect(lines.slice(0, 2)).toEqual(['seconds per folder:', '    66.0  service'])
   const first = lines.indexOf('seconds of the slowest files:') + 1
   expect(lines.slice(first)).toHaveLength(10)
   expect(lines[first]).toBe('    11.0  test/service/11.test.ts')

@@ -46,11 +46,11 @@ const WORDS = [
     // The clauses of `platform/store/lock-order` refuse what other transactions lock in the opposite order.
     pattern: /\bfor (no key )?(update|share)\b|\.for(Update|Share|NoKeyUpdate|KeyShare)\(|pg_advisory_xact_lock/,
     where: (path: string) =>
-      /^src\/(accounts|controls|deliveries|deposits|ledger|orchestrations|rules|transfers)\//.test(path),
+      /^src\/money\/(accounts|controls|deliveries|deposits|ledger|orchestrations|rules|transfers)\//.test(path),
   },
   {
     rule: 'combined-signal',
-    // Node.js 20 collects a timeout that is reachable through nothing else: `withDeadline` of base/time-limit.
+    // Node.js 20 collects a timeout that is reachable through nothing else: `withDeadline` of platform/base/time-limit.
     pattern: new RegExp(['\\bAbortSignal\\.a', 'ny\\('].join('')),
     where: () => true,
   },

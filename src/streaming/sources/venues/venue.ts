@@ -267,7 +267,7 @@ export interface VenueExchange extends VenueAddresses {
   readonly name: string
 }
 
-/** Everything that one row of the venue table names; a folder of `feed/` exports one. */
+/** Everything that one row of the venue table names; a folder of `sources/venues/` exports one. */
 export interface VenueDefinition<Data> {
   /** The form of its symbols, and one symbol that the venue lists permanently. */
   readonly symbolPattern: RegExp
