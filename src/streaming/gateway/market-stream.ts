@@ -66,6 +66,8 @@ export class MarketStream {
   readonly replica: Replica
   /** In the order of messages on the wire: the messages of a commit, and those of a catch-up. */
   readonly channels: readonly MarketChannel[]
+  /** Those that are passed commits: the book's, which relays read too, and each that has had a subscription. */
+  #fed: readonly MarketChannel[]
   readonly #book: BookChannel
   readonly #publication: PublicationChannel
   readonly #options: MarketStreamOptions
@@ -89,6 +91,7 @@ export class MarketStream {
     this.#book = new BookChannel({ replica, clock, place: 1, requestCommit, receipts })
     this.#publication = new PublicationChannel(replica, this.#book.published, 3)
     this.channels = [new ExecutionChannel(replica, 0), this.#book, new TopChannel(replica, 2), this.#publication]
+    this.#fed = [this.#book]
     this.#state = stateOf(replica)
     this.#stateSinceMilliseconds = clock.wallInstant().milliseconds
     this.#endListening = replica.listen({
@@ -150,6 +153,7 @@ export class MarketStream {
   /** Adds a channel to a subscription. Returns whether it continues from the cursor in `params.resume`. */
   subscribe(subscription: MarketSubscription, channel: MarketChannel, params: ChannelParams): boolean {
     const { intervalMilliseconds = 0 } = params
+    this.#feed(channel)
     const state: ChannelState = { position: NONE, cursor: NONE, isDue: true }
     const resumes = channel.subscribe(subscription, state, params)
     subscription.states[channel.place] = state
@@ -223,7 +227,7 @@ export class MarketStream {
     }
     this.#tickFrames = []
     this.#chunks.clear()
-    for (const channel of this.channels) channel.endTick()
+    for (const channel of this.#fed) channel.endTick()
     this.#isDirty = false
     this.#wakeWaiting()
   }
@@ -287,6 +291,13 @@ export class MarketStream {
     this.#staleTimer?.cancel()
   }
 
+  /** A channel that was passed no commit yet begins with the present state. */
+  #feed(channel: MarketChannel): void {
+    if (this.#fed.includes(channel)) return
+    channel.endTick()
+    this.#fed = this.channels.filter((each) => each === channel || this.#fed.includes(each))
+  }
+
   #remove(subscription: MarketSubscription): void {
     this.#waiting.delete(subscription)
     this.#subscriptionCounts[subscription.encoding] -= 1
@@ -341,7 +352,7 @@ export class MarketStream {
   #onCommit(commit: ViewCommit): void {
     const [base, extended] = this.#subscriptionCounts
     const hasSubscribers = [base > 0, extended > 0] as const
-    for (const channel of this.channels) channel.encodeCommit(commit, hasSubscribers, this.#tickFrames)
+    for (const channel of this.#fed) channel.encodeCommit(commit, hasSubscribers, this.#tickFrames)
     this.#markDirty()
   }
 

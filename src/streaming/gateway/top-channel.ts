@@ -92,6 +92,7 @@ export class TopChannel implements MarketChannel {
   }
 
   endTick(): void {
+    this.#cursor = this.#replica.topVersion
     this.#fannedOutCursor = this.#cursor
     this.#fannedOutNumber = this.#replica.topNumber
   }

@@ -7,10 +7,9 @@
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Scaled } from '../../platform/base/decimal.ts'
-import { type Book, compareLevels, isInBookOrder } from './book.ts'
+import { type Book, compareLevels, isInBookOrder, type Levels } from './book.ts'
 import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'
 import { Journal } from './journal.ts'
-import type { Levels } from './levels.ts'
 
 /** Smallest capacity of a journal, in entries; it grows to twice the levels of its view when that is more. */
 const JOURNAL_ENTRIES_MINIMUM = 4096
@@ -50,6 +49,13 @@ export class View {
   /** The last version that changed the view; before the first change, the version of the last `reset`. */
   get changeVersion(): number {
     return this.#changeVersion
+  }
+
+  /** Moves to a version by the changes of the book, or starts over when the book was replaced (undefined). */
+  move(version: number, applied: readonly AppliedChange[] | undefined): readonly LevelChange[] {
+    if (applied !== undefined) return this.advance(version, applied)
+    this.reset(version)
+    return []
   }
 
   /** Drops the journal (new epoch, or a rebuild) and continues at `version` with the current book. */
@@ -247,6 +253,48 @@ interface TouchedLevel {
   /** The versions that changed it, latest first, and its amount before each. */
   readonly versions: number[]
   readonly befores: Scaled[]
+}
+
+/** The changes of each view, by depth. */
+export type ChangesByDepth = ReadonlyMap<number, readonly LevelChange[]>
+
+const NO_CHANGES: ChangesByDepth = new Map()
+
+/** The views of one book that have subscribers, by their depth; each follows the book from its opening to its closing. */
+export class OpenViews {
+  readonly #book: Book
+  readonly #views = new Map<number, View>()
+
+  constructor(book: Book) {
+    this.#book = book
+  }
+
+  get size(): number {
+    return this.#views.size
+  }
+
+  /** Opens the view of `depth` levels per side (0 = all) at a version, unless it is open. */
+  open(depth: number, version: number): View {
+    let view = this.#views.get(depth)
+    if (view === undefined) {
+      view = new View(this.#book, depth)
+      view.reset(version)
+      this.#views.set(depth, view)
+    }
+    return view
+  }
+
+  close(depth: number): void {
+    this.#views.delete(depth)
+  }
+
+  /** Moves the views to a version by the changes of the book; undefined when it was replaced. */
+  move(version: number, applied: readonly AppliedChange[] | undefined): ChangesByDepth {
+    if (this.#views.size === 0) return NO_CHANGES
+    const changesByDepth = new Map<number, readonly LevelChange[]>()
+    for (const [depth, view] of this.#views) changesByDepth.set(depth, view.move(version, applied))
+    return changesByDepth
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ import { PAYLOAD_TYPES } from '../../contract/channels.ts'
 import { type Instant, millisecondText, nanosecondText } from '../../platform/base/clock.ts'
 import { formatDecimal } from '../../platform/base/decimal.ts'
 import { BID, type Execution, type Instrument, type LevelChange, type MarketDefinition } from '../market/event.ts'
-import type { AttributedLevel } from './attributed-views.ts'
+import type { AttributedLevel } from '../market/venues.ts'
 
 /** Longest payload of one frame of a book message; longer messages are fragmented (RFC 6455 section 5.4). */
 export const FRAGMENT_BYTES_MAX = 65_536

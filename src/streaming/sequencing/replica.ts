@@ -18,13 +18,12 @@ import {
   type LevelChange,
   type MarketDefinition,
 } from '../market/event.ts'
-import { View } from '../market/view.ts'
-import { AttributedViews, NOT_ATTRIBUTED } from './attributed-views.ts'
+import { AttributedViews, NOT_ATTRIBUTED } from '../market/venues.ts'
+import { type ChangesByDepth, OpenViews, View } from '../market/view.ts'
 import type { Bus, Commit, Continuation, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
 import { type Epoch, NO_EPOCH, PreviousMessages } from './cursor.ts'
 import { ExecutionLog } from './execution-log.ts'
 import { isSameTop, type TopOfBook } from './frame.ts'
-import { type ChangesByDepth, moveView, OpenViews } from './open-views.ts'
 import { PublicationLog } from './publication-log.ts'
 import { SkippedVersions } from './skipped-versions.ts'
 
@@ -225,9 +224,7 @@ export class Replica {
 
   listen(listener: ReplicaListener): () => void {
     this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return () => void this.#listeners.delete(listener)
   }
 
   stop(): void {
@@ -279,7 +276,8 @@ export class Replica {
 
   #follow(commit: Commit): void {
     const version = this.version + 1
-    if (commit.epoch !== this.#followedEpoch.id) this.#beginEpoch(commit, version - 1)
+    const beginsEpoch = commit.epoch !== this.#followedEpoch.id
+    if (beginsEpoch) this.#beginEpoch(commit, version - 1)
     assert(commit.version === version - this.#followedEpoch.base, 'a commit is missing')
     const begins = commit.beginsBook === true && this.#epoch !== this.#followedEpoch
     if (begins) this.#beginBook(version)
@@ -289,7 +287,8 @@ export class Replica {
     if (instrument !== undefined) this.#instrument = instrument ?? undefined
     const book = commit.book ?? (begins ? commit.changes : undefined)
     const applied = book === undefined ? this.#book.apply(commit.changes) : this.#startOver(book)
-    const executionCount = this.executions.append(commit, version)
+    const isLogged = beginsEpoch || commit.executions.length > 0 || commit.missedAt !== undefined
+    const executionCount = isLogged ? this.executions.append(commit, version) : 0
     const attribution = commit.withdraws
       ? NOT_ATTRIBUTED
       : (commit.attribution ?? (begins ? NOT_ATTRIBUTED : undefined))
@@ -364,7 +363,7 @@ export class Replica {
     this.#instant = { milliseconds, nanoseconds }
     this.#receivedMilliseconds = receivedMilliseconds
     const startsOver = applied === undefined
-    const changes = moveView(this.view, version, applied)
+    const changes = this.view.move(version, applied)
     if (this.view.changeVersion === version) this.changeInstant = this.#instant
     const changesAt = this.#views.move(version, applied)
     const attributedChangesAt = this.attributed.move(version, applied, attribution)

@@ -7,8 +7,8 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import { ViewDigest } from '../market/digest.ts'
 import { ASK, BID, type LevelChange } from '../market/event.ts'
+import type { AttributedLevel } from '../market/venues.ts'
 import type { View } from '../market/view.ts'
-import type { AttributedLevel } from './attributed-views.ts'
 import { Cursors } from './cursor.ts'
 import {
   attributedLevelText,

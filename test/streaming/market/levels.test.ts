@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Levels } from '../../../src/streaming/market/book.ts'
 import { ASK, BID } from '../../../src/streaming/market/event.ts'
-import { Levels } from '../../../src/streaming/market/levels.ts'
 import { NaiveBook } from '../../support/naive-book.ts'
 import { propertySettings } from '../../support/property.ts'
 
