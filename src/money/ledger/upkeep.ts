@@ -78,8 +78,11 @@ class Repeated<Pass extends { readonly differences: readonly LedgerDifference[];
     return running.length > last.length ? running : last
   }
 
-  /** Returns the pass that this step has completed. */
-  async step(clock: Clock): Promise<Pass | undefined> {
+  /**
+   * Returns the pass completed by this step.
+   * @param finish runs before the pass counts as complete
+   */
+  async step(clock: Clock, finish: () => Promise<void> = async () => undefined): Promise<Pass | undefined> {
     if (this.#pause > 0) {
       this.#pause--
       return undefined
@@ -92,6 +95,7 @@ class Repeated<Pass extends { readonly differences: readonly LedgerDifference[];
     this.#pause = isComplete ? this.#pauseSteps : 0
     if (!isComplete) return undefined
     this.#running = undefined
+    await finish()
     this.#last = { pass, endedMilliseconds: clock.wallInstant().milliseconds }
     return pass
   }
@@ -239,8 +243,8 @@ export class LedgerUpkeep {
     try {
       await this.#registerWaiting()
       if (step % CHECKPOINT_STEPS === 0) await writeCheckpoints(db)
-      if (step % REREAD_STEPS === 0 && (await rereadOldest(db))) this.#reading = await readReading(db)
-      if ((await this.#balances.step(clock)) !== undefined) await this.#noteCompared()
+      if (step % REREAD_STEPS === 0 && (await rereadOldest(db))) await this.#readReading()
+      if ((await this.#balances.step(clock, () => this.#readReading())) !== undefined) this.#noteCompared()
       if ((await this.#transfers.step(clock)) !== undefined) this.#logDifferences(this.#transfers.differences)
     } catch (error) {
       log.warn({ err: error }, 'upkeep of the ledger failed and is tried again')
@@ -255,11 +259,14 @@ export class LedgerUpkeep {
     if (faults.length > 0) this.#options.log.error({ faults }, 'assets of the configuration cannot be used')
   }
 
-  async #noteCompared(): Promise<void> {
-    const { db, clock, log } = this.#options
+  async #readReading(): Promise<void> {
+    this.#reading = await readReading(this.#options.db)
+  }
+
+  #noteCompared(): void {
+    const { clock, log } = this.#options
     this.#comparedMilliseconds = clock.monotonicMilliseconds()
     this.#logDifferences(this.#balances.differences)
-    this.#reading = await readReading(db)
     const { changed } = this.#reading
     if (changed.length > 0) log.error({ changed }, 'postings were changed after they had been read')
   }

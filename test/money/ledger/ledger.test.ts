@@ -635,6 +635,9 @@ describe('the upkeep', () => {
     const metrics = createMetricsRegistry()
     const upkeep = new LedgerUpkeep({ db, clock, log: createLog('silent'), metrics })
     await bookedAsEntries(db)
+    // Small segments, of which one is full.
+    await writeCheckpoints(db)
+    await compare(1)
     const imbalance = async () => {
       const text = await metrics.getSingleMetricAsString('tidegate_ledger_imbalance')
       return /^tidegate_ledger_imbalance (\d+)$/m.exec(text)?.[1]
