@@ -3,10 +3,11 @@
  * compares its digest at the messages that receipts name. It reads every line once and keeps one book per market. A
  * message that is missing ends the book until the next SNAPSHOT. Of executions it checks that none is missing.
  */
+
+import { isDecimal, isTimeText, levelList } from '../conformance/judge/checker-forms.ts'
+import { BOOK_SIDES } from '../conformance/judge/client-book.ts'
+import { ProofBook } from '../conformance/judge/proof-book.ts'
 import { isObject } from '../platform/base/json-value.ts'
-import { isDecimal, isTimeText, levelList } from './checker-forms.ts'
-import { BOOK_SIDES } from './client-book.ts'
-import { ProofBook } from './proof-book.ts'
 import type { ListedReceipt, ReceiptList } from './receipt-list.ts'
 
 interface FollowedBook {

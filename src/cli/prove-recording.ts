@@ -4,6 +4,8 @@
  * depth and epoch with a version, so a receipt of another run, depth or market has another cursor. A book is never built
  * across damage: it continues with the next keyframe.
  */
+
+import { ProofBook } from '../conformance/judge/proof-book.ts'
 import { nanosecondText } from '../platform/base/clock.ts'
 import { formatDecimal } from '../platform/base/decimal.ts'
 import { BID, type LevelChange, type MarketDefinition } from '../streaming/market/event.ts'
@@ -15,7 +17,6 @@ import {
   RecordingError,
 } from '../streaming/recordings/recording.ts'
 import { Cursors } from '../streaming/sequencing/cursor.ts'
-import { ProofBook } from './proof-book.ts'
 import type { ReceiptList } from './receipt-list.ts'
 
 interface FollowedMarket {

@@ -3,10 +3,10 @@
  * the keys that it is given and nothing else; a key is used for receipts only, whatever else it may be. Pure.
  */
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
+import { isTimeText } from '../conformance/judge/checker-forms.ts'
 import { RECEIPT_TYPE } from '../contract/receipt.ts'
 import { isObject } from '../platform/base/json-value.ts'
 import type { ReceiptClaims } from '../streaming/sequencing/receipt-signer.ts'
-import { isTimeText } from './checker-forms.ts'
 import type { ReceiptFault } from './receipt-faults.ts'
 
 export interface Receipt extends ReceiptClaims {

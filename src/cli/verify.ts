@@ -5,15 +5,15 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
+import { StreamChecker, type StreamCounts } from '../conformance/judge/stream-checker.ts'
+import { VIOLATIONS, type Violation, type ViolationName } from '../conformance/judge/violations.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { fileErrorText } from '../platform/base/regular-file.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { positiveInteger } from './option-values.ts'
-import { StreamChecker, type StreamCounts } from './stream-checker.ts'
 import { loadCredentials } from './stream-credentials.ts'
 import { printable } from './styled-line.ts'
 import { VerifyConnection } from './verify-connection.ts'
-import { VIOLATIONS, type Violation, type ViolationName } from './violations.ts'
 
 interface VerifyOptions {
   readonly url?: string

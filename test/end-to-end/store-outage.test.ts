@@ -8,8 +8,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { StreamChecker } from '../../src/cli/stream-checker.ts'
-import type { Violation } from '../../src/cli/violations.ts'
+import { StreamChecker } from '../../src/conformance/judge/stream-checker.ts'
+import type { Violation } from '../../src/conformance/judge/violations.ts'
 import { runCommand } from '../support/command-line.ts'
 import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
 import {

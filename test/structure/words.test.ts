@@ -38,7 +38,8 @@ const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\bmerged update|catch-up by difference\b/i, 'conflated update'],
   [/\bendOfTurn|\b(a|one|per|each|this|the|every) turn\b/i, 'tick, or connection'],
   [/\bwitness/i, 'verifier'],
-  [/\bjudg(e|es|ed|ing|ement)\b/i, 'check, compare or decide'],
+  // `conformance/judge` is a folder.
+  [/(?<!conformance\/|['`]|\| )\bjudg(e|es|ed|ing|ement)\b/i, 'check, compare or decide'],
   [/\bso many\b/i, 'the number, or too many'],
 ]
 

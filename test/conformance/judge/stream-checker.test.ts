@@ -1,8 +1,17 @@
 /** Golden pairs: for every rule a stream that breaks only that rule, and a correct stream that breaks none. */
 import { describe, expect, it } from 'vitest'
-import { StreamChecker } from '../../src/cli/stream-checker.ts'
-import { VIOLATIONS, type ViolationName } from '../../src/cli/violations.ts'
-import { acknowledged, bookTime, execution, heartbeat, nanosecondTime, snapshot, top, update } from '../support/wire.ts'
+import { StreamChecker } from '../../../src/conformance/judge/stream-checker.ts'
+import { VIOLATIONS, type ViolationName } from '../../../src/conformance/judge/violations.ts'
+import {
+  acknowledged,
+  bookTime,
+  execution,
+  heartbeat,
+  nanosecondTime,
+  snapshot,
+  top,
+  update,
+} from '../../support/wire.ts'
 
 const M = 'BTCUSD'
 

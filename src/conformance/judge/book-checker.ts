@@ -2,7 +2,7 @@
  * Checks one market on one connection: keeps the book that the messages produce, and checks each book message and each top
  * of book against it. It reads no clock.
  */
-import type { ChannelType } from '../contract/channels.ts'
+import type { ChannelType } from '../../contract/channels.ts'
 import { fractionDigits, isDecimal, isTimeText, isZero, levelList, levelText, type Report } from './checker-forms.ts'
 import { BOOK_SIDES, type BookSide, ClientBook, standsBefore, type WireLevel } from './client-book.ts'
 

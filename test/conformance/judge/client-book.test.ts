@@ -1,7 +1,7 @@
 /** The client book compared with sorting all levels: the same input leads to the same best levels. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BOOK_SIDES, ClientBook, standsBefore } from '../../src/cli/client-book.ts'
+import { BOOK_SIDES, ClientBook, standsBefore } from '../../../src/conformance/judge/client-book.ts'
 
 const price = fc
   .integer({ min: 1, max: 20_000 })

@@ -1,5 +1,5 @@
 /** The formats of values in messages, as the checker verifies them. Pure. */
-import { isObject } from '../platform/base/json-value.ts'
+import { isObject } from '../../platform/base/json-value.ts'
 import type { WireLevel } from './client-book.ts'
 import type { ViolationName } from './violations.ts'
 

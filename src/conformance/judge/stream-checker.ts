@@ -4,8 +4,8 @@
  * the service ended, since markets may be removed and changed. It does no I/O and reads no clock: the caller passes
  * times.
  */
-import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../contract/channels.ts'
-import { isObject } from '../platform/base/json-value.ts'
+import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../../contract/channels.ts'
+import { isObject } from '../../platform/base/json-value.ts'
 import { BookChecker } from './book-checker.ts'
 import { isDecimal, isTimeText, isZero, type Report } from './checker-forms.ts'
 import { HeartbeatChecker } from './heartbeat-checker.ts'
