@@ -11,7 +11,7 @@ const long = process.env.TIDEGATE_LONG === '1'
  * from its report to its delivery.
  */
 const ON_EACH_ENGINE = [
-  'test/service/decimals-check.test.ts',
+  'test/service/doctor/decimals-check.test.ts',
   'test/access/clients/{directory-loader,directory-nodes,key-encryption}.test.ts',
   'test/money/controls/{gates,store-identity}.test.ts',
   'test/money/deposits/crediting.test.ts',
@@ -47,7 +47,7 @@ const ON_POSTGRES_ALONE = [
 const FASTER_ON_POSTGRES = [
   'test/money/accounts/{model,operator-routes,profiles,validation}.test.ts',
   'test/adapters/fix-end-to-end.test.ts',
-  'test/service/operator-api.test.ts',
+  'test/service/listeners/operator-api.test.ts',
   'test/access/clients/{oauth-clients,operator-routes,outside-issuer,receipt-keys,token-routes}.test.ts',
   'test/money/deposit-instructions/routes.test.ts',
   'test/money/deposits/sandbox.test.ts',

@@ -27,8 +27,9 @@ import { operatorOpenApiDocument } from '../src/service/api-docs/operator-openap
 import { publisherAsyncApiDocument } from '../src/service/api-docs/publisher-asyncapi.ts'
 import { loadConfig } from '../src/service/config/load.ts'
 import type { Config } from '../src/service/config/settings.ts'
-import { type ModuleRoutes, operatorModules, publicModules } from '../src/service/modules.ts'
-import { registerOperatorApi } from '../src/service/operator-listener.ts'
+import type { ModuleRoutes } from '../src/service/listeners/listener.ts'
+import { registerOperatorApi } from '../src/service/listeners/operator-listener.ts'
+import { operatorModules, publicModules } from '../src/service/modules.ts'
 
 const config = defaultConfig()
 /** The address of a service with the default settings. */

@@ -34,9 +34,9 @@ const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
  */
 const THREADS = {
   'program/embedded-worker': 'src/platform/store/embedded-worker.ts',
-  'program/gateway-process': 'src/service/gateway-process.ts',
+  'program/gateway-process': 'src/service/parts/streaming/gateway-process.ts',
   'program/past-book-thread': 'src/streaming/recordings/past-book-thread.ts',
-  'program/watchdog-thread': 'src/service/watchdog-thread.ts',
+  'program/watchdog-thread': 'src/service/process/watchdog-thread.ts',
 }
 /** A package that reads files of its own folder, and an optional dependency of `pg`. */
 const UNBUNDLED = ['@electric-sql/pglite', 'pg-native']

@@ -1,11 +1,11 @@
 /** The findings of `tidegate doctor` that the running service is asked for. */
 import type { ControlsDocument } from '../money/controls/store.ts'
 import type { LedgerState } from '../money/ledger/upkeep.ts'
-import { poolFindings } from '../service/doctor-addresses.ts'
-import { bad, type Finding, reasonOf } from '../service/doctor-finding.ts'
-import { ledgerFinding } from '../service/doctor-ledger.ts'
-import { nodeFindings } from '../service/doctor-nodes.ts'
-import { restoredFinding } from '../service/doctor-store.ts'
+import { poolFindings } from '../service/doctor/addresses.ts'
+import { bad, type Finding, reasonOf } from '../service/doctor/finding.ts'
+import { ledgerFinding } from '../service/doctor/ledger.ts'
+import { nodeFindings } from '../service/doctor/nodes.ts'
+import { restoredFinding } from '../service/doctor/store.ts'
 import type { NodeDocument } from '../streaming/cluster/nodes.ts'
 import { callOperator, type OperatorApi } from './operator-client.ts'
 

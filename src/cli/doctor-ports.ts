@@ -11,8 +11,8 @@ import type { TLSSocket } from 'node:tls'
 import { hasCode } from '../platform/base/error-code.ts'
 import type { TlsFiles } from '../platform/http/tls.ts'
 import type { Config, SettingKey } from '../service/config/settings.ts'
-import { bad, type Finding, ok, reasonOf, warn } from '../service/doctor-finding.ts'
-import { ingestTlsFilesOf, tlsFilesOf } from '../service/tls-settings.ts'
+import { bad, type Finding, ok, reasonOf, warn } from '../service/doctor/finding.ts'
+import { ingestTlsFilesOf, tlsFilesOf } from '../service/listeners/tls-settings.ts'
 import { addressText, reachable } from './listener-address.ts'
 
 interface Port {

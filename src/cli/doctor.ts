@@ -16,18 +16,22 @@ import { patiently } from '../platform/store/sql.ts'
 import { transportProblem } from '../platform/store/transport-security.ts'
 import { describeProblem } from '../service/config/load.ts'
 import type { Config, SettingKey } from '../service/config/settings.ts'
-import { examineAddressKeys } from '../service/doctor-addresses.ts'
+import { issuesTokens } from '../service/config/token-issuer.ts'
+import { examineAddressKeys } from '../service/doctor/addresses.ts'
 import {
   examineCertificates,
   examineEncryptionKeyFile,
   examineFolder,
   examineOperatorToken,
   examineRecordingFolder,
-} from '../service/doctor-files.ts'
-import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../service/doctor-finding.ts'
-import { examineLedger } from '../service/doctor-ledger.ts'
-import { readinessFindings } from '../service/doctor-readiness.ts'
-import { examineReview } from '../service/doctor-review.ts'
+} from '../service/doctor/files.ts'
+import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../service/doctor/finding.ts'
+import { examineIssuerSecret } from '../service/doctor/issuer-secret.ts'
+import { examineLedger } from '../service/doctor/ledger.ts'
+import { examineNode } from '../service/doctor/node-version.ts'
+import { readinessFindings } from '../service/doctor/readiness.ts'
+import { examineReview } from '../service/doctor/review.ts'
+import { checkSources } from '../service/doctor/source-check.ts'
 import {
   corruptionFindings,
   examineEncryption,
@@ -36,15 +40,11 @@ import {
   examineStoreClock,
   identityFindings,
   readSigningKeyList,
-} from '../service/doctor-store.ts'
-import { existingEncryptionKey } from '../service/encryption-key.ts'
-import { examineIssuerSecret } from '../service/issuer-secret.ts'
-import { Lifecycle } from '../service/lifecycle.ts'
-import { examineNode } from '../service/node-version.ts'
-import type { Readiness } from '../service/readiness.ts'
-import { checkSources } from '../service/source-check.ts'
-import { checkBusFiles, tryBus } from '../service/start-bus.ts'
-import { issuesTokens } from '../service/token-issuer.ts'
+} from '../service/doctor/store.ts'
+import type { Readiness } from '../service/health/readiness.ts'
+import { existingEncryptionKey } from '../service/keys/encryption-key.ts'
+import { checkBusFiles, tryBus } from '../service/parts/streaming/start-bus.ts'
+import { Lifecycle } from '../service/process/lifecycle.ts'
 import { addConfigFlags, readConfigResult } from './config-flags.ts'
 import { askAddressPools, askControls, askLedger, askNodes } from './doctor-asked.ts'
 import {
@@ -184,7 +184,7 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
  * @param comparesLedger false while a service runs, which compares it continuously
  */
 async function examineStore({ config, clock }: Examination, comparesLedger: boolean): Promise<Finding[]> {
-  const { openStoreAsItIs } = await import('../service/open-store.ts')
+  const { openStoreAsItIs } = await import('../service/process/open-store.ts')
   const log = createLog('silent')
   const lifecycle = new Lifecycle(log)
   const place = storePlace(config)

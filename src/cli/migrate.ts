@@ -8,9 +8,9 @@ import type { AuthTables } from '../access/clients/tables.ts'
 import { createSystemClock } from '../platform/base/clock.ts'
 import { createLog } from '../platform/base/log.ts'
 import type { Db } from '../platform/store/db.ts'
-import { createEncryptionKey } from '../service/encryption-key.ts'
-import { Lifecycle } from '../service/lifecycle.ts'
-import type { StoreOptions } from '../service/open-store.ts'
+import { createEncryptionKey } from '../service/keys/encryption-key.ts'
+import { Lifecycle } from '../service/process/lifecycle.ts'
+import type { StoreOptions } from '../service/process/open-store.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig } from './config-flags.ts'
 
 /** The actor in the audit trail. */
@@ -35,7 +35,7 @@ Examples:
     )
   addConfigFlags(addTakeOverFlag(command)).action(async () => {
     const { config } = readConfig(command, {}, (warning) => process.stderr.write(`tidegate: ${warning}\n`))
-    const { migrateStore } = await import('../service/open-store.ts')
+    const { migrateStore } = await import('../service/process/open-store.ts')
     const log = createLog('warn')
     const lifecycle = new Lifecycle(log)
     try {

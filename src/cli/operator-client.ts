@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../service/config/settings.ts'
-import type { Readiness } from '../service/readiness.ts'
+import type { Readiness } from '../service/health/readiness.ts'
 import { addressText, reachable } from './listener-address.ts'
 
 export interface OperatorApi {

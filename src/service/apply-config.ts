@@ -8,12 +8,12 @@ import type { Hub } from '../streaming/gateway/hub.ts'
 import type { FeedLeadership } from '../streaming/markets/feed-leadership.ts'
 import { changeMarkets, type Markets } from '../streaming/markets/market-changes.ts'
 import type { Config } from './config/settings.ts'
-import type { OperatorListener } from './operator-listener.ts'
-import type { PublicListener } from './public-listener.ts'
-import type { LinkedMarkets } from './start-bus.ts'
-import type { LocalGateways } from './start-gateway-processes.ts'
-import type { IngestListener } from './start-ingest.ts'
-import { writtenMarkets } from './start-markets.ts'
+import type { OperatorListener } from './listeners/operator-listener.ts'
+import type { PublicListener } from './listeners/public-listener.ts'
+import type { LinkedMarkets } from './parts/streaming/start-bus.ts'
+import type { LocalGateways } from './parts/streaming/start-gateway-processes.ts'
+import type { IngestListener } from './parts/streaming/start-ingest.ts'
+import { writtenMarkets } from './parts/streaming/start-markets.ts'
 
 interface ConfigParts {
   /** That of the start, for keys that need a restart. */

@@ -51,19 +51,17 @@ import type { PriceHistory } from '../streaming/gateway/price-history.ts'
 import type { Proof } from '../streaming/market/event.ts'
 import type { Markets } from '../streaming/markets/market-changes.ts'
 import type { SourceState } from '../streaming/markets/market-writers.ts'
-import { addressKeys } from './address-keys.ts'
 import { minorUnitsOf } from './config/asset-amounts.ts'
 import type { Config } from './config/settings.ts'
 import type { Origins } from './config/settings-in-force.ts'
-import { deliveryOwners } from './delivery-owners.ts'
-import { registerDoctorRoutes } from './doctor.ts'
-import { type OverviewHistory, registerOverviewRoute } from './overview.ts'
-import type { Readiness } from './readiness.ts'
-import type { Cluster } from './start-cluster.ts'
-import { issuesTokens } from './token-issuer.ts'
-
-/** Declares the routes of one module. */
-export type ModuleRoutes = (app: FastifyInstance) => void
+import { issuesTokens } from './config/token-issuer.ts'
+import { registerDoctorRoutes } from './doctor/doctor.ts'
+import { type OverviewHistory, registerOverviewRoute } from './health/overview.ts'
+import type { Readiness } from './health/readiness.ts'
+import { addressKeys } from './keys/address-keys.ts'
+import type { ModuleRoutes } from './listeners/listener.ts'
+import { deliveryOwners } from './parts/money/delivery-owners.ts'
+import type { Cluster } from './parts/streaming/start-cluster.ts'
 
 /** The source of keys, settings and limits. */
 interface Configured {

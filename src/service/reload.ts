@@ -12,7 +12,7 @@ import { type ConfigResult, describeProblem } from './config/load.ts'
 import { type Config, isLive, SETTING_KEYS, type SettingKey } from './config/settings.ts'
 import type { Origins } from './config/settings-in-force.ts'
 import { feedProblem, ingestProblems } from './config/sources.ts'
-import { checkTlsFiles } from './tls-settings.ts'
+import { checkTlsFiles } from './listeners/tls-settings.ts'
 
 export interface ReloadOptions {
   readonly log: Log

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askAddressPools } from '../../src/cli/doctor-asked.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
-import { examineStoreClock } from '../../src/service/doctor-store.ts'
+import { examineStoreClock } from '../../src/service/doctor/store.ts'
 import { OPERATOR_TOKEN, type RestCustomer, RestNode } from '../support/rest.ts'
 import { newAccount } from '../support/rules.ts'
 

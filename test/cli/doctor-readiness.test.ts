@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readinessFindings } from '../../src/service/doctor-readiness.ts'
+import { readinessFindings } from '../../src/service/doctor/readiness.ts'
 
 const row = (name: string, ok: boolean, detail = 'ok') => ({ name, ok, detail })
 const next = 'see its source, and the log of the service'

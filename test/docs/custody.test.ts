@@ -6,8 +6,8 @@ import { parse } from 'yaml'
 import { CRYPTO_NETWORK_NAMES } from '../../src/contract/crypto-networks.ts'
 import { extendedKeyWords } from '../../src/money/deposit-instructions/derivation/extended-key.ts'
 import { WATCHED_FAMILIES } from '../../src/money/deposit-instructions/derivation/key-material.ts'
-import { addressOrigins } from '../../src/service/address-keys.ts'
 import { SETTING_KEYS } from '../../src/service/config/settings.ts'
+import { addressOrigins } from '../../src/service/keys/address-keys.ts'
 import { configOf } from '../support/rest.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/custody.md'), 'utf8')

@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/service/config/load.ts'
-import { checkDescriptorLimit } from '../../src/service/descriptors.ts'
+import { checkDescriptorLimit } from '../../src/service/process/descriptors.ts'
 import { captureLog } from '../support/captured-log.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

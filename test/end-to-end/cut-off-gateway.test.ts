@@ -3,7 +3,7 @@
  * other roles: when it is ready, and which streams it accepts.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Readiness } from '../../src/service/readiness.ts'
+import type { Readiness } from '../../src/service/health/readiness.ts'
 import { Cluster, type ClusterProcess } from '../support/cluster.ts'
 import { NATS_SERVER, titleWith } from '../support/foreign-programs.ts'
 import { hasPostgres, migratedDatabase } from '../support/postgres.ts'

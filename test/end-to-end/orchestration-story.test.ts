@@ -397,7 +397,7 @@ it('the ledger balances in the end', async () => {
   expect(await service.operator.metric('tidegate_ledger_imbalance')).toBe(0)
 })
 
-// A store on a server is asked before the start: see test/service/decimals-check.
+// A store on a server is asked before the start: see test/service/doctor/decimals-check.
 it.runIf(inject('engine') === 'embedded')(
   'the service does not start with other decimals of an asset that it has counted',
   async () => {

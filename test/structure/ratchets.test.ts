@@ -17,7 +17,7 @@ import {
 import { EXCEPTIONS } from './exceptions.ts'
 import { describeViolations, productTexts, readSourceTree, sourceTreeOf, withoutExceptions } from './source-tree.ts'
 
-const ENTRIES: ReadonlySet<string> = new Set(['src/main.ts', 'src/service/gateway-process.ts'])
+const ENTRIES: ReadonlySet<string> = new Set(['src/main.ts', 'src/service/parts/streaming/gateway-process.ts'])
 
 const inTests = (path: string) => path.startsWith('test/')
 

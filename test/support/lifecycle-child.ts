@@ -7,8 +7,8 @@
 import { execFileSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { createLog } from '../../src/platform/base/log.ts'
-import { runUntilSignal } from '../../src/service/lifecycle.ts'
-import { startWatchdog } from '../../src/service/watchdog.ts'
+import { runUntilSignal } from '../../src/service/process/lifecycle.ts'
+import { startWatchdog } from '../../src/service/process/watchdog.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 const clock = new VirtualClock()

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/platform/base/clock.ts'
 import { newId } from '../../src/platform/base/ids.ts'
 import { createLog, type Log } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
-import { translateStoreError } from '../../src/service/listener.ts'
+import { translateStoreError } from '../../src/service/listeners/listener.ts'
 import { Nodes, type NodeTransport } from '../../src/streaming/cluster/nodes.ts'
 import { NodeQuestions } from '../../src/streaming/cluster/questions.ts'
 

@@ -9,7 +9,7 @@ import {
   createPublicListener,
   type PublicListener,
   type PublicListenerOptions,
-} from '../../src/service/public-listener.ts'
+} from '../../src/service/listeners/public-listener.ts'
 import { captureLog } from './captured-log.ts'
 
 export function openPublicListener(options: Partial<PublicListenerOptions> = {}): Promise<PublicListener> {

@@ -6,7 +6,7 @@ import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modulesWithoutStore } from '../../../scripts/api-documents.ts'
-import type { Listener } from '../../../src/service/listener.ts'
+import type { Listener } from '../../../src/service/listeners/listener.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
 
 let listener: Listener

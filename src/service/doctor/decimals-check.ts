@@ -1,0 +1,36 @@
+/**
+ * Compares the decimals of the configured assets with those that the ledger counts in, for `check-config`. Only a PostgreSQL
+ * store is read: an embedded one is opened by its service, `migrate` and `doctor` alone, and `serve` and `doctor` check it.
+ */
+import { decimalsFaults } from '../../money/ledger/assets.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { createLog } from '../../platform/base/log.ts'
+import { StoreUnavailable } from '../../platform/store/db.ts'
+import { readSchemaState } from '../../platform/store/migrate.ts'
+import type { ConfigProblem } from '../config/problem-list.ts'
+import type { Config, SettingKey } from '../config/settings.ts'
+import { Lifecycle } from '../process/lifecycle.ts'
+import { openStoreAsItIs } from '../process/open-store.ts'
+
+/** @param origins the origin of each value: flag, variable, file or default */
+export async function checkDecimals(
+  config: Config,
+  origins: Readonly<Record<SettingKey, string>>,
+  clock: Clock,
+): Promise<{ readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }> {
+  if (config['store.url'] === '') return { problems: [], warnings: [] }
+  const log = createLog('silent')
+  const lifecycle = new Lifecycle(log)
+  try {
+    const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
+    // An older schema may have no ledger. After `migrate`, the start compares the decimals itself.
+    if ((await readSchemaState(db)) !== 'current') return { problems: [], warnings: [] }
+    const faults = await decimalsFaults(db.tables(), config.assets)
+    return { problems: faults.map((message) => ({ key: 'assets', origin: origins.assets, message })), warnings: [] }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    return { problems: [], warnings: ['the store cannot be reached: whether decimals of assets changed is not known'] }
+  } finally {
+    await lifecycle.stop()
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The findings about this node while it runs: what `tidegate doctor` looks for itself, made by the process that is
+ * examined. It reads files and the store, asks no venue, and changes nothing.
+ */
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { readStoreIdentity } from '../../money/controls/store-identity.ts'
+import { countPools } from '../../money/deposit-instructions/address-pool.ts'
+import type { LedgerState } from '../../money/ledger/upkeep.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { answered } from '../../platform/http/raw-json.ts'
+import { textChoice } from '../../platform/http/text-choice.ts'
+import type { Db } from '../../platform/store/db.ts'
+import { transportProblem } from '../../platform/store/transport-security.ts'
+import type { NodeDocument } from '../../streaming/cluster/nodes.ts'
+import type { Config } from '../config/settings.ts'
+import { type Origins, settingsInForce } from '../config/settings-in-force.ts'
+import { issuesTokens } from '../config/token-issuer.ts'
+import type { Readiness } from '../health/readiness.ts'
+import { examineAddressKeys, poolFindings } from './addresses.ts'
+import {
+  examineCertificates,
+  examineEncryptionKeyFile,
+  examineFolder,
+  examineOperatorToken,
+  examineRecordingFolder,
+} from './files.ts'
+import { bad, type Finding, ok, reasonOf, VERDICTS, warn } from './finding.ts'
+import { examineIssuerSecret } from './issuer-secret.ts'
+import { ledgerFinding } from './ledger.ts'
+import { examineNode } from './node-version.ts'
+import { nodeFindings } from './nodes.ts'
+import { readinessFindings } from './readiness.ts'
+import { examineReview } from './review.ts'
+import {
+  corruptionFindings,
+  examineSigningKeys,
+  examineStoreClock,
+  identityFindings,
+  readSigningKeyList,
+} from './store.ts'
+
+export interface DoctorOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly current: { readonly config: Config; readonly origins: Origins }
+  readonly readiness: () => Readiness
+  readonly ledgerState: () => LedgerState
+  readonly cluster: { readonly nodes: { readonly all: readonly NodeDocument[] } }
+}
+
+const Findings = Type.Object({
+  findings: Type.Array(
+    Type.Object(
+      {
+        verdict: textChoice(VERDICTS),
+        name: Type.String(),
+        detail: Type.String(),
+        next: Type.Optional(Type.String()),
+      },
+      { title: 'Finding' },
+    ),
+  ),
+})
+
+const Settings = Type.Object({
+  items: Type.Array(
+    Type.Object(
+      {
+        key: Type.String(),
+        value: Type.Unknown(),
+        origin: Type.String({ description: '`default`, a flag, a variable or a file' }),
+        live: Type.Boolean({ description: 'Whether a reload applies a new value' }),
+        meaning: Type.String(),
+      },
+      { title: 'Setting' },
+    ),
+  ),
+})
+
+/** Declares the routes, relative to the prefix of `app`. The operator guard runs before them. */
+export function registerDoctorRoutes(app: FastifyInstance, options: DoctorOptions): void {
+  app.get('/doctor', answered(Findings), async () => ({ findings: await findingsOf(options) }))
+  app.get('/settings', answered(Settings), async () => {
+    const { config, origins } = options.current
+    return { items: [...settingsInForce(config, origins)] }
+  })
+}
+
+async function findingsOf({ db, clock, current, readiness, ledgerState, cluster }: DoctorOptions): Promise<Finding[]> {
+  const { config, origins } = current
+  const now = clock.wallInstant().milliseconds
+  const settings = settingsInForce(config, origins)
+  const transport = transportProblem(config['store.url'])
+  return [
+    ok('configuration', `${settings.filter(({ origin }) => origin !== 'default').length} keys set, the rest default`),
+    examineFolder(config.data_dir),
+    examineOperatorToken(config),
+    examineEncryptionKeyFile(config),
+    ...examineIssuerSecret(config, origins),
+    ...examineCertificates(config, origins, now),
+    ...(await examineRecordingFolder(config, origins, now)),
+    ...examineAddressKeys(config),
+    ...examineReview(config),
+    ...(transport === undefined ? [] : [warn('store', transport, 'add sslmode=verify-full to store.url')]),
+    ...corruptionFindings(db.corruption),
+    ...readinessFindings(readiness()),
+    ...(await storeFindings(db, config, clock)),
+    ledgerFinding(ledgerState()),
+    ...nodeFindings(cluster.nodes.all),
+    examineNode(),
+  ]
+}
+
+/** What has to be read from the store; its failure is a finding. */
+async function storeFindings(db: Db, config: Config, clock: Clock): Promise<Finding[]> {
+  try {
+    const keys = issuesTokens(config) ? [await signingKeyFinding(db, config, clock)] : []
+    const identity = identityFindings(await readStoreIdentity(db.tables()))
+    return [await examineStoreClock(db, clock), ...identity, ...keys, ...poolFindings(await countPools(db.tables()))]
+  } catch (error) {
+    return [bad('store', `cannot be read (${reasonOf(error)})`, 'start the store, or correct store.url')]
+  }
+}
+
+async function signingKeyFinding(db: Db, config: Config, clock: Clock): Promise<Finding> {
+  const keys = await readSigningKeyList(db, clock)
+  return examineSigningKeys(keys, config['auth.signing_key_days'], clock.wallInstant().milliseconds)
+}

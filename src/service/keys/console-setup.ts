@@ -1,0 +1,96 @@
+/**
+ * The setup link of the first admin, in the file `console-setup` of the data folder, which only the user of the process can
+ * read. The start creates it while no admin can sign in, and names only the file; the file is removed when its link has been
+ * used, and at a start when it is no longer valid. Of several nodes, only the first to start has a link, which is valid at all.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createLink, hasAdmin, hasFirstLink, lockFirstLink, type NewLink } from '../../access/operators/setup-links.ts'
+import type { Changer } from '../../access/operators/store.ts'
+import type { OperatorTables } from '../../access/operators/tables.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { writeAudit } from '../../platform/store/audit.ts'
+import type { Db, Transaction } from '../../platform/store/db.ts'
+import { readOrCreatePrivateFile } from './private-file.ts'
+
+export interface ConsoleSetupOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  /** The data folder. */
+  readonly folder: string
+  /** The address of the link with a token. */
+  linkAddress(token: string): string
+}
+
+/** The actor in the audit trail of a link that no operator requested. */
+const SERVICE = 'service'
+
+export class ConsoleSetup {
+  readonly #options: ConsoleSetupOptions
+  readonly #file: string
+
+  constructor(options: ConsoleSetupOptions) {
+    this.#options = options
+    this.#file = join(options.folder, 'console-setup')
+  }
+
+  /** To be called at the start, when the store has its schema. */
+  async prepare(): Promise<void> {
+    const { db, log } = this.#options
+    const token = this.#present()
+    const link = await db.transaction<OperatorTables, NewLink | 'kept' | undefined>(async (transaction) => {
+      await lockFirstLink(transaction)
+      const now = this.#now()
+      if (await hasAdmin(transaction)) return undefined
+      if (token !== undefined && (await hasFirstLink(transaction, now, token))) return 'kept'
+      // The link is in the data folder of another node.
+      if (await hasFirstLink(transaction, now)) return undefined
+      return await this.#create(transaction, { actor: SERVICE, issuers: [] })
+    })
+    if (link === undefined) return this.remove()
+    if (link !== 'kept') this.#write(link)
+    log.info({ file: this.#file }, 'no admin has been set up: the link in this file does it, once')
+  }
+
+  /** Replaces the link, in the file and everywhere. */
+  async renew(changer: Changer): Promise<NewLink & { readonly file: string }> {
+    const link = await this.#options.db.transaction<OperatorTables, NewLink>(async (transaction) => {
+      await lockFirstLink(transaction)
+      if (!(await hasAdmin(transaction))) return await this.#create(transaction, changer)
+      throw new Problem('invalid_state', 'an admin has been set up: create and reset operators instead', {
+        meta: { current: 'has_admin' },
+      })
+    })
+    this.#write(link)
+    return { ...link, file: this.#file }
+  }
+
+  /** Removes the file: its link has been used. */
+  remove(): void {
+    rmSync(this.#file, { force: true })
+  }
+
+  async #create(transaction: Transaction<OperatorTables>, { actor, issuers }: Changer): Promise<NewLink> {
+    const entry = { actor, action: 'operator.setup_link', subject: 'first admin', detail: {} }
+    await writeAudit(transaction, entry)
+    return await createLink(transaction, null, this.#now(), issuers)
+  }
+
+  #write({ token }: NewLink): void {
+    this.remove()
+    readOrCreatePrivateFile(this.#file, () => `${this.#options.linkAddress(token)}\n`)
+  }
+
+  /** The token in the file. */
+  #present(): string | undefined {
+    if (!existsSync(this.#file)) return undefined
+    return /#setup=(\S+)/.exec(readFileSync(this.#file, 'utf8'))?.[1]
+  }
+
+  #now(): number {
+    return this.#options.clock.wallInstant().milliseconds
+  }
+}

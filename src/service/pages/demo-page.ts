@@ -1,0 +1,118 @@
+/**
+ * The live ladder of the demo: the page at `/`, and the endpoint that gives it tokens without credentials. Both are served
+ * only while the public listener is bound to a loopback address, and only to requests from a loopback address that name a
+ * loopback host and came through no proxy. Other requests get the page with links, and 404 from the token endpoint. A token
+ * is valid for five minutes and belongs to a client that holds the streaming scope alone; only a page of the same origin
+ * gets one. `serve` has neither.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Directory } from '../../access/clients/directory.ts'
+import { issueToken } from '../../access/clients/token-grant.ts'
+import { STREAM_SCOPE } from '../../contract/scopes.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { isLoopbackAddress, isLoopbackHost, isSameOrigin } from '../../platform/http/host-check.ts'
+import { Problem } from '../../platform/http/problem.ts'
+import { createRateLimitHook, RateLimiter } from '../../platform/http/rate-limit.ts'
+import type { Config } from '../config/settings.ts'
+import { issuesTokens } from '../config/token-issuer.ts'
+import { DEMO_HEADER, DEMO_TOKEN_PATH, demoPage, demoPagePolicy } from './demo-page-content.ts'
+import type { Page } from './start-page.ts'
+
+export interface DemoPageOptions {
+  readonly directory: Directory
+  readonly clock: Clock
+  /** Symbols of the markets that are currently served. */
+  readonly symbols: () => readonly string[]
+}
+
+const TOKEN_SECONDS = 300
+/** For all pages together: a page needs one token per connection, and all of them run on this machine. */
+const TOKENS_PER_SECOND = 2
+const TOKENS_AT_ONCE = 20
+
+/** Header fields that proxies add. A request that came through a proxy may be from another machine, whatever its address. */
+const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+
+export class DemoPage {
+  readonly #options: DemoPageOptions
+  #clientId: string | undefined
+  #isBoundToLoopback = (): boolean => false
+
+  constructor(options: DemoPageOptions) {
+    this.#options = options
+  }
+
+  /** Enables the token endpoint, which issues tokens of this client. */
+  openFor(clientId: string): void {
+    this.#clientId = clientId
+  }
+
+  /** Registers the token endpoint on the public listener. */
+  register(app: FastifyInstance): void {
+    this.#isBoundToLoopback = () => {
+      const addresses = app.addresses()
+      return addresses.length > 0 && addresses.every((bound) => isLoopbackAddress((bound as AddressInfo).address))
+    }
+    const limiter = new RateLimiter(this.#options.clock, {
+      name: 'demo-page',
+      perSecond: TOKENS_PER_SECOND,
+      burst: TOKENS_AT_ONCE,
+      keysMax: 1,
+    })
+    const refuse = async ({ raw }: { readonly raw: IncomingMessage }): Promise<void> => {
+      const refusal = this.#refusal(raw)
+      if (refusal !== undefined) throw refusal
+    }
+    app.post(DEMO_TOKEN_PATH, { onRequest: [refuse, createRateLimitHook(limiter, () => '')] }, () => this.#token())
+  }
+
+  /** The ladder; undefined for a request that is not local. */
+  pageFor(request: IncomingMessage): Page | undefined {
+    if (!this.#isLocal(request)) return undefined
+    const scheme = 'encrypted' in request.socket ? 'wss' : 'ws'
+    // Parsed, because it becomes part of a header field.
+    const { host } = new URL(`http://${request.headers.host}`)
+    return { html: demoPage(this.#options.symbols()), policy: demoPagePolicy(`${scheme}://${host}`) }
+  }
+
+  #isLocal({ headers, socket }: IncomingMessage): boolean {
+    return (
+      this.#isBoundToLoopback() &&
+      isLoopbackAddress(socket.remoteAddress ?? '') &&
+      headers.host !== undefined &&
+      isLoopbackHost(headers.host) &&
+      PROXY_FIELDS.every((name) => headers[name] === undefined)
+    )
+  }
+
+  /** Checks first where the request came from, then which page sent it. */
+  #refusal(request: IncomingMessage): Problem | undefined {
+    if (!this.#isLocal(request)) return new Problem('not_found', 'there is nothing at this path')
+    const { headers } = request
+    const site = headers['sec-fetch-site']
+    const isOwnPage =
+      isSameOrigin(request) && headers[DEMO_HEADER] === '1' && (site === undefined || site === 'same-origin')
+    return isOwnPage ? undefined : new Problem('foreign_origin', 'Origin: only the page of the demo gets a token here')
+  }
+
+  async #token(): Promise<object> {
+    const { directory } = this.#options
+    const client = this.#clientId === undefined ? undefined : directory.client(this.#clientId)
+    if (client === undefined) throw new Problem('unavailable', 'the demo is still starting')
+    return await issueToken({ ...this.#options, tokenSeconds: TOKEN_SECONDS }, client, [STREAM_SCOPE])
+  }
+}
+
+/** The page of a demo that issues its own tokens; undefined for any other service. */
+export function createDemoPage(
+  options: { readonly hasDemoPage?: boolean; readonly config: Config; readonly clock: Clock },
+  directory: Directory,
+  current: { readonly config: Config },
+): DemoPage | undefined {
+  const { hasDemoPage, config, clock } = options
+  if (hasDemoPage !== true || !issuesTokens(config)) return undefined
+  const symbols = () => current.config.markets.map(({ definition }) => definition.symbol)
+  return new DemoPage({ directory, clock, symbols })
+}

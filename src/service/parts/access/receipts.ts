@@ -1,0 +1,48 @@
+/**
+ * Receipts of books (`receipts.enabled`): the signer that the stream uses, with the key and the issuer of the directory,
+ * and the creation of the first key. A store has one issuer, and one key of receipts at a time, for all nodes.
+ */
+import type { Directory } from '../../../access/clients/directory.ts'
+import type { DirectoryLoader } from '../../../access/clients/directory-loader.ts'
+import type { EncryptionKey } from '../../../access/clients/encryption-key.ts'
+import { ensureReceiptKey } from '../../../access/clients/receipt-keys.ts'
+import type { AuthTables } from '../../../access/clients/tables.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
+import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import type { Db } from '../../../platform/store/db.ts'
+import { createReceiptCounter, ReceiptSigner } from '../../../streaming/sequencing/receipt-signer.ts'
+import type { Config } from '../../config/settings.ts'
+
+interface ReceiptParts {
+  readonly config: Config
+  readonly directory: Directory
+  readonly clock: Clock
+  readonly metrics: MetricsRegistry
+}
+
+/** Undefined unless receipts are enabled. */
+export function createReceiptSigner({ config, directory, clock, metrics }: ReceiptParts): ReceiptSigner | undefined {
+  const signed = createReceiptCounter(metrics)
+  if (!config['receipts.enabled']) return undefined
+  return new ReceiptSigner({
+    clock,
+    current() {
+      const { authority, receiptSigningKey: key } = directory
+      if (authority === undefined || key?.privateKey === undefined) return undefined
+      return { issuer: authority.issuer, keyId: key.keyId, privateKey: key.privateKey }
+    },
+    onSigned: () => signed.inc(),
+  })
+}
+
+/** Creates the first key of receipts where there is none; the directory must be loaded. */
+export async function prepareReceipts(
+  { config, directory }: Pick<ReceiptParts, 'config' | 'directory'>,
+  db: Db,
+  loader: DirectoryLoader,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<void> {
+  if (!config['receipts.enabled'] || directory.receiptSigningKey !== undefined) return
+  await db.transaction<AuthTables, void>((transaction) => ensureReceiptKey(transaction, encryptionKey))
+  await loader.refresh()
+}

@@ -1,0 +1,39 @@
+/**
+ * Creates the converter of this process, which prices by the current configuration and the live books. The runner of
+ * orchestrations and the deposits that are converted when they are credited share it, and its metrics count both.
+ */
+import type { Converter } from '../../../money/orchestrations/convert.ts'
+import { createStepMetrics, createWaitingMetrics } from '../../../money/orchestrations/metrics.ts'
+import { createPricingMetrics } from '../../../money/orchestrations/pricing/metrics.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
+import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import type { Db } from '../../../platform/store/db.ts'
+import type { MarketReplicas } from '../../../streaming/markets/market-replicas.ts'
+import type { Config } from '../../config/settings.ts'
+import { paymentLimits } from './delivery-owners.ts'
+import { pricingContext } from './pricing-context.ts'
+
+export interface ConverterParts {
+  readonly clock: Clock
+  readonly metrics: MetricsRegistry
+  readonly current: { readonly config: Config }
+}
+
+/** Also registers the metrics of conversions, so it is called once per process. */
+export function createConverter(
+  { clock, metrics, current }: ConverterParts,
+  db: Db,
+  replicas: MarketReplicas,
+): Converter {
+  const pricing = () => pricingContext({ config: current.config, clock, replicas })
+  createPricingMetrics(metrics, db, pricing)
+  createWaitingMetrics(metrics, db)
+  return {
+    settings: () => ({
+      feeBps: current.config['orchestrations.fee_bps'],
+      pricing: pricing(),
+      reviewAbove: paymentLimits(current.config),
+    }),
+    metrics: createStepMetrics(metrics),
+  }
+}

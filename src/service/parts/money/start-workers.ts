@@ -1,0 +1,66 @@
+/**
+ * Starts the workers of this process: the runner of orchestrations, which prices them from the live books, and the sender of
+ * deliveries, or in a sandbox the executor that settles deliveries without paying them.
+ */
+import { createRequestCounter } from '../../../money/deliveries/metrics.ts'
+import { SandboxExecutor } from '../../../money/deliveries/sandbox-executor.ts'
+import { WebhookSender } from '../../../money/deliveries/webhook-sender.ts'
+import { secretsOf } from '../../../money/deliveries/webhook-signature.ts'
+import type { Converter } from '../../../money/orchestrations/convert.ts'
+import { OrchestrationRunner } from '../../../money/orchestrations/runner.ts'
+import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import type { Db } from '../../../platform/store/db.ts'
+import { patiently } from '../../../platform/store/sql.ts'
+import type { Config } from '../../config/settings.ts'
+import type { Lifecycle } from '../../process/lifecycle.ts'
+import { type Waiting, waitFor } from '../../process/store-wait.ts'
+import { deliveryOwners } from './delivery-owners.ts'
+
+export interface WorkerParts extends Waiting {
+  readonly db: Db
+  readonly metrics: MetricsRegistry
+  readonly lifecycle: Lifecycle
+  readonly current: { readonly config: Config }
+  readonly converter: Converter
+  /** A number in [0, 1), for jitter. */
+  readonly random: () => number
+}
+
+/** Requires a store with the current schema, and the markets. */
+export async function startWorkers(parts: WorkerParts): Promise<void> {
+  const runner = new OrchestrationRunner({ ...parts, ...parts.converter })
+  runner.start()
+  parts.lifecycle.started('orchestration runner', () => runner.stop())
+  if (parts.current.config['rest.sandbox']) await startSandboxExecutor(parts)
+  else await startSender(parts)
+}
+
+async function startSandboxExecutor(parts: WorkerParts): Promise<void> {
+  const executor = new SandboxExecutor({ ...parts, owners: deliveryOwners(parts.current) })
+  await waitFor(
+    parts,
+    'deliveries',
+    patiently(() => executor.start()),
+  )
+  parts.lifecycle.started('deliveries', () => executor.stop())
+}
+
+async function startSender(parts: WorkerParts): Promise<void> {
+  const { current, lifecycle } = parts
+  const sender = new WebhookSender({
+    ...parts,
+    owners: deliveryOwners(current),
+    requests: createRequestCounter(parts.metrics),
+    settings: () => ({
+      url: current.config['deliveries.webhook_url'],
+      secrets: secretsOf(current.config['deliveries.webhook_secrets']) ?? [],
+      allowPrivate: current.config['deliveries.allow_private'],
+    }),
+  })
+  await waitFor(
+    parts,
+    'deliveries',
+    patiently(() => sender.start()),
+  )
+  lifecycle.started('deliveries', () => sender.stop())
+}

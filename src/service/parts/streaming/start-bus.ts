@@ -1,0 +1,234 @@
+/**
+ * Starts the bus between processes, when `bus.url` is set: every process follows all configured markets over NATS, so that
+ * everything behind its replicas is as in one process, and sends those that it leads. It also checks the files of the
+ * settings `bus.*`.
+ */
+import type { Clock } from '../../../platform/base/clock.ts'
+import { newId } from '../../../platform/base/ids.ts'
+import type { Log } from '../../../platform/base/log.ts'
+import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import { fileErrorText, readRegularFile } from '../../../platform/base/regular-file.ts'
+import { untilAborted, wait } from '../../../platform/base/time-limit.ts'
+import type { NodeTransport } from '../../../streaming/cluster/nodes.ts'
+import { BusExport } from '../../../streaming/links/bus-export.ts'
+import { BusImport, createImportMetrics } from '../../../streaming/links/bus-import.ts'
+import { NatsLink } from '../../../streaming/links/link-nats.ts'
+import { type NatsAccess, tryNats } from '../../../streaming/links/nats-connection.ts'
+import type { MarketDefinition, Proof } from '../../../streaming/market/event.ts'
+import type { LedMarkets } from '../../../streaming/markets/feed-leadership.ts'
+import type { Markets } from '../../../streaming/markets/market-changes.ts'
+import type { Bus } from '../../../streaming/sequencing/bus.ts'
+import type { ConfigProblem } from '../../config/problem-list.ts'
+import type { Config, SettingKey } from '../../config/settings.ts'
+import type { Lifecycle } from '../../process/lifecycle.ts'
+import { withdrawAfterMilliseconds } from './start-markets.ts'
+
+interface BusParts {
+  readonly config: Config
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly random: () => number
+  readonly metrics: MetricsRegistry
+  readonly lifecycle: Lifecycle
+}
+
+/** The connection of this process to the others. */
+export interface LinkedMarkets extends LedMarkets {
+  /** Why there is no connection to NATS; undefined while there is one. */
+  readonly problem: string | undefined
+  /** Markets that this process neither writes nor has heard of since its start. */
+  readonly starting: ReadonlySet<string>
+  /** Whether another process has sent a heartbeat of its markets since the start. */
+  readonly hasHeardFeed: boolean
+  /** Carries what nodes send each other beside the markets. */
+  readonly nodeTransport: NodeTransport
+  /** Whether the book of a market is written here, or its sequencer is heard of. */
+  readonly isHeard: (symbol: string) => boolean
+  /** What proves the book of a market that another process writes. */
+  readonly proofOf: (symbol: string) => Proof
+  /** To be called when the replicas have changed. */
+  change(changes: { readonly removed: readonly string[]; readonly added: readonly MarketDefinition[] }): void
+}
+
+/** How long a start waits for the state of each market from its feed; then it logs which are missing. */
+const FOLLOW_MILLISECONDS_MAX = 5_000
+const FOLLOW_CHECK_MILLISECONDS = 10
+
+/**
+ * Connects in the background; undefined without `bus.url`.
+ * @param onLaterEpoch called with each epoch of a market that is later than all that were heard of before
+ * @throws {Error} when a file of `bus.*` cannot be read
+ */
+export function startBus(
+  parts: BusParts,
+  { writers, replicas, positions }: Pick<Markets, 'writers' | 'replicas' | 'positions'>,
+  onLaterEpoch: (symbol: string, epoch: string) => void,
+): LinkedMarkets | undefined {
+  const { config, bus, lifecycle } = parts
+  if (config['bus.url'] === '') return undefined
+  const [problem] = checkBusFiles(config).problems
+  if (problem !== undefined) throw new Error(`${problem.key} ${problem.message}`)
+  const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
+  lifecycle.started('bus', () => link.stop())
+  const exporter = startExport(parts, link, { writers, replicas })
+  const importer = startImport(parts, link, { replicas, positions }, onLaterEpoch)
+  /** By symbol: what ends sending the market, and following it. */
+  const sendingEnds = new Map<string, () => void>()
+  const followingEnds = new Map<string, () => void>()
+  const unheard = new Set(config.markets.map(({ definition }) => definition.symbol))
+  const change: LinkedMarkets['change'] = ({ removed, added }) => {
+    for (const symbol of removed) {
+      unheard.delete(symbol)
+      for (const ends of [sendingEnds, followingEnds]) {
+        ends.get(symbol)?.()
+        ends.delete(symbol)
+      }
+    }
+    for (const market of added) {
+      followingEnds.set(market.symbol, both(link.follow(market.symbol), importer.add(market)))
+    }
+  }
+  change({ removed: [], added: replicas.all.map(({ market }) => market) })
+  return {
+    get problem() {
+      return link.problem
+    },
+    get starting() {
+      const missing = new Set(importer.notCurrent)
+      for (const symbol of unheard) if (!missing.has(symbol)) unheard.delete(symbol)
+      return unheard
+    },
+    get hasHeardFeed() {
+      return importer.hasHeardFeed
+    },
+    nodeTransport: link.nodeTransport,
+    announce: (symbols, epoch) => exporter.announce(symbols, epoch),
+    whenFlushed: (work) => void link.flushed().then(work),
+    isHeard: (symbol) => importer.isHeard(symbol),
+    proofOf: (symbol) => importer.proofOf(symbol),
+    change,
+    lead(symbols) {
+      for (const symbol of symbols) {
+        importer.lead(symbol)
+        const onCommitRequest = (laterThan?: number) => void bus.requestCommit(symbol, laterThan)
+        const onStateRequest: BusExport['onStateRequest'] = (request, answer) => {
+          // Before the state: who has the state can lead at the next moment.
+          positions?.repeat(symbol)
+          exporter.onStateRequest(request, answer)
+        }
+        const serving = link.serve(symbol, { onStateRequest }, onCommitRequest)
+        sendingEnds.set(symbol, both(exporter.add(symbol, true), serving))
+      }
+    },
+    follow(symbols) {
+      for (const symbol of symbols) {
+        sendingEnds.get(symbol)?.()
+        sendingEnds.delete(symbol)
+        importer.follow(symbol)
+      }
+    },
+  }
+}
+
+function both(first: () => void, second: () => void): () => void {
+  return () => {
+    first()
+    second()
+  }
+}
+
+function startExport(
+  { bus, clock, lifecycle }: BusParts,
+  link: NatsLink,
+  { writers, replicas }: Pick<Markets, 'writers' | 'replicas'>,
+): BusExport {
+  const exporter = new BusExport({
+    bus,
+    clock,
+    transport: link.exportTransport,
+    replicaOf: (market) => replicas.replicaOf(market),
+    proofOf: (market) => writers.proofOf(market),
+  })
+  lifecycle.started('bus export', () => exporter.stop())
+  return exporter
+}
+
+function startImport(
+  parts: BusParts,
+  link: NatsLink,
+  { replicas, positions }: Pick<Markets, 'replicas' | 'positions'>,
+  onLaterEpoch: (symbol: string, epoch: string) => void,
+): BusImport {
+  const importer = new BusImport({
+    ...parts,
+    transport: link.importTransport,
+    replicaOf: (market) => replicas.replicaOf(market),
+    onLaterEpoch,
+    positions,
+    withdrawAfterMilliseconds: withdrawAfterMilliseconds(parts.config),
+    metrics: createImportMetrics(parts.metrics),
+  })
+  parts.lifecycle.started('bus import', () => importer.stop())
+  link.startImport(importer)
+  if (positions === undefined) return importer
+  // Only for a process that may write markets.
+  link.onPositions((bytes) => importer.onPositions(bytes))
+  positions.connect((market, bytes) => link.sendPositions(market, bytes))
+  return importer
+}
+
+/** Resolves when each followed market has its state; at the latest after `FOLLOW_MILLISECONDS_MAX`. */
+export async function waitForFeeds(
+  { clock, log, signal }: Pick<BusParts, 'clock' | 'log'> & { readonly signal: AbortSignal },
+  linked: LinkedMarkets,
+): Promise<void> {
+  const deadline = clock.monotonicMilliseconds() + FOLLOW_MILLISECONDS_MAX
+  while (linked.starting.size > 0 && clock.monotonicMilliseconds() < deadline) {
+    await untilAborted(signal, wait(clock, FOLLOW_CHECK_MILLISECONDS))
+  }
+  if (linked.starting.size > 0) log.warn({ markets: [...linked.starting] }, 'nothing from the feed of some markets yet')
+}
+
+/** Connects to NATS once; resolves with the server and its version. Rejects with an error that contains no secret. */
+export function tryBus(config: Config, clock: Clock): Promise<string> {
+  return tryNats(natsAccessOf(config), clock)
+}
+
+function natsAccessOf(config: Config): NatsAccess {
+  const credentials = config['bus.credentials_file']
+  const caFile = config['bus.tls.ca_file']
+  const certFile = config['bus.tls.cert_file']
+  const keyFile = config['bus.tls.key_file']
+  return {
+    url: config['bus.url'],
+    credentials: credentials === '' ? undefined : readRegularFile(credentials, FILE_BYTES_MAX),
+    tls: {
+      ...(caFile === '' ? {} : { caFile }),
+      ...(certFile === '' ? {} : { certFile, keyFile }),
+    },
+  }
+}
+
+/** Certificates and credentials are a few KiB. */
+const FILE_BYTES_MAX = 1_048_576
+
+const BUS_FILES = ['bus.credentials_file', 'bus.tls.ca_file', 'bus.tls.cert_file', 'bus.tls.key_file'] as const
+
+/** Whether the files can be read, as a start does. */
+export function checkBusFiles(
+  config: Config,
+  origins?: Readonly<Record<SettingKey, string>>,
+): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] } {
+  const problems = BUS_FILES.flatMap((key): ConfigProblem[] => {
+    if (config[key] === '') return []
+    try {
+      readRegularFile(config[key], FILE_BYTES_MAX)
+      return []
+    } catch (error) {
+      const message = `names ${config[key]}, which cannot be read: ${fileErrorText(error)}`
+      return [{ key, origin: origins?.[key] ?? '', message }]
+    }
+  })
+  return { problems, warnings: [] }
+}
