@@ -10,5 +10,6 @@ const codes = [
   // The adapters are JavaScript with types in comments, because they run without a compiler.
   runNode(TYPESCRIPT, ['--noEmit', '-p', 'adapters/tsconfig.json']),
   runNode(TYPESCRIPT, ['--noEmit', '-p', 'packages/console/tsconfig.json']),
+  runNode(TYPESCRIPT, ['--noEmit', '-p', 'packages/demo-page/tsconfig.json']),
 ]
 process.exitCode = codes.some((code) => code !== 0) ? 1 : 0

@@ -141,6 +141,16 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('<tidegate-book>', CHROMIUM, 'chro
     expect(faults).toEqual([])
   })
 
+  it('has the colours of a page that names its own as the element names them inside', async () => {
+    const { page } = await live()
+    const css = ':root { --ask: rgb(1, 2, 3); } tidegate-book { --tidegate-book-ask: var(--ask); }'
+    await page.evaluate(
+      `const sheet = new CSSStyleSheet(); sheet.replaceSync('${css}'); document.adoptedStyleSheets = [sheet]`,
+    )
+    const cell = `element.shadowRoot.querySelector('[part=asks] [part=price]')`
+    expect(await page.evaluate(`getComputedStyle(${cell}).color`)).toBe('rgb(1, 2, 3)')
+  })
+
   it('says when its digest was last compared, and since when it is old', async () => {
     const { stage, part, page } = await live()
     expect(await part('digest')).toEqual(['Not compared with the service'])

@@ -1,6 +1,7 @@
 /** The page in headless Chromium, and the checks that only a browser makes of a handshake. */
 import type { Browser, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { accessibilityFaults } from '../console/accessibility.ts'
 import { CHROMIUM, titleWith } from '../support/foreign-programs.ts'
 import { DEEP_MARKET, type ExampleTargets, isLong, PATIENCE_MILLISECONDS, transportsOf } from './services.ts'
 
@@ -94,22 +95,27 @@ export function browserSuite(targets: () => ExampleTargets): void {
         await page.close()
       })
 
-      it('shows a live ladder of the demo without credentials, at every name of this machine', async () => {
+      it('shows a live ladder of the demo, which it checks, without credentials, at every name of this machine', async () => {
         for (const host of isLong ? ['127.0.0.1', 'localhost'] : ['localhost']) {
           const page = await newPage(browser)
           const errors: string[] = []
           page.on('pageerror', (error) => errors.push(error.message))
           page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
           await page.goto(`${target().service.http.replace('127.0.0.1', host)}/`)
-          expect(await untilStatus(page, /live$/)).toBe('BTCUSD, live')
+          await untilStatus(page, /^Live$/)
+          await page.getByText('✓ Equal to the service at').waitFor()
           await page.locator('#trades td', { hasText: /\d/ }).first().waitFor()
-          const { levels } = await readBook(page)
-          const prices = levels.map(([price = '']) => BigInt(price.replace('.', '')))
+          const prices = (await page.locator('[part=price]').allTextContents()).map((text) =>
+            BigInt(text.replace('.', '')),
+          )
           expect(prices.length).toBe(32)
           expect(prices).toEqual(prices.toSorted((left, right) => (left < right ? 1 : -1)))
+          expect(await accessibilityFaults(page)).toEqual([])
           await page.selectOption('#market', DEEP_MARKET)
-          await untilStatus(page, new RegExp(`^${DEEP_MARKET}, live$`))
-          await page.locator('#asks td', { hasText: '60001.00000000' }).waitFor()
+          await page.locator('[part=market]', { hasText: DEEP_MARKET }).waitFor()
+          await page.locator('[part=asks] td', { hasText: '60001.00000000' }).waitFor()
+          for (const side of ['bids', 'asks'])
+            await expect.poll(() => page.locator(`#depth .${side}`).getAttribute('d')).toMatch(/^M1?\d{3} 1000H/)
           expect(errors).toEqual([])
           await page.close()
         }

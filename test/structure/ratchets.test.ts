@@ -59,7 +59,9 @@ const WORDS = [
 const tree = readSourceTree()
 const webConsole = readSourceTree('packages/console/src')
 const CONSOLE_ENTRIES: ReadonlySet<string> = new Set(['packages/console/src/main.tsx'])
-const everything = new Map([...tree, ...readSourceTree('packages/client/src'), ...webConsole])
+/** One script. */
+const demoPage = readSourceTree('packages/demo-page')
+const everything = new Map([...tree, ...readSourceTree('packages/client/src'), ...webConsole, ...demoPage])
 
 function remaining(rule: string, violations: Parameters<typeof withoutExceptions>[0]) {
   return describeViolations(

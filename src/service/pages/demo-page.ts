@@ -1,23 +1,27 @@
 /**
- * The live ladder of the demo: the page at `/`, and the endpoint that gives it tokens without credentials. Both are served
- * only while the public listener is bound to a loopback address, and only to requests from a loopback address that name a
- * loopback host and came through no proxy. Other requests get the page with links, and 404 from the token endpoint. A token
- * is valid for five minutes and belongs to a client that holds the streaming scope alone; only a page of the same origin
- * gets one. `serve` has neither.
+ * The demo's live ladder: the page at `/`, its script, and the endpoint that gives it tokens without credentials. They are
+ * served only while the public listener is bound to a loopback address, and only to requests from a loopback address that name
+ * a loopback host and came through no proxy. Other requests get the page with links, and 404 at the other paths. A token is
+ * valid for five minutes and belongs to a client that holds the streaming scope alone. Only a page of the same origin gets one.
+ * `serve` has none of them.
  */
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import type { Directory } from '../../access/clients/directory.ts'
 import { issueToken } from '../../access/clients/token-grant.ts'
 import { STREAM_SCOPE } from '../../contract/scopes.ts'
 import type { Clock } from '../../platform/base/clock.ts'
+import { hasCode } from '../../platform/base/error-code.ts'
+import { CachedContent } from '../../platform/http/cached-content.ts'
 import { isLoopbackAddress, isLoopbackHost, isSameOrigin } from '../../platform/http/host-check.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import { createRateLimitHook, RateLimiter } from '../../platform/http/rate-limit.ts'
 import type { Config } from '../config/settings.ts'
 import { issuesTokens } from '../config/token-issuer.ts'
-import { DEMO_HEADER, DEMO_TOKEN_PATH, demoPage, demoPagePolicy } from './demo-page-content.ts'
+import { DEMO_SCRIPT_PATH, demoPage } from './demo-page-content.ts'
 import type { Page } from './start-page.ts'
 
 export interface DemoPageOptions {
@@ -27,8 +31,18 @@ export interface DemoPageOptions {
   readonly symbols: () => readonly string[]
 }
 
+/** Next to the compiled program; from the source, that of the last build. */
+const SCRIPT = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../../dist/demo-page/page.js' : '../demo-page/page.js',
+    import.meta.url,
+  ),
+)
+const TOKEN_PATH = '/demo/token'
+/** A header field that a page of another origin can send only after a CORS preflight, which is never granted. */
+const TOKEN_HEADER = 'x-tidegate-demo'
 const TOKEN_SECONDS = 300
-/** For all pages together: a page needs one token per connection, and all of them run on this machine. */
+/** For all pages together: a page needs one token per connection, of which it has two. All pages run on this machine. */
 const TOKENS_PER_SECOND = 2
 const TOKENS_AT_ONCE = 20
 
@@ -65,16 +79,23 @@ export class DemoPage {
       const refusal = this.#refusal(raw)
       if (refusal !== undefined) throw refusal
     }
-    app.post(DEMO_TOKEN_PATH, { onRequest: [refuse, createRateLimitHook(limiter, () => '')] }, () => this.#token())
+    app.post(TOKEN_PATH, { onRequest: [refuse, createRateLimitHook(limiter, () => '')] }, () => this.#token())
+    let script: CachedContent | undefined
+    app.get(DEMO_SCRIPT_PATH, async (request, reply) => {
+      if (!this.#isLocal(request.raw)) throw notFound()
+      script ??= new CachedContent(readScript())
+      reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache')
+      return reply.send(await script.answer(request, reply))
+    })
   }
 
   /** The ladder; undefined for a request that is not local. */
   pageFor(request: IncomingMessage): Page | undefined {
     if (!this.#isLocal(request)) return undefined
     const scheme = 'encrypted' in request.socket ? 'wss' : 'ws'
-    // Parsed, because it becomes part of a header field.
+    // Parsed, because it becomes part of a header field and of the page.
     const { host } = new URL(`http://${request.headers.host}`)
-    return { html: demoPage(this.#options.symbols()), policy: demoPagePolicy(`${scheme}://${host}`) }
+    return demoPage(this.#options.symbols(), `${scheme}://${host}`)
   }
 
   #isLocal({ headers, socket }: IncomingMessage): boolean {
@@ -89,11 +110,11 @@ export class DemoPage {
 
   /** Checks first where the request came from, then which page sent it. */
   #refusal(request: IncomingMessage): Problem | undefined {
-    if (!this.#isLocal(request)) return new Problem('not_found', 'there is nothing at this path')
+    if (!this.#isLocal(request)) return notFound()
     const { headers } = request
     const site = headers['sec-fetch-site']
     const isOwnPage =
-      isSameOrigin(request) && headers[DEMO_HEADER] === '1' && (site === undefined || site === 'same-origin')
+      isSameOrigin(request) && headers[TOKEN_HEADER] === '1' && (site === undefined || site === 'same-origin')
     return isOwnPage ? undefined : new Problem('foreign_origin', 'Origin: only the page of the demo gets a token here')
   }
 
@@ -102,6 +123,19 @@ export class DemoPage {
     const client = this.#clientId === undefined ? undefined : directory.client(this.#clientId)
     if (client === undefined) throw new Problem('unavailable', 'the demo is still starting')
     return await issueToken({ ...this.#options, tokenSeconds: TOKEN_SECONDS }, client, [STREAM_SCOPE])
+  }
+}
+
+function notFound(): Problem {
+  return new Problem('not_found', 'there is nothing at this path')
+}
+
+function readScript(): Buffer {
+  try {
+    return readFileSync(SCRIPT)
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+    throw new Problem('not_found', 'the script of the page is not part of this build: `npm run build` creates it')
   }
 }
 

@@ -9,6 +9,7 @@ import { DemoPage } from '../../../src/service/pages/demo-page.ts'
 import { newAuthority, newSigningKey } from '../../support/auth-fixtures.ts'
 import { openPublicListener } from '../../support/public-listener.ts'
 import { type RawAnswer, sendRaw } from '../../support/raw-http.ts'
+import { ensureBuilt } from '../../support/running-service.ts'
 import { NodeClock } from '../../support/virtual-clock.ts'
 
 const CLIENT_ID = '01999999-0000-7000-8000-000000000001'
@@ -45,6 +46,7 @@ const askToken = (fields: Fields) => ask(listener, 'POST /demo/token', { 'Conten
 const own = (host = `127.0.0.1:${port}`): Fields => ({ Host: host, Origin: `http://${host}`, 'X-Tidegate-Demo': '1' })
 
 beforeAll(async () => {
+  ensureBuilt()
   page = newPage()
   listener = await openPublicListener({ demoPage: page, directory })
   port = new URL(listener.url).port
@@ -109,18 +111,27 @@ describe('the page token', () => {
 describe('the demo page', () => {
   const HTML = { Accept: 'text/html,*/*;q=0.8' }
 
-  it('runs and loads nothing from elsewhere', async () => {
+  it('loads one script of its own origin, and nothing else', async () => {
     const { status, headers, body } = await ask(listener, 'GET /', { ...HTML, Host: `localhost:${port}` })
     expect(status).toBe(200)
-    const inside = (tag: string) => new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`).exec(body)?.[1] ?? ''
-    const hash = (text: string) => `'sha256-${createHash('sha256').update(text, 'latin1').digest('base64')}'`
+    const style = /<style>(.*?)<\/style>/s.exec(body)?.[1] ?? ''
+    const hash = createHash('sha256').update(style, 'latin1').digest('base64')
     expect(headers['content-security-policy']).toBe(
-      `default-src 'none'; script-src ${hash(inside('script'))}; style-src ${hash(inside('style'))}; img-src data:; ` +
+      `default-src 'none'; script-src 'self'; style-src 'sha256-${hash}'; img-src data:; ` +
         `connect-src 'self' ws://localhost:${port}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     )
     expect(body).toContain('<option>BTCUSD</option><option>A&lt;B</option>')
-    expect(body).not.toMatch(/https?:\/\//)
+    expect(body.match(/<script[^>]*>.*?<\/script>/gs)).toEqual(['<script type="module" src="/demo/page.js"></script>'])
+    expect(body).not.toMatch(/https?:\/\/|\son\w+=|\sstyle=/)
     expect(body).not.toContain(CLIENT_ID)
+  })
+
+  it('has a script that is sent to this machine alone', async () => {
+    const script = await ask(listener, 'GET /demo/page.js', { Host: `localhost:${port}` })
+    expect([script.status, script.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8'])
+    const again = { Host: `localhost:${port}`, 'If-None-Match': script.headers.etag ?? '' }
+    expect((await ask(listener, 'GET /demo/page.js', again)).status).toBe(304)
+    expect(codeOf(await ask(listener, 'GET /demo/page.js', { Host: 'attacker.example' }))).toBe('404 not_found')
   })
 
   it('is replaced by the page with links for other browsers, and is not sent to programs', async () => {

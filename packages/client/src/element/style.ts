@@ -1,11 +1,15 @@
 /**
  * The style of `<tidegate-book>`: one sheet for all elements of a page, made without a style element, which a policy
- * may forbid.
+ * may forbid. The section has the colours, because a page may have properties of the same names, and set ours to them.
  */
 
 const TEXT = `
 :host {
   display: block;
+  font: var(--tidegate-book-font, 14px/1.5 system-ui, sans-serif);
+}
+:host([hidden]) { display: none; }
+section {
   --ground: var(--tidegate-book-ground, light-dark(#ffffff, #11151c));
   --text: var(--tidegate-book-text, light-dark(#17202c, #e6ebf2));
   --quiet: var(--tidegate-book-quiet, light-dark(#5b6675, #98a4b4));
@@ -13,10 +17,8 @@ const TEXT = `
   --bid: var(--tidegate-book-bid, light-dark(#0a7350, #4cc79a));
   --ask: var(--tidegate-book-ask, light-dark(#b3303b, #f0868e));
   --warning: var(--tidegate-book-warning, light-dark(#8a4b00, #f0b35b));
-  font: var(--tidegate-book-font, 14px/1.5 system-ui, sans-serif);
+  background: var(--ground); color: var(--text); border: 1px solid var(--line); border-radius: 8px; padding: 0.75em;
 }
-:host([hidden]) { display: none; }
-section { background: var(--ground); color: var(--text); border: 1px solid var(--line); border-radius: 8px; padding: 0.75em; }
 header, footer { display: flex; flex-wrap: wrap; gap: 0.25em 0.75em; justify-content: space-between; align-items: baseline; }
 header { font-weight: 600; }
 [part="status"] { color: var(--warning); border: 1px solid currentcolor; border-radius: 999px; padding: 0 0.6em; }
