@@ -592,26 +592,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin/v1/nodes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the nodes of the service
-         * @description Lowest role: `viewer`.
-         */
-        get: operations["getNodes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin/v1/operators": {
         parameters: {
             query?: never;
@@ -735,6 +715,26 @@ export interface paths {
          * @description Lowest role: `admin`.
          */
         delete: operations["deleteOperatorsByNameTokensById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the nodes of the service
+         * @description Lowest role: `viewer`.
+         */
+        get: operations["getNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1592,30 +1592,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin/v1/controls": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show what is paused
-         * @description Lowest role: `viewer`.
-         */
-        get: operations["getControls"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Pause or resume assets, networks, pairs or deliveries
-         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `controls`.
-         */
-        patch: operations["patchControls"];
-        trace?: never;
-    };
     "/admin/v1/deliveries": {
         parameters: {
             query?: never;
@@ -1734,6 +1710,30 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/controls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what is paused
+         * @description Lowest role: `viewer`.
+         */
+        get: operations["getControls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Pause or resume assets, networks, pairs or deliveries
+         * @description Lowest role: `treasurer`. Answered with 202 and a change request while `operator.four_eyes` lists `controls`.
+         */
+        patch: operations["patchControls"];
         trace?: never;
     };
 }
@@ -5330,39 +5330,6 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    getNodes: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer of the call */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        items: components["schemas"]["Node"][];
-                    };
-                };
-            };
-            400: components["responses"]["400.invalid_request"];
-            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
-            408: components["responses"]["408.request_timeout"];
-            421: components["responses"]["421.misdirected_request"];
-            429: components["responses"]["429.too_many_unread_answers"];
-            431: components["responses"]["431.headers_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
-            default: components["responses"]["Problem"];
-        };
-    };
     getOperators: {
         parameters: {
             query?: {
@@ -5753,6 +5720,39 @@ export interface operations {
             408: components["responses"]["408.request_timeout"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Node"][];
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            408: components["responses"]["408.request_timeout"];
             421: components["responses"]["421.misdirected_request"];
             429: components["responses"]["429.too_many_unread_answers"];
             431: components["responses"]["431.headers_too_large"];
@@ -8001,97 +8001,6 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    getControls: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The answer of the call */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Controls"];
-                };
-            };
-            400: components["responses"]["400.invalid_request"];
-            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
-            408: components["responses"]["408.request_timeout"];
-            421: components["responses"]["421.misdirected_request"];
-            429: components["responses"]["429.too_many_unread_answers"];
-            431: components["responses"]["431.headers_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
-            default: components["responses"]["Problem"];
-        };
-    };
-    patchControls: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description Each member replaces the list of its kind; absent: unchanged */
-                    paused: {
-                        assets?: string[];
-                        networks?: string[];
-                        pairs?: string[];
-                        deliveries?: boolean;
-                    };
-                    /** @description Required while `operator.four_eyes` lists `controls`, and accepted only then */
-                    comment?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The answer of the call */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Controls"];
-                };
-            };
-            /** @description Recorded as a change request, and not carried out yet */
-            202: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        request: components["schemas"]["ChangeRequest"];
-                    };
-                };
-            };
-            400: components["responses"]["400.invalid_request"];
-            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
-            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
-            408: components["responses"]["408.request_timeout"];
-            409: components["responses"]["409.already_exists"];
-            413: components["responses"]["413.body_too_large"];
-            415: components["responses"]["415.unsupported_media_type"];
-            421: components["responses"]["421.misdirected_request"];
-            429: components["responses"]["429.too_many_unread_answers"];
-            431: components["responses"]["431.headers_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
-            default: components["responses"]["Problem"];
-        };
-    };
     getDeliveries: {
         parameters: {
             query?: {
@@ -8369,6 +8278,97 @@ export interface operations {
             404: components["responses"]["404.not_found"];
             408: components["responses"]["408.request_timeout"];
             409: components["responses"]["409.already_exists.invalid_state.earlier_attempt_unknown"];
+            413: components["responses"]["413.body_too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getControls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Controls"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            408: components["responses"]["408.request_timeout"];
+            421: components["responses"]["421.misdirected_request"];
+            429: components["responses"]["429.too_many_unread_answers"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    patchControls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Each member replaces the list of its kind; absent: unchanged */
+                    paused: {
+                        assets?: string[];
+                        networks?: string[];
+                        pairs?: string[];
+                        deliveries?: boolean;
+                    };
+                    /** @description Required while `operator.four_eyes` lists `controls`, and accepted only then */
+                    comment?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer of the call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Controls"];
+                };
+            };
+            /** @description Recorded as a change request, and not carried out yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request: components["schemas"]["ChangeRequest"];
+                    };
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token.session_ended"];
+            403: components["responses"]["403.insufficient_role.csrf_failed.foreign_origin"];
+            408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.already_exists"];
             413: components["responses"]["413.body_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             421: components["responses"]["421.misdirected_request"];

@@ -1,0 +1,35 @@
+/** The routes of customers' clients, and of the people who operate the service. */
+import { type ClientRoutesOptions, registerClientRoutes } from '../../../access/clients/client-routes.ts'
+import {
+  type OperatorRoutesOptions as ClientOperatorRoutesOptions,
+  registerAuthOperatorRoutes,
+} from '../../../access/clients/operator-routes.ts'
+import { type OperatorRoutesOptions, registerOperatorRoutes } from '../../../access/operators/operator-routes.ts'
+import type { Config } from '../../config/settings.ts'
+import { issuesTokens } from '../../config/token-issuer.ts'
+import type { ModuleRoutes } from '../../listeners/listener.ts'
+
+export interface AccessPublicOptions extends Pick<ClientRoutesOptions, 'db' | 'guard' | 'directory'> {
+  /** The current configuration. */
+  readonly current: { readonly config: Config }
+  /** The setting `rest.rate_per_second`. */
+  readonly ratePerSecond: number
+}
+
+export interface AccessOperatorOptions extends ClientOperatorRoutesOptions, OperatorRoutesOptions {}
+
+export function accessPublicRoutes(options: AccessPublicOptions): readonly ModuleRoutes[] {
+  const { current, ratePerSecond } = options
+  const limits = () => ({
+    connections_max: current.config['stream.connections_per_client_max'],
+    subscriptions_max: current.config['stream.subscriptions_max'],
+    inbound_per_second: current.config['stream.inbound_per_second'],
+    rest_rate_per_second: ratePerSecond,
+  })
+  return [(app) => registerClientRoutes(app, { ...options, issuesTokens: issuesTokens(current.config), limits })]
+}
+
+/** Relative to `/admin/v1`. */
+export function accessOperatorRoutes(options: AccessOperatorOptions): readonly ModuleRoutes[] {
+  return [(app) => registerAuthOperatorRoutes(app, options), (app) => registerOperatorRoutes(app, options)]
+}

@@ -1,0 +1,65 @@
+/** The operator's calls about accounts, deposits, conversions and deliveries, and the controls. */
+import { registerAccountOperatorRoutes } from '../../../money/accounts/operator-routes.ts'
+import { registerControlOperatorRoutes } from '../../../money/controls/operator-routes.ts'
+import { wakePausedDeliveries } from '../../../money/deliveries/create.ts'
+import { createDeliveryMetrics } from '../../../money/deliveries/metrics.ts'
+import { registerDeliveryOperatorRoutes } from '../../../money/deliveries/operator-routes.ts'
+import { registerAddressOperatorRoutes } from '../../../money/deposit-instructions/operator-routes.ts'
+import { registerDepositOperatorRoutes } from '../../../money/deposits/operator-routes.ts'
+import { DepositReporter } from '../../../money/deposits/reporter.ts'
+import type { LedgerState } from '../../../money/ledger/upkeep.ts'
+import type { Converter } from '../../../money/orchestrations/convert.ts'
+import { registerOrchestrationOperatorRoutes } from '../../../money/orchestrations/operator-routes.ts'
+import { registerPricingOperatorRoutes } from '../../../money/orchestrations/pricing/operator-routes.ts'
+import { wakePaused } from '../../../money/orchestrations/start.ts'
+import { registerRuleOperatorRoutes } from '../../../money/rules/operator-routes.ts'
+import { registerTransferOperatorRoutes } from '../../../money/transfers/operator-routes.ts'
+import type { Log } from '../../../platform/base/log.ts'
+import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
+import type { Transaction } from '../../../platform/store/db.ts'
+import type { ModuleRoutes } from '../../listeners/listener.ts'
+import { deliveryOwners } from './delivery-owners.ts'
+import type { MoneyRoutesOptions } from './public-routes.ts'
+import { conversionsOf, depositSettings, deskLimitsOf, requestSettings, supplyOf } from './settings.ts'
+
+export interface MoneyOperatorOptions extends MoneyRoutesOptions {
+  readonly log: Log
+  readonly metrics: MetricsRegistry
+  /** The result of the last comparison of balances with postings. */
+  ledgerState(): LedgerState
+  /** How deposits are converted as they are credited; absent: a worker does it. */
+  readonly converter?: Converter
+}
+
+/** Relative to `/admin/v1`. */
+export function moneyOperatorRoutes(options: MoneyOperatorOptions): readonly ModuleRoutes[] {
+  const { db, current, quotas } = options
+  const supply = supplyOf(options)
+  const settings = () => depositSettings(current.config)
+  const reporter = new DepositReporter({ ...options, settings })
+  const metrics = createDeliveryMetrics(options.metrics, db)
+  const owners = deliveryOwners(current)
+  const hasWebhook = () => current.config['deliveries.webhook_url'] !== ''
+  return [
+    (app) => registerAccountOperatorRoutes(app, db, quotas),
+    (app) => registerAddressOperatorRoutes(app, db),
+    (app) => registerTransferOperatorRoutes(app, db, options.ledgerState),
+    (app) => registerRuleOperatorRoutes(app, { db, supply }),
+    (app) => registerDepositOperatorRoutes(app, { db, reporter, settings }),
+    (app) => registerOrchestrationOperatorRoutes(app, { db, settings: () => requestSettings(current.config) }),
+    (app) => registerPricingOperatorRoutes(app, { db, deskLimits: () => deskLimitsOf(current.config) }),
+    (app) => registerDeliveryOperatorRoutes(app, { ...options, owners, hasWebhook, metrics }),
+  ]
+}
+
+/** The controls, relative to `/admin/v1`: every process can pause, because the gates read the store. */
+export function controlRoutes({ db, current }: Pick<MoneyRoutesOptions, 'db' | 'current'>): ModuleRoutes {
+  const conversions = () => conversionsOf(current.config)
+  return (app) => registerControlOperatorRoutes(app, { db, conversions, wake: wakeAll })
+}
+
+/** Resumes the orchestrations and deliveries that waited because something was paused. */
+async function wakeAll<Tables>(transaction: Transaction<Tables>): Promise<void> {
+  await wakePausedDeliveries(transaction)
+  await wakePaused(transaction)
+}

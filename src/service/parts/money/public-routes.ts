@@ -1,0 +1,58 @@
+/** The REST operations of accounts, deposits, rules and orchestrations. */
+import type { FastifyInstance } from 'fastify'
+import type { Guard } from '../../../access/clients/guard.ts'
+import { registerProfileRoutes } from '../../../money/accounts/profile-routes.ts'
+import type { Quotas } from '../../../money/accounts/quotas.ts'
+import { registerAccountRoutes } from '../../../money/accounts/routes.ts'
+import { registerDepositAddressRoutes } from '../../../money/deposit-instructions/routes.ts'
+import { registerSandboxRoutes } from '../../../money/deposits/sandbox-routes.ts'
+import { registerOrchestrationRoutes } from '../../../money/orchestrations/routes.ts'
+import { registerRuleRoutes } from '../../../money/rules/routes.ts'
+import { registerTransferRoutes } from '../../../money/transfers/routes.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
+import type { Db } from '../../../platform/store/db.ts'
+import type { Config } from '../../config/settings.ts'
+import type { ModuleRoutes } from '../../listeners/listener.ts'
+import { deliveryOwners } from './delivery-owners.ts'
+import { conversionsOf, depositSettings, requestSettings, ruleSettings, supplyOf } from './settings.ts'
+
+/** What the routes of both listeners need. */
+export interface MoneyRoutesOptions {
+  readonly db: Db
+  readonly clock: Clock
+  /** The current configuration. */
+  readonly current: { readonly config: Config }
+  /** How many records a customer may create; both listeners share one instance. */
+  readonly quotas: Quotas
+  /** Whether addresses without a configured key are derived from a seed for testing. */
+  readonly hasTestSeed?: boolean
+}
+
+export interface MoneyPublicOptions extends MoneyRoutesOptions {
+  readonly guard: Guard
+}
+
+export function moneyPublicRoutes(options: MoneyPublicOptions): readonly ModuleRoutes[] {
+  const { db, current, quotas, clock, guard } = options
+  const supply = supplyOf(options)
+  return [
+    (app) => registerAccountRoutes(app, { db, guard, quotas, clock }),
+    (app) => registerProfileRoutes(app, { db, guard }),
+    (app) => registerTransferRoutes(app, { db, guard }),
+    (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
+    (app) => registerRuleRoutes(app, { db, guard, supply, settings: () => ruleSettings(current.config) }),
+    (app) =>
+      registerOrchestrationRoutes(app, {
+        db,
+        guard,
+        deliveryOwners: deliveryOwners(current),
+        settings: () => requestSettings(current.config),
+      }),
+    ...(current.config['rest.sandbox']
+      ? [
+          (app: FastifyInstance) =>
+            registerSandboxRoutes(app, { db, guard, settings: () => depositSettings(current.config) }),
+        ]
+      : []),
+  ]
+}

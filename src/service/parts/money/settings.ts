@@ -1,0 +1,53 @@
+/** The settings of money as its modules take them: assets and markets together, amounts in minor units. */
+import type { Conversions } from '../../../contract/assets.ts'
+import type { Quotas } from '../../../money/accounts/quotas.ts'
+import type { AddressSupply } from '../../../money/deposit-instructions/allocation.ts'
+import type { DepositSettings } from '../../../money/deposits/record.ts'
+import type { RequestSettings } from '../../../money/orchestrations/request.ts'
+import type { RuleSettings } from '../../../money/rules/routes.ts'
+import { minorUnitsOf } from '../../config/asset-amounts.ts'
+import type { Config } from '../../config/settings.ts'
+import { addressKeys } from '../../keys/address-keys.ts'
+
+interface SupplyParts {
+  readonly current: { readonly config: Config }
+  readonly quotas: Quotas
+  readonly hasTestSeed?: boolean
+}
+
+export function supplyOf({ current, quotas, hasTestSeed = false }: SupplyParts): AddressSupply {
+  return { keys: addressKeys(current.config, hasTestSeed), quotas }
+}
+
+export function conversionsOf(config: Config): Conversions {
+  const markets = config.markets.map(({ definition }) => definition)
+  return { assets: config.assets, parAssets: config['conversion.par_assets'], markets }
+}
+
+export function depositSettings(config: Config): DepositSettings {
+  const minimums = minorUnitsOf(config['orchestrations.minimums'], config.assets)
+  return {
+    conversions: conversionsOf(config),
+    minimumOf: (asset) => minimums.get(asset),
+    reviewAbove: minorUnitsOf(config['review_above.deposits'], config.assets),
+    start: { convertSecondsMax: config['orchestrations.convert_seconds_max'] },
+    isSandbox: config['rest.sandbox'],
+  }
+}
+
+export function deskLimitsOf(config: Config): ReadonlyMap<string, bigint> {
+  return minorUnitsOf(config['conversion.desk_limits'], config.assets)
+}
+
+export function requestSettings(config: Config): RequestSettings {
+  const { conversions, minimumOf, start } = depositSettings(config)
+  return { conversions, minimumOf, ...start }
+}
+
+export function ruleSettings(config: Config): RuleSettings {
+  return {
+    terms: conversionsOf(config),
+    needsApproval: config['rules.approval'] === 'required',
+    hasRulesField: config['rest.rules_field'],
+  }
+}

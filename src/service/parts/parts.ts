@@ -1,0 +1,59 @@
+/** What every part of the process is given when it starts. */
+import type { Directory } from '../../access/clients/directory.ts'
+import type { TokenVerifier } from '../../access/clients/token-verifier.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Log } from '../../platform/base/log.ts'
+import type { MetricsRegistry } from '../../platform/base/metrics.ts'
+import type { Ingest } from '../../streaming/ingest/ingest.ts'
+import type { Bus } from '../../streaming/sequencing/bus.ts'
+import type { SimulatedTrade } from '../../streaming/sources/simulator/simulator.ts'
+import type { Config } from '../config/settings.ts'
+import type { Origins } from '../config/settings-in-force.ts'
+import type { DemoPage } from '../pages/demo-page.ts'
+import type { Lifecycle } from '../process/lifecycle.ts'
+import type { SchemaState } from '../process/store-wait.ts'
+
+export interface ServiceOptions {
+  readonly config: Config
+  /** Origins of the values, for the operator; absent = all set by the program that starts it. */
+  readonly origins?: Origins
+  readonly log: Log
+  readonly clock: Clock
+  /** Returns a number in [0, 1), for jitter. */
+  readonly random: () => number
+  /** Called with every trade of the simulator before it is published. */
+  readonly onTrade?: (trade: SimulatedTrade) => void
+  /** Carries the commits, for callers that subscribe as well; absent = a bus of this service alone. */
+  readonly bus?: Bus
+  /** Set by the demo: addresses without a configured key are derived from a seed for testing, in the data folder. */
+  readonly hasTestSeed?: boolean
+  /** Set by the demo: a browser on this machine gets a live ladder at `/`, once the demo client exists. */
+  readonly hasDemoPage?: boolean
+  /** Takes the data folder from a holder on another machine that cannot be asked whether it runs. */
+  readonly takeOver?: boolean
+  /** Aborts the start: what was started is stopped, and the start fails with the reason of the signal. */
+  readonly signal?: AbortSignal
+}
+
+/** The parts of the process share these. */
+export interface Parts extends ServiceOptions {
+  /** The current configuration, which a reload replaces; `config` is that of the start, for keys that need a restart. */
+  readonly current: { config: Config; origins: Origins }
+  readonly lifecycle: Lifecycle
+  readonly metrics: MetricsRegistry
+  readonly bus: Bus
+  readonly directory: Directory
+  readonly verifier: TokenVerifier
+  readonly signal: AbortSignal
+  readonly demoPage: DemoPage | undefined
+  readonly ingest: Ingest | undefined
+  readonly state: {
+    schema: SchemaState | undefined
+    /** Set once, when the start has completed. */
+    started: boolean
+    /** Set once, when stopping begins. */
+    draining: boolean
+    /** The address that customers use: `http.public_url`, or that of the public listener once it is open. */
+    publicUrl: string
+  }
+}

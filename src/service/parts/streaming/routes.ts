@@ -1,0 +1,28 @@
+/** The routes of markets and nodes, and of the stream's connections. */
+import { registerNodeRoutes } from '../../../streaming/cluster/routes.ts'
+import { type MarketRoutesOptions, registerMarketRoutes } from '../../../streaming/gateway/market-routes.ts'
+import {
+  registerStreamOperatorRoutes,
+  type StreamOperatorRoutesOptions,
+} from '../../../streaming/gateway/operator-routes.ts'
+import type { Markets } from '../../../streaming/markets/market-changes.ts'
+import type { ModuleRoutes } from '../../listeners/listener.ts'
+import type { Cluster } from './start-cluster.ts'
+
+export interface StreamingOperatorOptions extends Omit<StreamOperatorRoutesOptions, 'pastBooks' | 'cluster'> {
+  readonly cluster: Pick<Cluster, 'nodes' | 'questions'>
+  readonly markets?: Pick<Markets, 'recorder'>
+}
+
+export function streamingPublicRoutes(options: MarketRoutesOptions): readonly ModuleRoutes[] {
+  return [(app) => registerMarketRoutes(app, options)]
+}
+
+/** Relative to `/admin/v1`. */
+export function streamingOperatorRoutes(options: StreamingOperatorOptions): readonly ModuleRoutes[] {
+  const pastBooks = options.markets?.recorder?.pastBooks
+  return [
+    (app) => registerNodeRoutes(app, options.cluster.nodes),
+    (app) => registerStreamOperatorRoutes(app, { ...options, pastBooks }),
+  ]
+}

@@ -1,0 +1,144 @@
+/** Starts the operator listener and the public listener, with the modules of the parts that this process has. */
+import { type Scope, servedScopes } from '../contract/scopes.ts'
+import { wait } from '../platform/base/time-limit.ts'
+import type { Config } from './config/settings.ts'
+import { takesPublications } from './config/sources.ts'
+import { issuesTokens } from './config/token-issuer.ts'
+import { createHealthMetrics } from './health/health-metrics.ts'
+import { startOverview } from './health/overview.ts'
+import type { Readiness } from './health/readiness.ts'
+import { createOperatorListener, type OperatorListener } from './listeners/operator-listener.ts'
+import { createPublicListener, type PublicListener } from './listeners/public-listener.ts'
+import { tlsFilesOf } from './listeners/tls-settings.ts'
+import { operatorModules, publicModules } from './modules.ts'
+import type { Access } from './parts/access/access.ts'
+import type { Money } from './parts/money/money.ts'
+import type { Parts } from './parts/parts.ts'
+import { refusingGateway } from './parts/streaming/start-gateway.ts'
+import type { Streaming } from './parts/streaming/streaming.ts'
+import type { Store } from './start-store.ts'
+
+/** What the listeners show and change. */
+interface Served {
+  readonly store: Store
+  readonly access: Access
+  readonly streaming: Streaming
+  readonly money: Money
+  readonly readiness: () => Readiness
+}
+
+export async function startOperatorListener(parts: Parts, served: Served): Promise<OperatorListener> {
+  const { store, access, streaming, money, readiness } = served
+  const { db } = store
+  const { loader, operators } = access
+  const { markets, hub, local } = streaming
+  const { config, current, log, metrics, clock, lifecycle } = parts
+  const sourcesOf = (symbol: string) => markets.writers.sourcesOf(symbol)
+  createHealthMetrics({
+    registry: metrics,
+    clock,
+    ...store,
+    directory: loader,
+    markets: () => markets.replicas.all,
+    sourcesOf,
+    isSimulated: (symbol) => markets.replicas.isSimulated(symbol),
+    readiness,
+    connectionsMax: () => current.config['stream.connections_max'],
+  })
+  const otherMetrics = async () => (await local?.processes.measure())?.metrics ?? []
+  const overview = startOverview({ clock, metrics, otherMetrics, readiness }, lifecycle)
+  const listener = await createOperatorListener({
+    host: config['operator.host'],
+    port: config['operator.port'],
+    ...operators,
+    stream: { hub, clock, log, inboundBytesMax: config['stream.inbound_bytes_max'] },
+    allowedHosts: () => current.config['operator.allowed_hosts'],
+    log,
+    metrics,
+    clock,
+    readiness,
+    otherMetrics,
+    modules: operatorModules({
+      ...parts,
+      ...access,
+      ...streaming,
+      ...operators,
+      ...money,
+      db,
+      scopes: scopesOf(config),
+      streamUrl: config['stream.public_url'],
+      refreshDirectory: () => loader.refresh(),
+      readiness,
+      overview,
+      processes: local?.processes,
+      issuesTokens: issuesTokens(config),
+      publicUrl: () => parts.state.publicUrl,
+      sourcesOf,
+      ledgerState: () => money.ledger.state,
+    }),
+  })
+  operators.listensAt(listener.url)
+  lifecycle.started('operator listener', () => listener.close())
+  return listener
+}
+
+/** Its stop is the drain: new connections are refused, then open ones are closed, spread over `stream.drain_seconds`. */
+export async function startPublicListener(parts: Parts, served: Served): Promise<PublicListener> {
+  const { store, access, streaming, money } = served
+  const { config, current, log, metrics, clock, directory, demoPage, lifecycle, state } = parts
+  const { db } = store
+  const { markets, hub, gateway, proofOf } = streaming
+  const servesRest = config.roles.includes('api')
+  const isSimulated = (symbol: string) => markets.replicas.isSimulated(symbol)
+  const ratePerSecond = config['rest.rate_per_second']
+  const listener = await createPublicListener({
+    ...publicSettings(config),
+    scopes: scopesOf(config),
+    issuesTokens: issuesTokens(config) && servesRest,
+    ...(demoPage === undefined ? {} : { demoPage }),
+    db,
+    refreshDirectory: () => access.loader.refresh(),
+    directory,
+    gateway: config.roles.includes('gateway') ? gateway : refusingGateway(clock),
+    modules: servesRest ? publicModules({ ...parts, ...money, db, ratePerSecond, hub, isSimulated, proofOf }) : [],
+    log,
+    metrics,
+    clock,
+  })
+  lifecycle.started('public listener', async () => {
+    // `http.drain_delay_seconds` lets load balancers notice; they never saw a node that has not started as ready.
+    if (state.started) await wait(clock, current.config['http.drain_delay_seconds'] * 1000)
+    // `close` resolves when no connection is left, which the drain brings about.
+    const closed = listener.close()
+    await gateway.drain(current.config['stream.drain_seconds'])
+    await closed
+  })
+  return listener
+}
+
+function publicSettings(config: Config) {
+  const tls = tlsFilesOf(config)
+  return {
+    host: config['http.host'],
+    port: config['http.port'],
+    ...(tls === undefined ? {} : { tls }),
+    trustedProxies: config['http.trusted_proxies'],
+    corsOrigins: config['http.cors_origins'],
+    headerBytesMax: config['http.header_bytes_max'],
+    unfinishedBytesMax: config['http.unfinished_bytes_max'],
+    unreadLimits: {
+      clientBytesMax: config['rest.unread_bytes_per_client_max'],
+      bytesMax: config['rest.unread_bytes_max'],
+      bytesPerSecondMin: config['rest.read_bytes_per_second_min'],
+    },
+    tokenSeconds: config['auth.token_seconds'],
+    tokenRatePerSecond: config['auth.token_rate_per_second'],
+    signsReceipts: config['receipts.enabled'],
+    publicUrl: config['http.public_url'],
+    streamUrl: config['stream.public_url'],
+  }
+}
+
+function scopesOf(config: Config): readonly Scope[] {
+  return servedScopes(config['rest.sandbox'], takesPublications(config.markets, config))
+}

@@ -1,0 +1,47 @@
+/** Opens the store of this process, and waits until it has its schema and is the one that this node's key belongs to. */
+import type { EncryptionKey } from '../access/clients/encryption-key.ts'
+import type { Db } from '../platform/store/db.ts'
+import { readSchemaState } from '../platform/store/migrate.ts'
+import { patiently } from '../platform/store/sql.ts'
+import { StoreClockWatch } from '../platform/store/store-clock.ts'
+import { checkEncryptionKey } from './keys/encryption-key.ts'
+import type { Parts } from './parts/parts.ts'
+import { openStore } from './process/open-store.ts'
+import { StoreIdentityWatch } from './process/store-identity-watch.ts'
+import { readFromStore, type SchemaState, waitFor, waitForSchema } from './process/store-wait.ts'
+
+export interface Store {
+  readonly db: Db
+  readonly storeClock: StoreClockWatch
+  readonly identity: StoreIdentityWatch
+}
+
+/** An embedded store is examined before a listener hands out deliveries; on a server the gates need no watch. */
+export async function openWatchedStore(parts: Parts): Promise<Store> {
+  const { signal, lifecycle, config } = parts
+  const { db } = await openStore(parts)
+  const identity = new StoreIdentityWatch({ ...parts, db, dataFolder: config.data_dir })
+  lifecycle.started('store identity', () => identity.stop())
+  if (db.engine === 'embedded') {
+    await waitFor(
+      parts,
+      'store identity',
+      patiently(() => identity.start()),
+    )
+  }
+  signal.throwIfAborted()
+  const storeClock = new StoreClockWatch({ ...parts, db })
+  lifecycle.started('store clock', () => storeClock.stop())
+  return { db, storeClock, identity }
+}
+
+export async function startStore(
+  parts: Parts,
+  { db, identity }: Store,
+  encryptionKey: EncryptionKey | undefined,
+): Promise<void> {
+  const noteSchema = (schema: SchemaState): void => void Object.assign(parts.state, { schema })
+  await waitForSchema(parts, () => readSchemaState(db), noteSchema)
+  await readFromStore(parts, 'encryption key', () => checkEncryptionKey({ ...parts, db, key: encryptionKey }))
+  if (db.engine === 'postgres') await readFromStore(parts, 'store identity', () => identity.start())
+}
