@@ -140,7 +140,10 @@ export class RequestMaker {
     const contentType = random.chance(0.97) ? JSON_TYPE : random.pick(['text/plain', 'application/xml'])
     const value = random.chance(0.4) ? this.#values.adapted(example) : this.#values.valid(schema)
     if (random.chance(0.6)) return { contentType, text: JSON.stringify(value), isBroken: false }
-    if (random.chance(0.3)) return { contentType, text: this.#brokenText(JSON.stringify(value)), isBroken: true }
+    if (random.chance(0.3)) {
+      const text = this.#brokenText(JSON.stringify(value))
+      return { contentType, text, isBroken: text !== '' || operation.requestBody.required === true }
+    }
     const spoilt = spoil(random, value)
     // The corrupted value may conform all the same.
     return { contentType, text: JSON.stringify(spoilt), isBroken: this.#document.faults(schema, spoilt).length > 0 }
