@@ -72,18 +72,21 @@ const isSharing = wasBuiltForThisRun
 const left = isSharing && !long ? IN_THE_LONG_RUN_ALONE : []
 const onPostgres = [...ON_EACH_ENGINE, ...ON_POSTGRES_ALONE, ...(isSharing ? FASTER_ON_POSTGRES : [])]
 const BUILT_THREADS = new URL('test/support/built-thread.ts', import.meta.url).pathname
+const TEMPLATE_ON_DEMAND = new URL('test/support/template-on-demand.ts', import.meta.url).pathname
 /** Of a process of tests, which makes much garbage: fewer collections save a twentieth of its processor time. */
 const FEW_COLLECTIONS = ['--max-semi-space-size=64']
 const hasPostgres = findPostgresPrograms() !== undefined
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/store-template-setup.ts', 'test/support/postgres-setup.ts'],
+    globalSetup: 'test/support/postgres-setup.ts',
     setupFiles: ['test/support/validated-answers.ts'],
     pool: 'forks',
     execArgv: [...FAST_STORE_STARTS, ...FEW_COLLECTIONS],
     // `npm test` has built the program: threads then start from there, without a loader of their own.
-    alias: wasBuiltForThisRun ? [{ find: /^.*\/base\/thread\.ts$/, replacement: BUILT_THREADS }] : [],
+    alias: wasBuiltForThisRun
+      ? [{ find: /^.*\/base\/thread\.ts$/, replacement: BUILT_THREADS }]
+      : [{ find: /^\.\/store-template\.ts$/, replacement: TEMPLATE_ON_DEMAND }],
     // Two more than the two cores that a run is meant for: many files wait for seconds.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },

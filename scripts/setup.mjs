@@ -3,15 +3,15 @@
  * it runs before any is installed. Each step returns quickly when its work is already done, and then needs no network.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { buildBrowserPages } from './browser-pages.mjs'
+import { ensureStoreTemplate } from './ensure-template.mjs'
+import { filesBelow, hashOf, ROOT } from './files.mjs'
 import { createInstallReport, showProgress } from './progress.mjs'
 
-export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+export { ROOT }
 
 const NODE_MINIMUM = [20, 19]
 const SOURCE_FOLDER = join(ROOT, 'src')
@@ -22,13 +22,6 @@ const OUTPUT_FOLDER = join(ROOT, 'dist')
 const CLIENT_SOURCES = join(ROOT, 'packages/client/src')
 const CLIENT_OUTPUT = join(ROOT, 'packages/client/dist')
 const BUILD_STAMP = join(OUTPUT_FOLDER, '.build-stamp')
-const TEMPLATE_STAMP = join(OUTPUT_FOLDER, '.store-template-stamp')
-const MIGRATIONS_FOLDER = join(SOURCE_FOLDER, 'platform/store/migrations')
-/** What determines the template's content, besides PGlite and the migrations. */
-const TEMPLATE_SOURCES = [
-  join(ROOT, 'scripts/store-template.ts'),
-  join(SOURCE_FOLDER, 'platform/store/store-template.ts'),
-]
 const PROGRAM = join(OUTPUT_FOLDER, 'main.js')
 /**
  * Threads and processes of the program, which start from a file of their own: path in dist without its extension, and source.
@@ -134,7 +127,7 @@ export async function ensureBuilt() {
   const scripts = ['scripts/setup.mjs', 'scripts/browser-pages.mjs']
   const configurations = ['tsconfig.json', 'packages/client/tsconfig.json', 'package-lock.json', ...scripts]
   const stamp = hashOf([
-    ...sourceFiles(),
+    ...filesBelow(SOURCE_FOLDER),
     ...filesBelow(CLIENT_SOURCES),
     ...PAGE_FOLDERS.flatMap(filesBelow),
     ...configurations.map((name) => join(ROOT, name)),
@@ -165,51 +158,11 @@ async function build(stamp) {
   writeFileSync(BUILD_STAMP, stamp)
 }
 
-/**
- * Creates the template of a new embedded store (src/platform/store/store-template.ts) if the version of PGlite, a migration,
- * the script or the format changed since the last one was created. Returns whether it did.
- */
-export function ensureStoreTemplate() {
-  const packages = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')).packages
-  const { version } = packages['node_modules/@electric-sql/pglite']
-  const migrations = sourceFiles().filter((file) => file.startsWith(MIGRATIONS_FOLDER))
-  const stamp = `${version} ${hashOf([...migrations, ...TEMPLATE_SOURCES])}`
-  if (existsSync(TEMPLATE_STAMP) && readFileSync(TEMPLATE_STAMP, 'utf8') === stamp) return false
-  rmSync(TEMPLATE_STAMP, { force: true })
-  // The store would create it for its own user alone.
-  mkdirSync(OUTPUT_FOLDER, { recursive: true })
-  if (runNode(TSX, ['scripts/store-template.ts'], { stdio: ['ignore', 2, 2] }) !== 0)
-    fail('the template of the embedded store could not be created')
-  writeFileSync(TEMPLATE_STAMP, stamp)
-  return true
-}
-
 /** Not bundled, so that the bundlers of its users can leave out what they do not need. */
 function buildClient() {
   rmSync(CLIENT_OUTPUT, { recursive: true, force: true })
   const code = runNode(TYPESCRIPT, ['-p', 'packages/client/tsconfig.json', '--noEmit', 'false'])
   if (code !== 0) fail('the build of packages/client failed (tsc)')
-}
-
-function sourceFiles() {
-  return filesBelow(SOURCE_FOLDER)
-}
-
-function filesBelow(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
-}
-
-function hashOf(files) {
-  const hash = createHash('sha256')
-  for (const file of files)
-    hash
-      .update(`${relative(ROOT, file)}\0`)
-      .update(readFileSync(file))
-      .update('\0')
-  return hash.digest('hex')
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Runs the built program, or its sources, as a shell would; and third-party programs. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { ensureStoreTemplate } from '../../scripts/ensure-template.mjs'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -40,11 +41,13 @@ export const wasBuiltForThisRun = process.env.TESTS_ARE_BUILT === '1'
 export const FAST_STORE_STARTS = ['--liftoff-only']
 
 export function startCommand(args: readonly string[], options: CommandOptions = {}): RunningCommand {
+  const isBuilt = options.isBuilt ?? wasBuiltForThisRun
+  // What runs from the sources may open a new store, which takes thirty times as long without the template.
+  if (!isBuilt) ensureStoreTemplate()
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEGATE_'))
-  const program =
-    (options.isBuilt ?? wasBuiltForThisRun)
-      ? [join(ROOT, 'dist/main.js')]
-      : ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts')]
+  const program = isBuilt
+    ? [join(ROOT, 'dist/main.js')]
+    : ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts')]
   return startProgram(process.execPath, [...FAST_STORE_STARTS, ...program, ...args], {
     cwd: options.cwd ?? ROOT,
     env: { ...Object.fromEntries(inherited), ...options.environment },

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildSync } from 'esbuild'
+import { ensureStoreTemplate } from '../../scripts/ensure-template.mjs'
 import { wasBuiltForThisRun } from './command-line.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -21,7 +22,10 @@ const bundled = new Map<string, string>()
 
 /** Arguments of Node that run this TypeScript file, given by its absolute path. */
 export function scriptArguments(file: string): readonly string[] {
-  if (!wasBuiltForThisRun) return ['--import', import.meta.resolve('tsx'), file]
+  if (!wasBuiltForThisRun) {
+    ensureStoreTemplate()
+    return ['--import', import.meta.resolve('tsx'), file]
+  }
   const known = bundled.get(file)
   if (known !== undefined) return [known]
   const path = bundle(file)

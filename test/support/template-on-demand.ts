@@ -1,0 +1,11 @@
+/**
+ * Replaces `./store-template.ts` of the embedded store in a run without a build before it: the template of new stores is
+ * created for the first test that opens one.
+ */
+import { ensureStoreTemplate } from '../../scripts/ensure-template.mjs'
+import { copyTemplate as copy } from '../../src/platform/store/store-template.ts'
+
+export function copyTemplate(folder: string): Promise<boolean> {
+  ensureStoreTemplate()
+  return copy(folder)
+}
