@@ -14,7 +14,7 @@ import {
   accessPublicRoutes,
 } from './parts/access/routes.ts'
 import { controlRoutes, type MoneyOperatorOptions, moneyOperatorRoutes } from './parts/money/operator-routes.ts'
-import { type MoneyPublicOptions, moneyPublicRoutes } from './parts/money/public-routes.ts'
+import { accountRoutes, type MoneyPublicOptions, moneyPublicRoutes } from './parts/money/public-routes.ts'
 import {
   type StreamingOperatorOptions,
   streamingOperatorRoutes,
@@ -35,7 +35,13 @@ export interface OperatorModulesOptions
 
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {
   const guarded = { ...options, guard: createGuard(options) }
-  return [...streamingPublicRoutes(guarded), ...accessPublicRoutes(guarded), ...moneyPublicRoutes(guarded)]
+  // The API description lists the paths in this order.
+  return [
+    ...streamingPublicRoutes(guarded),
+    accountRoutes(guarded),
+    ...accessPublicRoutes(guarded),
+    ...moneyPublicRoutes(guarded),
+  ]
 }
 
 /** Relative to `/admin/v1`. */

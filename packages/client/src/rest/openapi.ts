@@ -120,26 +120,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v2/client": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the own client
-         * @description Any valid token may ask. A use of a secret is shown up to a minute late: its times are stored once a minute.
-         */
-        get: operations["getClient"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v2/identity/accounts": {
         parameters: {
             query?: never;
@@ -177,6 +157,26 @@ export interface paths {
         };
         /** Get one account */
         get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the own client
+         * @description Any valid token may ask. A use of a secret is shown up to a minute late: its times are stored once a minute.
+         */
+        get: operations["getClient"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1865,65 +1865,6 @@ export interface operations {
             503: components["responses"]["503.unavailable"];
         };
     };
-    getClient: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The client of the token */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "client_id": "01932b50-2b3c-7d4e-9f50-6b7c8d9eaf06",
-                     *       "customer_id": "01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05",
-                     *       "name": "onboarding",
-                     *       "scopes": [
-                     *         "identity:read_account",
-                     *         "identity:write_account"
-                     *       ],
-                     *       "streaming": true,
-                     *       "plan": {
-                     *         "name": "unlimited"
-                     *       },
-                     *       "limits": {
-                     *         "connections_max": 2000,
-                     *         "subscriptions_max": 1000,
-                     *         "inbound_per_second": 50,
-                     *         "rest_rate_per_second": 50
-                     *       },
-                     *       "secrets": [
-                     *         {
-                     *           "id": "01932b50-2b3c-7d4e-9f50-6b7c8d9eaf07",
-                     *           "created_at": "2026-11-20T12:00:00.000Z",
-                     *           "last_used_at": "2026-11-20T12:30:00.000Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OwnClient"];
-                };
-            };
-            400: components["responses"]["400.invalid_request"];
-            401: components["responses"]["401.unauthorized.invalid_token"];
-            403: components["responses"]["403.disabled"];
-            408: components["responses"]["408.request_timeout"];
-            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
-            431: components["responses"]["431.headers_too_large"];
-            500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable"];
-        };
-    };
     listAccounts: {
         parameters: {
             query?: {
@@ -2214,6 +2155,65 @@ export interface operations {
             401: components["responses"]["401.unauthorized.invalid_token"];
             403: components["responses"]["403.insufficient_scope.disabled"];
             404: components["responses"]["404.not_found"];
+            408: components["responses"]["408.request_timeout"];
+            429: components["responses"]["429.too_many_unread_answers.rate_limited"];
+            431: components["responses"]["431.headers_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable"];
+        };
+    };
+    getClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The client of the token */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "01932b50-2b3c-7d4e-9f50-6b7c8d9eaf06",
+                     *       "customer_id": "01932b50-1a2b-7c3d-8e4f-5a6b7c8d9e05",
+                     *       "name": "onboarding",
+                     *       "scopes": [
+                     *         "identity:read_account",
+                     *         "identity:write_account"
+                     *       ],
+                     *       "streaming": true,
+                     *       "plan": {
+                     *         "name": "unlimited"
+                     *       },
+                     *       "limits": {
+                     *         "connections_max": 2000,
+                     *         "subscriptions_max": 1000,
+                     *         "inbound_per_second": 50,
+                     *         "rest_rate_per_second": 50
+                     *       },
+                     *       "secrets": [
+                     *         {
+                     *           "id": "01932b50-2b3c-7d4e-9f50-6b7c8d9eaf07",
+                     *           "created_at": "2026-11-20T12:00:00.000Z",
+                     *           "last_used_at": "2026-11-20T12:30:00.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnClient"];
+                };
+            };
+            400: components["responses"]["400.invalid_request"];
+            401: components["responses"]["401.unauthorized.invalid_token"];
+            403: components["responses"]["403.disabled"];
             408: components["responses"]["408.request_timeout"];
             429: components["responses"]["429.too_many_unread_answers.rate_limited"];
             431: components["responses"]["431.headers_too_large"];

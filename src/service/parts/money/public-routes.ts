@@ -32,11 +32,14 @@ export interface MoneyPublicOptions extends MoneyRoutesOptions {
   readonly guard: Guard
 }
 
+export function accountRoutes(options: MoneyPublicOptions): ModuleRoutes {
+  return (app) => registerAccountRoutes(app, options)
+}
+
 export function moneyPublicRoutes(options: MoneyPublicOptions): readonly ModuleRoutes[] {
-  const { db, current, quotas, clock, guard } = options
+  const { db, current, guard } = options
   const supply = supplyOf(options)
   return [
-    (app) => registerAccountRoutes(app, { db, guard, quotas, clock }),
     (app) => registerProfileRoutes(app, { db, guard }),
     (app) => registerTransferRoutes(app, { db, guard }),
     (app) => registerDepositAddressRoutes(app, { db, guard, supply, conversions: () => conversionsOf(current.config) }),
