@@ -5,8 +5,8 @@
  * are limited too, per address and per node, and read only small bodies.
  */
 import type { Clock } from '../../platform/base/clock.ts'
-import { Problem } from '../../platform/http/problem.ts'
-import { RateLimiter, type RateVerdict } from '../../platform/http/rate-limit.ts'
+import type { Problem } from '../../platform/http/problem.ts'
+import { RateLimiter, rateLimited } from '../../platform/http/rate-limit.ts'
 
 /** Size of a burst, in seconds of the rate: a fleet of programs that starts at once. */
 const BURST_SECONDS = 4
@@ -55,7 +55,7 @@ export class TokenLimits {
   admit(address: string, bodyBytes: number | undefined): Admission {
     const verdict = this.#failures.take(address)
     const { headers } = verdict
-    if (!verdict.allowed && !this.#mayCheck(address, bodyBytes)) throw refusal(verdict)
+    if (!verdict.allowed && !this.#mayCheck(address, bodyBytes)) throw rateLimited(verdict)
     const giveBack = () => {
       if (verdict.allowed) this.#failures.giveBack(address)
     }
@@ -64,10 +64,10 @@ export class TokenLimits {
       succeed: () => {
         giveBack()
         const request = this.#requests.take(address)
-        if (!request.allowed) throw refusal(request)
+        if (!request.allowed) throw rateLimited(request)
         return request.headers
       },
-      fail: () => (verdict.allowed ? undefined : refusal(verdict)),
+      fail: () => (verdict.allowed ? undefined : rateLimited(verdict)),
       cancel: giveBack,
     }
   }
@@ -76,9 +76,4 @@ export class TokenLimits {
     if (bodyBytes === undefined || bodyBytes > CHECKED_BODY_BYTES_MAX) return false
     return this.#checks.take(address).allowed && this.#checksOfNode.take(NODE).allowed
   }
-}
-
-function refusal({ retryAfterSeconds, headers }: RateVerdict): Problem {
-  const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`
-  return new Problem('rate_limited', `too many requests: try again in ${seconds}`, { headers })
 }

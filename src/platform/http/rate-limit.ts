@@ -1,10 +1,12 @@
 /**
  * Rate limits: one token bucket per key, and its header fields: `RateLimit` and `RateLimit-Policy` of
  * draft-ietf-httpapi-ratelimit-headers (structured fields), and `Retry-After` when a request is rejected. The number of
- * keys is bounded. It never waits and does not interpret keys.
+ * keys is bounded. It never waits and does not interpret keys. Failed logins are counted here too: by whoever checks the
+ * secret first and then takes one for the failure, or takes one for the attempt and gives it back after a success.
  */
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import type { Clock } from '../base/clock.ts'
+import { KeyedBuckets } from '../base/keyed-buckets.ts'
 import { TokenBucket } from '../base/token-bucket.ts'
 import { Problem } from './problem.ts'
 
@@ -27,28 +29,21 @@ export interface RateVerdict {
 }
 
 /**
- * About 30 MB of keys and buckets. Beyond that the least recently used is dropped: it is the first to be full, and a full
- * bucket is the same as a new one. Only when more keys than this appear within the time that a bucket takes to fill
+ * About 30 MB of keys and buckets. Only when more keys than this appear within the time that a bucket takes to fill
  * (burst / rate) does a dropped one get a new burst. Rejecting new keys instead would let the owner of many addresses shut
  * out all other clients.
  */
 const KEYS_MAX = 100_000
-/** Full buckets that are dropped with every new key: more than one, so that the memory of a flood is released. */
-const DROPPED_AT_ONCE_MAX = 2
 
 export class RateLimiter {
-  readonly #clock: Clock
   readonly #limit: RateLimit
-  readonly #keysMax: number
   readonly #policy: string
-  /** By key, the least recently used first. */
-  readonly #buckets = new Map<string, TokenBucket>()
+  readonly #buckets: KeyedBuckets<TokenBucket>
 
   constructor(clock: Clock, limit: RateLimit) {
-    this.#clock = clock
     this.#limit = limit
-    this.#keysMax = limit.keysMax ?? KEYS_MAX
-    const { name, perSecond, burst } = limit
+    const { name, perSecond, burst, keysMax = KEYS_MAX } = limit
+    this.#buckets = new KeyedBuckets(() => new TokenBucket(clock, perSecond, burst), { keysMax })
     this.#policy = `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`
   }
 
@@ -59,7 +54,7 @@ export class RateLimiter {
 
   /** Counts one request of `key`. A rejected request takes no token. */
   take(key: string): RateVerdict {
-    const bucket = this.#bucketOf(key)
+    const bucket = this.#buckets.use(key)
     const waitMilliseconds = bucket.take()
     const allowed = waitMilliseconds === 0
     const retryAfterSeconds = Math.ceil(waitMilliseconds / 1000)
@@ -76,25 +71,6 @@ export class RateLimiter {
   /** Undoes the count of one request of `key`; a key that was dropped meanwhile has a full bucket anyway. */
   giveBack(key: string): void {
     this.#buckets.get(key)?.giveBack()
-  }
-
-  #bucketOf(key: string): TokenBucket {
-    const present = this.#buckets.get(key)
-    if (present === undefined) this.#drop()
-    const bucket = present ?? new TokenBucket(this.#clock, this.#limit.perSecond, this.#limit.burst)
-    this.#buckets.delete(key)
-    this.#buckets.set(key, bucket)
-    return bucket
-  }
-
-  #drop(): void {
-    let dropped = 0
-    for (const [key, bucket] of this.#buckets) {
-      const isFull = bucket.fullInMilliseconds === 0
-      if (dropped === DROPPED_AT_ONCE_MAX || (!isFull && this.#buckets.size < this.#keysMax)) return
-      this.#buckets.delete(key)
-      dropped++
-    }
   }
 }
 
