@@ -1,21 +1,25 @@
 /**
- * Progress output while the scripts install and build: on a terminal one line that is rewritten each second, elsewhere
- * a line at the beginning and one every ten seconds. Uses no package, because it runs before any is installed.
+ * Progress output while the scripts install, build and test: on a terminal one line that is rewritten each second, elsewhere
+ * a line at the beginning and one every ten seconds or more. Uses no package, because it runs before any is installed.
  */
 
 const TERMINAL_MILLISECONDS = 1_000
-const LINE_MILLISECONDS = 10_000
+const LINE_SECONDS = 10
 const CLEAR_LINE = '\r\u001b[2K'
 
 /**
  * Shows `text(seconds)` until `end` is called.
- * @param {{ isTTY?: boolean, write(part: string): unknown }} output the destination: `isTTY` and `write`, as of a stream of
- * the process
- * @param every calls a function periodically and returns a function that stops it; absent = the system's timers
+ * @param {(seconds: number) => string} text
+ * @param {{
+ *   output?: { isTTY?: boolean, write(part: string): unknown },
+ *   every?: (milliseconds: number, call: () => void) => () => void,
+ *   lineSeconds?: number,
+ * }} options `output` is the destination, a stream of the process; `every` calls a function periodically and returns a
+ * function that stops it; `lineSeconds` are between two lines without a terminal
  */
-export function showProgress(text, output = process.stderr, every = systemTimer) {
+export function showProgress(text, { output = process.stderr, every = systemTimer, lineSeconds = LINE_SECONDS } = {}) {
   const isTerminal = output.isTTY === true
-  const period = isTerminal ? TERMINAL_MILLISECONDS : LINE_MILLISECONDS
+  const period = isTerminal ? TERMINAL_MILLISECONDS : lineSeconds * 1_000
   let ticks = 0
   const show = () => {
     const line = `tidegate: ${text((ticks++ * period) / 1_000)}`

@@ -1,35 +1,48 @@
 /**
- * The summary of a test run in addition to vitest's output: counts, failures, skipped suites with the missing program,
- * and the seconds of each folder with its budget (`test/budgets.json`). Only computes text; exceeding a budget is
- * reported but fails nothing, because the machine may be busy.
+ * The texts of a test run: the progress line, the summary with the programs that skipped tests need, and for the file of
+ * details the seconds of each folder with its budget (`test/budgets.json`). Only computes text. Exceeding a budget fails
+ * nothing, because the machine may be busy.
  */
-import { relative } from 'node:path'
 
 const SLOWEST_COUNT = 10
+/** In the names of tests that are skipped where a program is missing: `(needs curl)`. */
+const NEEDS = /\(needs ([^)]+)\)/g
 
 /**
- * Counts tests; skipped ones are grouped under the outermost describe that names the missing program.
- * @param files `testResults` of vitest's JSON report
- * @param root folder to which paths are relative
+ * Adds up the outcomes of test files; one that ran on two engines has two.
+ * @param files as scripts/test-reporter.mjs sends them
  */
-export function summarise(files, root) {
-  const summary = { passed: 0, failures: [], skipped: new Map(), times: [] }
-  for (const file of files) {
-    const path = relative(root, file.name)
-    summary.times.push({ path, seconds: (file.endTime - file.startTime) / 1000 })
-    const failedBefore = summary.failures.length
-    for (const test of file.assertionResults) {
-      if (test.status === 'passed') summary.passed++
-      else if (test.status === 'failed') summary.failures.push(`${path}: ${test.fullName}`)
-      else {
-        const name = `${path}: ${test.ancestorTitles[0] ?? test.title}`
-        summary.skipped.set(name, (summary.skipped.get(name) ?? 0) + 1)
-      }
-    }
-    if (file.status === 'failed' && summary.failures.length === failedBefore)
-      summary.failures.push(`${path}: does not load`)
+export function summarise(files) {
+  const summary = { passed: 0, failures: [], skipped: [], times: [] }
+  for (const { path, seconds, passed, failed, skipped } of files) {
+    summary.passed += passed
+    summary.failures.push(...failed.map((name) => `${path}: ${name}`))
+    summary.skipped.push(...skipped.map((name) => `${path}: ${name}`))
+    summary.times.push({ path, seconds })
   }
   return summary
+}
+
+/** The last line of a run, which is sufficient alone. */
+export function summaryLine({ passed, failures, skipped }) {
+  const needs = [...new Set(skipped.flatMap((name) => [...name.matchAll(NEEDS)].map(([, program]) => program)))].sort()
+  const count = (number) => number.toLocaleString('en-US')
+  return [
+    `${count(passed)} passed`,
+    ...(failures.length > 0 ? [`${count(failures.length)} failed`] : []),
+    `${count(skipped.length)} skipped${needs.length > 0 ? ` (needs: ${needs.join(', ')})` : ''}`,
+  ].join(', ')
+}
+
+/**
+ * @param files the outcomes so far
+ * @param count number of test files; undefined until the first begins
+ */
+export function progressText(files, count, seconds) {
+  if (count === undefined) return `starting the tests, ${seconds} s`
+  const { passed, failures } = summarise(files)
+  const failed = failures.length > 0 ? `, ${failures.length} failed` : ''
+  return `testing: ${files.length} of ${count} files, ${passed.toLocaleString('en-US')} passed${failed}, ${seconds} s`
 }
 
 /**

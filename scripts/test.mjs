@@ -1,18 +1,26 @@
 /**
  * `npm test`: set-up, build, linter, type checker, all tests. `--long` includes the long counts and files; other
- * arguments are passed to vitest. The linter and the type checker run concurrently with the tests, and their output is
- * printed after them. The last line is always `N passed, N failed, N skipped`; a linter or type error, a file that does
- * not load and a run without any test count as failed, so that the line alone is sufficient.
+ * arguments are passed to vitest. The linter and the type checker run concurrently with the tests. Shows one line of progress,
+ * the text of each failure, and a last line that is sufficient alone: a linter or type error, a file that does not load and
+ * a run without any test count as failed. Everything else is in DETAILS_FILE, and where `CI` is set its summaries are shown.
  */
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { showProgress } from './progress.mjs'
 import { BIOME, ensureBuilt, ensureInstalled, fail, ROOT, TSX, TYPESCRIPT, VITEST } from './setup.mjs'
 import { createTestFolder } from './test-folder.mjs'
-import { summarise, timeReport } from './test-report.mjs'
+import { progressText, summarise, summaryLine, timeReport } from './test-report.mjs'
 
 /** The environment variables that control a test run. */
 const RUN_VARIABLES = /^TIDEGATE_(LONG|SEED|SOAK_\w+)$/
+const DETAILS_FILE = join(ROOT, 'node_modules/.cache/test-run.log')
+const REPORTER = join(ROOT, 'scripts/test-reporter.mjs')
+/** Without a terminal. */
+const PROGRESS_LINE_SECONDS = 30
+/** Of vitest's output, where it ended without a report. */
+const LINES_WITHOUT_REPORT = 40
 
 const args = process.argv.slice(2)
 const long = args.includes('--long')
@@ -21,19 +29,30 @@ await ensureInstalled()
 const installingPostgres = runBeside(TSX, ['scripts/install-postgres.ts'])
 await ensureBuilt()
 process.stdout.write((await installingPostgres).output)
+mkdirSync(dirname(DETAILS_FILE), { recursive: true })
+const details = openSync(DETAILS_FILE, 'w')
 const checking = runChecks()
-const tests = await runTests(args.filter((argument) => argument !== '--long'))
+const tests = await runTests(
+  args.filter((argument) => argument !== '--long'),
+  details,
+)
 const checks = await checking
 
-for (const { output } of checks) process.stdout.write(output)
 const budgets = JSON.parse(readFileSync(join(ROOT, 'test/budgets.json'), 'utf8'))
 // The budgets are those of an ordinary run.
-for (const line of timeReport(tests.times, long ? undefined : budgets)) console.log(line)
-for (const name of tests.skipped.keys()) console.log(`skipped: ${name} (${tests.skipped.get(name)})`)
-const failures = [...checks.filter(({ code }) => code !== 0).map(({ name }) => name), ...tests.failures]
+const report = [
+  ...timeReport(tests.times, long ? undefined : budgets),
+  ...tests.skipped.map((name) => `skipped: ${name}`),
+]
+writeSync(details, [...checks.map(({ output }) => output), ...report.map((line) => `${line}\n`)].join(''))
+closeSync(details)
+if (process.env.CI) for (const line of report) console.log(line)
+const failedChecks = checks.filter(({ code }) => code !== 0)
+for (const { output } of failedChecks) process.stdout.write(output)
+process.stdout.write(tests.failureText)
+const failures = [...failedChecks.map(({ name }) => name), ...tests.failures]
 for (const name of failures) console.log(`failed: ${name}`)
-const skipped = [...tests.skipped.values()].reduce((sum, count) => sum + count, 0)
-console.log(`${tests.passed} passed, ${failures.length} failed, ${skipped} skipped`)
+console.log(`${summaryLine({ ...tests, failures })}; details: ${relative(ROOT, DETAILS_FILE)}`)
 process.exitCode = failures.length === 0 ? 0 : 1
 
 /** One after the other, so that the tests keep a core to themselves. */
@@ -52,21 +71,42 @@ async function runChecks() {
   ]
 }
 
-async function runTests(vitestArguments) {
+/** Runs vitest with its output in the file of details, and shows the progress meanwhile. */
+async function runTests(vitestArguments, details) {
   const folder = createTestFolder()
-  const reportFile = join(folder, 'results.json')
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]
-  const { code } = await run(VITEST, ['run', ...reporters, ...vitestArguments], {
-    env: environment(folder),
-    stdio: 'inherit',
+  const files = []
+  let count
+  let failureText = ''
+  const progress = showProgress((seconds) => progressText(files, count, seconds), {
+    lineSeconds: PROGRESS_LINE_SECONDS,
   })
-  const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : { testResults: [] }
+  const options = { env: environment(folder), stdio: ['ignore', details, details, 'ipc'] }
+  const { code } = await run(
+    VITEST,
+    ['run', '--no-color', `--reporter=${REPORTER}`, ...vitestArguments],
+    options,
+    (child) => {
+      child.on('message', (message) => {
+        if (message.file) files.push(message.file)
+        count = message.count ?? count
+        failureText = message.failureText ?? failureText
+      })
+    },
+  )
+  progress.end()
   rmSync(folder, { recursive: true, force: true })
-  const summary = summarise(report.testResults, ROOT)
+  const summary = summarise(files)
   if (summary.passed + summary.failures.length === 0) summary.failures.push('no test ran')
   // Errors outside of any test (such as an unhandled rejection) fail the run without failing a test.
   if (code !== 0 && summary.failures.length === 0) summary.failures.push('vitest: an error outside of the tests')
-  return summary
+  // Vitest ended before it could report: its output says why.
+  if (code !== 0 && failureText === '') failureText = lastLinesOf(DETAILS_FILE)
+  // Vitest's processes may colour the values of a failure themselves.
+  return { ...summary, failureText: stripVTControlCharacters(failureText) }
+}
+
+function lastLinesOf(file) {
+  return `${readFileSync(file, 'utf8').trimEnd().split('\n').slice(-LINES_WITHOUT_REPORT).join('\n')}\n`
 }
 
 /** The environment without the configuration of a service, which the shell may contain for another purpose. */
@@ -89,6 +129,11 @@ function run(file, programArguments, options, onStart = () => undefined) {
     const child = spawn(process.execPath, [file, ...programArguments], { cwd: ROOT, ...options })
     onStart(child)
     child.on('error', (error) => fail(`cannot run ${file}: ${error.message}`))
-    child.on('close', (code) => resolve({ code: code ?? 1 }))
+    child.on('close', (code) => {
+      const end = () => resolve({ code: code ?? 1 })
+      // Its last messages may not have been read yet.
+      if (child.connected) child.once('disconnect', end)
+      else end()
+    })
   })
 }

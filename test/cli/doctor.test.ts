@@ -253,16 +253,19 @@ describe('a stopped service', () => {
     expect(readdirSync(folder)).toEqual(before)
   })
 
-  it.skipIf(!hasPostgres)('has its PostgreSQL store examined without applying migrations', async () => {
-    vi.stubEnv('TIDEGATE_STORE_URL', await sharedDatabase())
-    const fresh = await doctor('--data_dir', folder, ...ANY_PORTS)
-    expect(fresh.error).toBe('checks failed: store')
-    expect(fresh.named('store')[0]).toMatchObject({
-      detail: expect.stringMatching(/^PostgreSQL.* migrations missing: 202611201230-audit, /),
-      next: expect.stringMatching(/^tidegate migrate/),
-    })
-    expect((await doctor('--data_dir', folder, ...ANY_PORTS)).error).toBe('checks failed: store')
-  })
+  it.skipIf(!hasPostgres)(
+    'has its PostgreSQL store examined without applying migrations (needs PostgreSQL)',
+    async () => {
+      vi.stubEnv('TIDEGATE_STORE_URL', await sharedDatabase())
+      const fresh = await doctor('--data_dir', folder, ...ANY_PORTS)
+      expect(fresh.error).toBe('checks failed: store')
+      expect(fresh.named('store')[0]).toMatchObject({
+        detail: expect.stringMatching(/^PostgreSQL.* migrations missing: 202611201230-audit, /),
+        next: expect.stringMatching(/^tidegate migrate/),
+      })
+      expect((await doctor('--data_dir', folder, ...ANY_PORTS)).error).toBe('checks failed: store')
+    },
+  )
 
   it('whose PostgreSQL is unreachable fails within seconds, without showing the password', async () => {
     // Port 1: no server listens there.

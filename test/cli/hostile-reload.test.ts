@@ -71,7 +71,7 @@ it('a reload of a missing file changes nothing', async () => {
 })
 
 it.skipIf(!canMakeFifo)(
-  'a named pipe (made with mkfifo) as the configuration changes nothing on a reload, and fails a start',
+  'a named pipe (needs mkfifo) as the configuration changes nothing on a reload, and fails a start',
   async () => {
     expect(await expectRefusal(() => makeFifo(file))).toContain('it is not a regular file')
     const { code, stderr } = await runCommand(['serve', '--config', file])

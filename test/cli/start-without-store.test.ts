@@ -66,7 +66,7 @@ describe('a node whose store is unreachable', () => {
   })
 })
 
-describe.skipIf(!hasPostgres)('a node whose store becomes available later (needs PostgreSQL server programs)', () => {
+describe.skipIf(!hasPostgres)('a node whose store becomes available later (needs PostgreSQL)', () => {
   it('waits for the server, its migrations and, as a demo, for its clients; and refuses a newer schema', async () => {
     const server = PostgresServer.create()
     try {

@@ -228,7 +228,7 @@ describe('the commands of docs/guide/backup.md', () => {
     await expect(start(target, {})).rejects.toThrow(/encryption-key is missing/)
   })
 
-  it.skipIf(!hasPostgres)('restore PostgreSQL into an empty database', async () => {
+  it.skipIf(!hasPostgres)('restore PostgreSQL into an empty database (needs PostgreSQL)', async () => {
     const [database, target] = [await sharedDatabase(), await sharedDatabase()]
     const log = createLog('error')
     const options = { connectionsMax: 2, log, clock: createSlowClock(), random: Math.random }

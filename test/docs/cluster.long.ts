@@ -74,7 +74,7 @@ async function startService(name: string): Promise<void> {
 const service = (name: string) => started.get(name) as RunningService & { readonly command: RunningCommand }
 
 describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
-  titleWith('the cluster of deploy/compose (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
+  titleWith('the cluster of deploy/compose on PostgreSQL', NATS_SERVER, 'nats-server'),
   () => {
     beforeAll(async () => {
       ensureBuilt()
@@ -157,7 +157,7 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
       for (const reader of readers) reader.terminate()
     })
 
-    it.skipIf(!hasNginx)('is served under one address by its proxy (nginx, where it is installed)', async () => {
+    it.skipIf(!hasNginx)('is served under one address by its proxy (needs nginx)', async () => {
       const port = await claimPort()
       const hostOf = (_text: string, name: string) => new URL(service(name).http).host
       const file = readText('deploy/compose/nginx-cluster.conf')

@@ -189,7 +189,7 @@ describe.each(['one-node', 'postgresql'])('deploy/kubernetes/%s', (name) => {
     expect([open, limited]).toEqual([['http'], ['operator']])
   })
 
-  it.skipIf(!hasKubectl)('is built by kubectl (where it is installed)', () => {
+  it.skipIf(!hasKubectl)('is built by kubectl (needs kubectl)', () => {
     const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
     expect(status, stderr).toBe(0)
     expect(stdout).not.toMatch(/image: tidegate$/m)
@@ -247,7 +247,7 @@ describe('deploy/kubernetes/roles', () => {
     expect(page).toContain('--from-file=bus-url')
   })
 
-  it.skipIf(!hasKubectl)('is built by kubectl (where it is installed): each selector names one role', () => {
+  it.skipIf(!hasKubectl)('is built by kubectl (needs kubectl): each selector names one role', () => {
     const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
     expect(status, stderr).toBe(0)
     const built = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)

@@ -215,7 +215,7 @@ describe('the alert rules', () => {
   })
 
   const hasPromtool = spawnSync('promtool', ['--version']).status === 0
-  describe.skipIf(!hasPromtool)('checked by promtool (where it is installed)', () => {
+  describe.skipIf(!hasPromtool)('checked by promtool (needs promtool)', () => {
     test.each([
       ['check', 'alert-rules.yaml'],
       ['test', 'alert-rules.test.yaml'],

@@ -18,7 +18,7 @@ describe('the unit', () => {
   const EXPOSURE_MAX = 20
 
   it.skipIf(!hasSystemd).each(['tidegate.service', 'tidegate@.service'])(
-    '%s is valid and hardened (systemd-analyze, where it is installed)',
+    '%s is valid and hardened (needs systemd-analyze)',
     (name) => {
       const file = join(ROOT, 'deploy', name)
       const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
@@ -97,7 +97,7 @@ describe('the configuration of Alertmanager', () => {
     }
   })
 
-  it.skipIf(!has('amtool', '--version'))('is valid (amtool, where it is installed)', () => {
+  it.skipIf(!has('amtool', '--version'))('is valid (needs amtool)', () => {
     expect(has('amtool', 'check-config', join(ROOT, 'deploy/alertmanager.yml'))).toBe(true)
   })
 })

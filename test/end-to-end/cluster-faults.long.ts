@@ -169,7 +169,7 @@ function inTime<Value>(work: Promise<Value>): Promise<Value> {
 }
 
 describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
-  titleWith('a cluster in which something fails all the time (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
+  titleWith('a cluster in which something fails all the time on PostgreSQL', NATS_SERVER, 'nats-server'),
   () => {
     beforeAll(async () => {
       ensureBuilt()

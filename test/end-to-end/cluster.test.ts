@@ -36,7 +36,7 @@ async function survive(name: string): Promise<void> {
 }
 
 describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
-  titleWith('a cluster (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
+  titleWith('a cluster on PostgreSQL', NATS_SERVER, 'nats-server'),
   () => {
     beforeAll(async () => {
       executor = startExecutor()

@@ -46,7 +46,7 @@ async function statusOf(token: string): Promise<number> {
 }
 
 describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
-  titleWith('a gateway that is cut off (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
+  titleWith('a gateway that is cut off on PostgreSQL', NATS_SERVER, 'nats-server'),
   () => {
     beforeAll(async () => {
       const store = await migratedDatabase()

@@ -132,7 +132,7 @@ async function moreUpdates(reader: SampleClient): Promise<void> {
 }
 
 describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
-  titleWith('a feed and a gateway (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
+  titleWith('a feed and a gateway on PostgreSQL', NATS_SERVER, 'nats-server'),
   () => {
     beforeAll(async () => {
       ensureBuilt()

@@ -178,14 +178,16 @@ describe('the evidence of a price at the market', () => {
     }
   })
 
-  it.skipIf(PYTHON === undefined)('is verified by the Python client against the book held and the recording', () => {
-    const held = books.get(evidenceBook().cursor ?? '') as HeldBook
-    const pairs = (levels: readonly { price: string; amount: string }[]) =>
-      levels.map(({ price, amount }) => [price, amount])
-    const file = join(folder.path, 'price.json')
-    const own = { cursor: held.cursor, bids: pairs(held.bids()), asks: pairs(held.asks()) }
-    writeFileSync(file, JSON.stringify({ price, par: parPrice, held: own }))
-    const program = `
+  it.skipIf(PYTHON === undefined)(
+    'is verified by the Python client against the book held and the recording (needs Python)',
+    () => {
+      const held = books.get(evidenceBook().cursor ?? '') as HeldBook
+      const pairs = (levels: readonly { price: string; amount: string }[]) =>
+        levels.map(({ price, amount }) => [price, amount])
+      const file = join(folder.path, 'price.json')
+      const own = { cursor: held.cursor, bids: pairs(held.bids()), asks: pairs(held.asks()) }
+      writeFileSync(file, JSON.stringify({ price, par: parPrice, held: own }))
+      const program = `
 import json, pathlib, sys
 from tidegate_client import KeptBook, recorded_book, verify_price
 found = json.loads(pathlib.Path(sys.argv[1]).read_text())
@@ -199,18 +201,19 @@ print(verify_price(found["par"]))
 found["price"]["destination_amount"] += "1"
 print(len(verify_price(found["price"]).differences))
 `
-    const output = execFileSync(PYTHON as string, ['-c', program, file, recordings], {
-      env: { ...process.env, ...PYTHON_ENVIRONMENT },
-      encoding: 'utf8',
-    })
-    const verified = 'PriceCheck(differences=[], books_compared=1, books=1)'
-    expect(output.trim().split('\n')).toEqual([
-      verified,
-      verified,
-      'PriceCheck(differences=[], books_compared=0, books=0)',
-      '1',
-    ])
-  })
+      const output = execFileSync(PYTHON as string, ['-c', program, file, recordings], {
+        env: { ...process.env, ...PYTHON_ENVIRONMENT },
+        encoding: 'utf8',
+      })
+      const verified = 'PriceCheck(differences=[], books_compared=1, books=1)'
+      expect(output.trim().split('\n')).toEqual([
+        verified,
+        verified,
+        'PriceCheck(differences=[], books_compared=0, books=0)',
+        '1',
+      ])
+    },
+  )
 })
 
 it('the evidence of a conversion at par without a market needs no book', () => {

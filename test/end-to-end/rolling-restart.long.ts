@@ -254,7 +254,7 @@ async function startLoadedCluster(options: { readonly program?: string; readonly
 }
 
 describe.skipIf(!hasPostgres || NATS_SERVER.isSkipped)(
-  titleWith('a rolling restart of a cluster under load (needs PostgreSQL)', NATS_SERVER, 'nats-server'),
+  titleWith('a rolling restart of a cluster under load on PostgreSQL', NATS_SERVER, 'nats-server'),
   () => {
     it('of every process, one after the other, fails no request and ends connections with 1012 alone', async () => {
       const { cluster, load, more, proofs, replace, verifiers } = await startLoadedCluster({

@@ -185,7 +185,7 @@ async function untilAnswered(url: string, status: number): Promise<string> {
   }
 }
 
-describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () => {
   const folder = temporaryFolder()
   let server: PostgresServer
   const processes: { readonly child: { kill(signal: 'SIGKILL'): boolean } }[] = []

@@ -76,7 +76,7 @@ const A_LIST = /^\s*(select|with)\b.*\b(accounts|deposit_addresses|rules)\b/s
 
 let plans: ExplainedStatements | undefined
 
-describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs its server programs)', () => {
+describe.skipIf(!hasPostgres)('pages of lists on PostgreSQL, explained (needs PostgreSQL)', () => {
   let server: PostgresServer
   let db: Db
   let node: RestNode

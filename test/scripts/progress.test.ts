@@ -13,13 +13,14 @@ function start(isTTY: boolean, text: (seconds: number) => string) {
       written += part
     },
   }
-  const progress = showProgress(text, output, (milliseconds: number, call: () => void) => {
+  const every = (milliseconds: number, call: () => void) => {
     period = milliseconds
     tick = call
     return () => {
       tick = () => undefined
     }
-  })
+  }
+  const progress = showProgress(text, { output, every, lineSeconds: 30 })
   return { progress, written: () => written, tick: () => tick(), period: () => period }
 }
 
@@ -37,12 +38,12 @@ describe('the progress display', () => {
     )
   })
 
-  it('is a line every ten seconds without a terminal', () => {
+  it('is a line in each period without a terminal', () => {
     const { progress, written, tick, period } = start(false, (seconds) => `building, ${seconds} s`)
-    expect(period()).toBe(10_000)
+    expect(period()).toBe(30_000)
     tick()
     progress.end()
-    expect(written()).toBe('tidegate: building, 0 s\ntidegate: building, 10 s\n')
+    expect(written()).toBe('tidegate: building, 0 s\ntidegate: building, 30 s\n')
   })
 })
 

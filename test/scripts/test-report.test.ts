@@ -1,33 +1,35 @@
-/** The summary at the end of `npm test`: counts, missing programs, and the time of each folder with its budget. */
+/** The output of `npm test`: its progress line, its last line, and the time of each folder with its budget. */
 import { expect, it } from 'vitest'
-import { summarise, timeReport } from '../../scripts/test-report.mjs'
+import { progressText, summarise, summaryLine, timeReport } from '../../scripts/test-report.mjs'
 
 const ONE = {
-  name: '/root/test/platform/store/one.test.ts',
-  status: 'passed',
-  startTime: 1_000,
-  endTime: 3_500,
-  assertionResults: [
-    { status: 'passed', fullName: 'a b', ancestorTitles: ['a'], title: 'b' },
-    { status: 'skipped', fullName: 'needs a server c', ancestorTitles: ['needs a server'], title: 'c' },
-    { status: 'skipped', fullName: 'needs a server d', ancestorTitles: ['needs a server'], title: 'd' },
-  ],
+  path: 'test/platform/store/one.test.ts',
+  seconds: 2.5,
+  passed: 1_200,
+  failed: [],
+  skipped: ['a server (needs PostgreSQL) > c', 'a server (needs PostgreSQL) > d', 'a page (needs Chromium)', 'long'],
 }
+const TWO = { ...ONE, path: 'test/service/two.test.ts', passed: 0, failed: ['e > f'], skipped: [] }
 
-it('the summary counts passed tests, and names those that failed, did not load or were skipped', () => {
-  const failed = { status: 'failed', fullName: 'e f', ancestorTitles: ['e'], title: 'f' }
-  const summary = summarise(
-    [
-      ONE,
-      { ...ONE, name: '/root/test/service/two.test.ts', status: 'failed', assertionResults: [failed] },
-      { ...ONE, name: '/root/test/service/three.test.ts', status: 'failed', assertionResults: [] },
-    ],
-    '/root',
-  )
-  expect(summary.passed).toBe(1)
-  expect(summary.failures).toEqual(['test/service/two.test.ts: e f', 'test/service/three.test.ts: does not load'])
-  expect([...summary.skipped]).toEqual([['test/platform/store/one.test.ts: needs a server', 2]])
-  expect(summary.times[0]).toEqual({ path: 'test/platform/store/one.test.ts', seconds: 2.5 })
+it('the last line counts tests, and names each program that skipped tests need once', () => {
+  expect(summaryLine(summarise([ONE]))).toBe('1,200 passed, 4 skipped (needs: Chromium, PostgreSQL)')
+  expect(summaryLine(summarise([ONE, TWO]))).toBe('1,200 passed, 1 failed, 4 skipped (needs: Chromium, PostgreSQL)')
+})
+
+it('the summary names failed tests and skipped ones with their files, and has the time of each file', () => {
+  const { failures, skipped, times } = summarise([ONE, TWO])
+  expect(failures).toEqual(['test/service/two.test.ts: e > f'])
+  expect(skipped[0]).toBe('test/platform/store/one.test.ts: a server (needs PostgreSQL) > c')
+  expect(times).toEqual([
+    { path: ONE.path, seconds: 2.5 },
+    { path: TWO.path, seconds: 2.5 },
+  ])
+})
+
+it('the progress line shows files and tests, and failures when there are some', () => {
+  expect(progressText([], undefined, 1)).toBe('starting the tests, 1 s')
+  expect(progressText([ONE], 476, 90)).toBe('testing: 1 of 476 files, 1,200 passed, 90 s')
+  expect(progressText([ONE, TWO], 476, 91)).toBe('testing: 2 of 476 files, 1,200 passed, 1 failed, 91 s')
 })
 
 it('the summary shows the time of each folder with its budget, and names the folders that exceed it', () => {

@@ -22,7 +22,7 @@ const folder = temporaryFolder()
 beforeAll(ensureBuilt)
 afterAll(() => folder.remove())
 
-describe.skipIf(isMissing)('venues that fail for a long time (recordings in ../shared/data)', () => {
+describe.skipIf(isMissing)('venues that fail for a long time (needs venue recordings)', () => {
   it(`leave no wrong book in ${minutes} minutes, seed ${seed}`, async () => {
     const result = await runVenueSoak({
       folder: folder.path,

@@ -115,7 +115,7 @@ function describeOn(engine: string, open: () => Promise<Db[]>): void {
 }
 
 if (!hasPostgres || process.env.TIDEGATE_LONG === '1') describeOn('the embedded store', openEmbeddedStores)
-describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () => {
   describeOn('PostgreSQL', openPostgresStores)
 })
 

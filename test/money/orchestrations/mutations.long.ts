@@ -69,7 +69,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe.skipIf(!hasPostgres)('the simulation notices when it is switched off (needs PostgreSQL programs):', () => {
+describe.skipIf(!hasPostgres)('the simulation notices when it is switched off (needs PostgreSQL):', () => {
   it.each(Object.entries(MUTATIONS))('%s', async (guard, mutation) => {
     const applied = mutate(mutation.statements ?? [])
     const noticed: string[] = []

@@ -34,7 +34,7 @@ const BATCH = 8
 /** So much slower passes the time of the store that reconnects: a busy machine is no outage, and pauses stay short. */
 const SLOWNESS = 5
 
-describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () => {
   let server: PostgresServer
   beforeAll(async () => {
     // What autovacuum reads would count as read by claims.

@@ -31,7 +31,7 @@ type Filters = Readonly<Record<string, readonly string[] | Range>>
 const FEW_CHANGED = { from: new Date(Date.UTC(2026, 0, 1) + COUNT - 1_000).toISOString(), isEmpty: false }
 const MOST_CHANGED = { from: new Date(Date.UTC(2026, 0, 1) + 100).toISOString(), isEmpty: false }
 
-describe.skipIf(!hasPostgres)('pages about money on PostgreSQL, explained (needs its server programs)', () => {
+describe.skipIf(!hasPostgres)('pages about money on PostgreSQL, explained (needs PostgreSQL)', () => {
   const [commonRule, rareRule] = [newId(), newId()]
   let server: PostgresServer
   let db: Db

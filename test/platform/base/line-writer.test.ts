@@ -45,7 +45,7 @@ const writerOf = (descriptor: number, bytesMax: number) =>
 const linesOf = (text: string) => text.split('\n').slice(0, -1)
 const numbered = (number: number) => `${String(number).padStart(999, '0')}\n`
 
-describe.skipIf(!canMakeFifo)('LineWriter, on pipes made with mkfifo', () => {
+describe.skipIf(!canMakeFifo)('LineWriter on pipes (needs mkfifo)', () => {
   it('writes the lines of a tick at its end, in order', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 1_000)

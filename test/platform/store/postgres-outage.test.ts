@@ -169,7 +169,7 @@ function fatal(code: string, message: string): Buffer {
   return Buffer.concat([head, fields])
 }
 
-describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () => {
   let server: PostgresServer
 
   beforeAll(async () => {

@@ -35,7 +35,7 @@ function signal() {
   return { give, given }
 }
 
-describe.skipIf(!hasPostgres)('with server programs of PostgreSQL 15 or newer on this machine', () => {
+describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () => {
   describeStore('PostgreSQL', async () => ({ db: open(await sharedDatabase()) }))
 
   describe('the PostgreSQL store', () => {

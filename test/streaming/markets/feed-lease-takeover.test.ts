@@ -25,7 +25,7 @@ const { renewMilliseconds, pollMilliseconds } = LEASE_TIMING
 /** Of contenders in this process: so long that none ends by itself, however long the machine stands still. */
 const LEASE_MILLISECONDS = 3_600_000
 
-describe.skipIf(!hasPostgres)('a feed lease on PostgreSQL', () => {
+describe.skipIf(!hasPostgres)('a feed lease (needs PostgreSQL)', () => {
   let url = ''
   let db: Db
   beforeAll(async () => {

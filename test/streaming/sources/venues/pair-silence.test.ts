@@ -155,7 +155,7 @@ function readCoinbase(text: string): readonly VenueMessage<unknown>[] {
   return [{ kind: 'trades', symbol, isRepeat: false, trades: [trade] }]
 }
 
-describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy books (need ../shared/data)', () => {
+describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy books (needs venue recordings)', () => {
   it.each([
     ['Binance', BINANCE, (text: string) => readBinanceMessage(text, () => undefined), 4],
     ['Coinbase', COINBASE, readCoinbase, 10],
@@ -211,7 +211,7 @@ describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy 
   })
 })
 
-describe.skipIf(krakenRecordingsMissing)('recordings of healthy books of Kraken (need ../shared/data)', () => {
+describe.skipIf(krakenRecordingsMissing)('recordings of healthy books of Kraken (needs venue recordings)', () => {
   it.each([
     ['BTC/USD', krakenBtcUsd],
     ['ETH/USD', krakenEthUsd],

@@ -103,7 +103,7 @@ function framesWith(product: string, part: string): number[] {
   return recording?.frames.flatMap(({ text }, index) => (text.includes(part) ? [index] : [])) ?? []
 }
 
-describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs ../shared/data)', () => {
+describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue recordings)', () => {
   it('gives every book and every trade of nine products, and no trade from before', async () => {
     const recordings = coinbaseRecordings().filter(({ product }) => product.product_id !== FAR)
     const { server, history } = await serve({ recordings })
