@@ -95,6 +95,8 @@ export default defineConfig({
     hookTimeout: 300_000,
     // Ten seconds, the default, may pass before the shared PostgreSQL has stopped; the run would end without it.
     teardownTimeout: 120_000,
+    // The issuer's warnings that it is one of tests.
+    onConsoleLog: (text) => !text.startsWith('oidc-provider '),
     // Of `expect.poll`; one second, the default, is less than a busy machine may stand still.
     expect: { poll: { timeout: 45_000, interval: 20 } },
     projects: [

@@ -4,6 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { newCertificate } from '../support/certificates.ts'
+import { note } from '../support/note.ts'
 import { Random } from '../support/random.ts'
 import type { FixAcceptor } from './fix-acceptor.ts'
 import { type EngineBook, incremental, type Stage, type StageOptions, startStage } from './fix-stage.ts'
@@ -57,7 +58,7 @@ describe('market data', () => {
 
   it('arrives exactly in a long random run with faults of every kind', async () => {
     const seed = process.env.TIDEGATE_LONG === '1' ? Date.now() % 2 ** 31 : 20_261_123
-    console.log(`seed ${seed}`)
+    note(`seed ${seed}`)
     const random = new Random(seed)
     const stage = await start()
     const { acceptor, ingest, own, book } = stage

@@ -7,6 +7,7 @@
  * with market data: no test depends on their size, nor on any speed.
  */
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { note } from '../support/note.ts'
 import { RecordedStreamVerifier } from '../support/recorded-stream-verifier.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 import { SampleClient } from '../support/sample-client.ts'
@@ -81,7 +82,7 @@ describe('a subscriber that pauses', () => {
 
       const conflatedCommits = paused.map(({ verifier }) => verifier.conflatedCommits)
       const { bytes } = going.client.counts
-      console.log(JSON.stringify({ bytes, commitsWhileLagging, conflatedCommits, queueBytesMax: queue.bytesMax }))
+      note(JSON.stringify({ bytes, commitsWhileLagging, conflatedCommits, queueBytesMax: queue.bytesMax }))
       for (const { client, verifier } of [going, ...paused]) {
         verifier.compareWhole(client)
         expect(client.problems).toEqual([])

@@ -12,6 +12,7 @@ import { afterAll, expect, it } from 'vitest'
 import { PUBLISH_SCOPE } from '../../src/contract/scopes.ts'
 import { ChainVerifier } from '../support/chain-verifier.ts'
 import { type RunningCommand, startProgram } from '../support/command-line.ts'
+import { note } from '../support/note.ts'
 import { claimPort } from '../support/ports.ts'
 import { type KilledPublisherOptions, PublishedRecord } from '../support/published-record.ts'
 import { Random } from '../support/random.ts'
@@ -266,7 +267,7 @@ it.runIf(IS_LONG)(
   async () => {
     ensureBuilt()
     const seed = Number(process.env.TIDEGATE_KILLS_SEED ?? Date.now() % 2 ** 31)
-    console.info(`kills: seed ${seed}`)
+    note(`kills: seed ${seed}`)
     const stage = await Stage.start(seed)
     await stage.settle(CALM_MESSAGES)
     const times = new Map<string, number[]>()
@@ -285,7 +286,7 @@ it.runIf(IS_LONG)(
       const name = [...victims].sort().join(' and ')
       times.set(name, [...(times.get(name) ?? []), recovered - from])
       const took = `started after ${Math.round(started - from)} ms, recovered after ${Math.round(recovered - from)} ms`
-      console.info(`round ${index + 1} of ${all.length}: ${name} killed, ${took}, gaps ${stage.gaps().join(' ')}`)
+      note(`round ${index + 1} of ${all.length}: ${name} killed, ${took}, gaps ${stage.gaps().join(' ')}`)
       await stage.settle(stage.random.integer(CALM_MESSAGES))
       expect(stage.problems()).toEqual([])
       // Readers that a killed process does not serve notice nothing.
@@ -299,11 +300,11 @@ it.runIf(IS_LONG)(
       expect(problems).toEqual([])
       expect(counts.executions).toBeGreaterThan(killed.engine)
       expect(counts.origins).toBeGreaterThan(killed.engine)
-      console.info(`${verifier.name} ${market}: ${JSON.stringify(counts)}, ${verifier.summary}`)
+      note(`${verifier.name} ${market}: ${JSON.stringify(counts)}, ${verifier.summary}`)
     }
-    console.info(`killed: ${JSON.stringify(killed)}`)
-    for (const [name, list] of times) console.info(`${name}: ${quantiles(list)}`)
-    for (const symbol of [PUSHED, PULLED]) console.info(`${symbol}: ${stage.record.length(symbol)} messages published`)
+    note(`killed: ${JSON.stringify(killed)}`)
+    for (const [name, list] of times) note(`${name}: ${quantiles(list)}`)
+    for (const symbol of [PUSHED, PULLED]) note(`${symbol}: ${stage.record.length(symbol)} messages published`)
   },
   3 * KILLS * ROUND_MILLISECONDS_MAX + 120_000,
 )

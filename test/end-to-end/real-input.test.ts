@@ -5,6 +5,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { note } from '../support/note.ts'
 import { krakenBtcUsd, krakenEthUsd } from '../support/recordings.ts'
 import {
   ensureBuilt,
@@ -81,7 +82,7 @@ describe('recorded books of Kraken', () => {
       expect(checksumOf(client.book('ETHUSD'))).toBe(venue.checksums.get('ETH/USD')?.at(-1))
       expect(client.book('BTCUSD').bids.size).toBe(10)
       expect(client.book('ETHUSD').asks.size).toBe(25)
-      console.log(JSON.stringify({ pace: name, ...verifier.counts(), ...client.counts }))
+      note(JSON.stringify({ pace: name, ...verifier.counts(), ...client.counts }))
       if (framesPerRest > 0) {
         expect(verifier.counts().restsBTCUSD).toBeGreaterThan(50)
         expect(verifier.counts().restsETHUSD).toBeGreaterThan(200)

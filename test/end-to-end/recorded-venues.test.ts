@@ -7,6 +7,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { note } from '../support/note.ts'
 import {
   ensureBuilt,
   newToken,
@@ -181,7 +182,7 @@ describe.each(EXCHANGES)('$name', (exchange) => {
         for (const [market, one] of verifier.verifiers) {
           expect(`${market}: ${one.executions}`).toBe(`${market}: ${history.trades(one.symbol).length}`)
         }
-        console.log(JSON.stringify({ exchange: exchange.name, pace: name, ...rests, ...client.counts }))
+        note(JSON.stringify({ exchange: exchange.name, pace: name, ...rests, ...client.counts }))
         if (hasRests) expect(rests.checked).toBeGreaterThan(80)
         if (hasRests && oracle !== undefined) expect(rests.said).toBeGreaterThan(80)
         await client.close()

@@ -10,6 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, expect, it } from 'vitest'
 import { ChainVerifier } from '../support/chain-verifier.ts'
 import { startCommand } from '../support/command-line.ts'
+import { note } from '../support/note.ts'
 import { Random } from '../support/random.ts'
 import {
   ensureBuilt,
@@ -92,7 +93,7 @@ async function kill(node: Node): Promise<void> {
 it('relays books and executions exactly, whatever happens to the connections between the nodes', async () => {
   ensureBuilt()
   const seed = LONG ? Date.now() % 2 ** 31 : 20_261_123
-  if (LONG) console.info(`relay chain: seed ${seed}`)
+  note(`relay chain: seed ${seed}`)
   const random = new Random(seed)
   const first = await startNode('first', () => 'simulator', {})
   const proxies = [await TcpProxy.listen(portOf(first.service.http))]
@@ -152,12 +153,12 @@ it('relays books and executions exactly, whatever happens to the connections bet
   for (const lower of lowers) {
     const { seen, problems, gaps } = lower.verifier.compareExecutions(first.verifier)
     expect(problems).toEqual([])
-    if (LONG) console.info(`${lower.verifier.name}: ${seen} executions, ${gaps} gaps, each notified`)
+    note(`${lower.verifier.name}: ${seen} executions, ${gaps} gaps, each notified`)
   }
   if (verifying !== undefined) {
     const { stdout } = await verifying.result
     const { violations } = JSON.parse(stdout) as { violations: readonly { readonly name: string }[] }
     expect(violations.filter(({ name }) => name !== 'heartbeat-late')).toEqual([])
-    console.info(NAMES.map((name, index) => `${name}: ${nodes[index]!.verifier.summary}`).join('\n'))
+    note(NAMES.map((name, index) => `${name}: ${nodes[index]!.verifier.summary}`).join('\n'))
   }
 })

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../src/conformance/judge/stream-checker.ts'
 import type { Violation } from '../../src/conformance/judge/violations.ts'
 import { startCommand } from '../support/command-line.ts'
+import { note } from '../support/note.ts'
 import { RecordedStreamVerifier } from '../support/recorded-stream-verifier.ts'
 import {
   ensureBuilt,
@@ -84,7 +85,7 @@ describe.each(RATES)(`three simulated markets for ${SECONDS} s, seed ${SEED}, at
 
     const { record } = service
     const madeWithinBatch = SYMBOLS.reduce((sum, symbol) => sum + record.market(symbol).madeWithinBatch, 0)
-    console.log(
+    note(
       JSON.stringify({
         seed: SEED,
         ...client.counts,

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { StreamChecker } from '../../src/conformance/judge/stream-checker.ts'
 import type { Violation } from '../../src/conformance/judge/violations.ts'
 import { runCommand } from '../support/command-line.ts'
+import { note } from '../support/note.ts'
 import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
 import {
   ensureBuilt,
@@ -245,7 +246,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       await end()
       await untilAnswered(ready, 200)
       outages.push({ how, from, to })
-      console.log(JSON.stringify({ how, backAfterMilliseconds: Math.round(performance.now() - to) }))
+      note(JSON.stringify({ how, backAfterMilliseconds: Math.round(performance.now() - to) }))
     }
     for (let round = 0; round < ROUNDS; round++) {
       await outage(
@@ -264,7 +265,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
 
     for (const what of ['write', 'token', 'handshake', 'readiness', 'liveness'] as const) {
       const slowestMilliseconds = Math.round(load.slowestMilliseconds(what))
-      console.log(JSON.stringify({ what, count: load.of(what).length, slowestMilliseconds }))
+      note(JSON.stringify({ what, count: load.of(what).length, slowestMilliseconds }))
     }
     expect(new Set(load.of('token').map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(load.of('handshake').map(({ status }) => status))).toEqual(new Set([101]))

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ATTACKS } from '../../attack/attacks.ts'
 import { send } from '../../attack/requests.ts'
 import { Stage } from '../../attack/stage.ts'
+import { note } from '../support/note.ts'
 import { Random } from '../support/random.ts'
 import { ensureBuilt } from '../support/running-service.ts'
 
@@ -49,7 +50,7 @@ describe(`one service under attack, seed ${SEED}`, () => {
     async (_name, attack, index) => {
       const random = new Random(SEED + index)
       const { seen, failures } = await attack.run({ stage: await running(), random, scale: 'short', round: 0 })
-      console.info(`${attack.name}: ${seen}`)
+      note(`${attack.name}: ${seen}`)
       expect(failures).toEqual([])
     },
   )

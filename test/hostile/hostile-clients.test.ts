@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateFiles, newCertificate } from '../support/certificates.ts'
+import { note } from '../support/note.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 import { type AttackReport, runAttacks } from './attack-run.ts'
 import { type AttackedService, startAttackedService, stopAttackedService } from './attacked-service.ts'
@@ -82,7 +83,7 @@ for (const { transport, requests } of CAMPAIGNS) {
         await honest.compareWithNewcomer()
       }
       report = await campaign
-      console.info(JSON.stringify({ transport, seed: SEED, ...report, livez, newcomers: honest.newcomers }))
+      note(JSON.stringify({ transport, seed: SEED, ...report, livez, newcomers: honest.newcomers }))
       expect(report.failures).toEqual([])
       expect(Object.values(report.requests).reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(requests)
     })
@@ -100,7 +101,7 @@ for (const { transport, requests } of CAMPAIGNS) {
       const openFilesMax = openFilesBefore + OPEN_FILES_SLACK
       await expect.poll(() => watch.openFiles).toBeLessThanOrEqual(openFilesMax)
       const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE)
-      console.info(
+      note(
         JSON.stringify({
           residentMegabytes: [residentBefore, watch.residentBytesMax, watch.residentBytes].map(megabytes),
           openFiles: [openFilesBefore, watch.openFilesMax, watch.openFiles],

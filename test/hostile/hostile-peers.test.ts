@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { note } from '../support/note.ts'
 import { ensureBuilt, temporaryFolder } from '../support/running-service.ts'
 import { type AttackedService, startAttackedService, stopAttackedService } from './attacked-service.ts'
 import { HonestClients } from './honest-clients.ts'
@@ -269,7 +270,7 @@ describe('after all hostile peers', () => {
     await honest.compareWithNewcomer()
     expect(honest.problems()).toEqual([])
     const growth = watch.residentBytesMax - residentBefore
-    console.info(JSON.stringify({ residentBefore, growth, beatGap: honest.heartbeatGapMillisecondsMax }))
+    note(JSON.stringify({ residentBefore, growth, beatGap: honest.heartbeatGapMillisecondsMax }))
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX)
     watch.stop()
     await honest.close()

@@ -1,5 +1,5 @@
 /** What every run of vitest loads before the first test: it decides how long a test of pure code takes. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ROOT } from './source-tree.ts'
@@ -20,4 +20,11 @@ it('no source and no store is loaded before the first test of a run', () => {
   }
   expect([...loaded].filter((path) => !/^(vitest\.config\.ts|scripts\/|test\/support\/)/.test(path))).toEqual([])
   expect([...loaded]).not.toContain('test/support/postgres.ts')
+})
+
+it('no test prints in an ordinary run: seeds and figures are for `note`', () => {
+  const printing = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .filter((path) => /^[^'"`\n]*(?<![\w.])console\.\w+\(/m.test(readFileSync(join(ROOT, 'test', path), 'utf8')))
+  expect(printing).toEqual([])
 })

@@ -4,13 +4,14 @@
  * a failure; TIDEGATE_SEED repeats a seed.
  */
 import type { Parameters } from 'fast-check'
+import { note } from './note.ts'
 
 const ORDINARY_SEED = 20_260_101
 const LONG_FACTOR = 50
 
 const long = process.env.TIDEGATE_LONG === '1'
 const seed = chooseSeed()
-if (long) console.info(`property tests: seed ${seed}`)
+note(`property tests: seed ${seed}`)
 
 export function propertySettings(runs: number): Parameters<unknown> {
   return { seed, numRuns: long ? runs * LONG_FACTOR : runs }

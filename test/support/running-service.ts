@@ -226,7 +226,7 @@ export async function startServiceInside(
   )
   const service = await startService({
     config: result.config,
-    log: createLog('warn'),
+    log: createLog('silent'),
     clock: createSystemClock(),
     random: Math.random,
     bus,

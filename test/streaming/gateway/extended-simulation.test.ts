@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/streaming/gateway/session.ts'
 import { cutTo, ExtendedVerifier } from '../../support/extended-verifier.ts'
 import type { FakeTransport } from '../../support/fake-transport.ts'
+import { note } from '../../support/note.ts'
 import { Random } from '../../support/random.ts'
 import { SETTINGS, StreamSimulation, testMarket, WatchedTransport } from '../../support/stream-simulation.ts'
 
@@ -273,7 +274,7 @@ describe('clients of the extended protocol that pause, read slowly, disconnect a
           throw new Error(`seed ${seed}, depth ${depth}: ${(error as Error).message}`, { cause: error })
         }
       }
-      if (long) console.info(`depth ${depth}: seeds ${first} to ${first + seeds.length - 1}, ${JSON.stringify(sum)}`)
+      note(`depth ${depth}: seeds ${first} to ${first + seeds.length - 1}, ${JSON.stringify(sum)}`)
       // What is not exercised proves nothing.
       for (const [name, count] of Object.entries(sum)) expect(count, name).toBeGreaterThan(seeds.length * 5)
     },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { note } from '../../support/note.ts'
 import { Random } from '../../support/random.ts'
 import { SETTINGS, type SimulatedClient, StreamSimulation, testMarket } from '../../support/stream-simulation.ts'
 
@@ -213,7 +214,7 @@ function runSeeds(options: RunOptions, of = seeds): RunResult {
     }
   }
   const last = first + seeds.length - 1
-  if (long) console.info(`${JSON.stringify(options)}: seeds ${first} to ${last}, ${JSON.stringify(sum)}`)
+  note(`${JSON.stringify(options)}: seeds ${first} to ${last}, ${JSON.stringify(sum)}`)
   return sum
 }
 

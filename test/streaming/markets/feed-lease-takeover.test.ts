@@ -12,6 +12,7 @@ import { FeedLease, LEASE_TIMING } from '../../../src/streaming/markets/feed-lea
 import { createLeaseRecords } from '../../../src/streaming/markets/feed-lease-table.ts'
 import { LeaseJournal } from '../../support/feed-leases.ts'
 import { killLifecycleChildren, startLifecycleChild } from '../../support/lifecycle-process.ts'
+import { note } from '../../support/note.ts'
 import { hasPostgres, migratedDatabase } from '../../support/postgres.ts'
 import { proxyPostgres } from '../../support/postgres-proxy.ts'
 import { createSlowClock } from '../../support/slow-clock.ts'
@@ -161,7 +162,7 @@ describe.skipIf(!hasPostgres)('a feed lease (needs PostgreSQL)', () => {
     await standby.exit
     if (!long) return
     // In virtual time `feed-lease.test` shows how soon; real times are those of the machine too.
-    console.info(`milliseconds until the next holder: ${takeovers.sort((a, b) => a - b).join(', ')}; ${released}`)
+    note(`milliseconds until the next holder: ${takeovers.sort((a, b) => a - b).join(', ')}; ${released}`)
     expect(Math.max(...takeovers)).toBeLessThan(5_000)
     expect(released).toBeLessThan(2_000)
   })

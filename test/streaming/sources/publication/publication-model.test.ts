@@ -8,6 +8,7 @@ import type { MarketDefinition } from '../../../../src/streaming/market/event.ts
 import { parsePublication } from '../../../../src/streaming/sources/publication/message.ts'
 import { PublicationReader } from '../../../../src/streaming/sources/publication/publication-reader.ts'
 import type { PublicationStep } from '../../../../src/streaming/sources/publication/publication-step.ts'
+import { note } from '../../../support/note.ts'
 import { PublicationFollower } from '../../../support/publication-follower.ts'
 import { PublishingEngine, type WireMessage } from '../../../support/publishing-engine.ts'
 import { Random } from '../../../support/random.ts'
@@ -16,7 +17,7 @@ const LONG = process.env.TIDEGATE_LONG === '1'
 const RUNS = LONG ? 4_000 : 50
 const STEPS = 120
 const FIRST_SEED = LONG ? Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 ** 31)) : 20_261_123
-if (LONG) console.info(`publication model: seed ${FIRST_SEED}`)
+note(`publication model: seed ${FIRST_SEED}`)
 
 const MARKET: MarketDefinition = {
   symbol: 'BTCUSD',

@@ -10,6 +10,7 @@ import { PublicationReader } from '../../../../src/streaming/sources/publication
 import type { PublicationStep } from '../../../../src/streaming/sources/publication/publication-step.ts'
 import { isControl, publicationEntry, readControl } from '../../../../src/streaming/sources/tidegate/control.ts'
 import { NaiveBook } from '../../../support/naive-book.ts'
+import { note } from '../../../support/note.ts'
 import { PublicationFollower } from '../../../support/publication-follower.ts'
 import { Random } from '../../../support/random.ts'
 import { testMarket } from '../../../support/stream-simulation.ts'
@@ -18,7 +19,7 @@ import { type LiveClient, LiveStream } from '../../gateway/live-stream.ts'
 const LONG = process.env.TIDEGATE_LONG === '1'
 const RUNS = LONG ? 2_000 : 25
 const FIRST_SEED = LONG ? Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 ** 31)) : 20_261_124
-if (LONG) console.info(`relayed publication: seed ${FIRST_SEED}`)
+note(`relayed publication: seed ${FIRST_SEED}`)
 const MARKET = testMarket('AAAUSD', 0)
 
 class Relay {
