@@ -11,7 +11,7 @@ export interface Bucket {
 export interface KeyLimits {
   readonly keysMax: number
   /**
-   * Keys of one holder. Its further keys share one bucket, so that invented keys give nobody new buckets, and one holder cannot
+   * Keys of one holder. Its further keys share one bucket, so that invented keys bring no new buckets, and one holder cannot
    * displace the buckets of others.
    */
   readonly keysPerHolderMax?: number
