@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander'
 import { createLog } from '../platform/base/log.ts'
-import type { Recorder, RecorderOptions } from '../streaming/markets/recorder.ts'
+import type { Recorder } from '../streaming/markets/recorder.ts'
 import { addConfigFlags, readConfig } from './config-flags.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
 import { durationSeconds } from './option-values.ts'
@@ -13,7 +13,6 @@ import { printable } from './styled-line.ts'
 interface RecordOptions {
   readonly duration?: number
   readonly force?: boolean
-  readonly raw?: boolean
   readonly json?: boolean
 }
 
@@ -40,8 +39,7 @@ the file is whole up to there.
 Examples:
   $ tidegate record btc.recording --config tidegate.yaml --duration 10m
   $ tidegate record btc.recording --config tidegate.yaml --force --json
-  $ tidegate replay btc.recording --info
-  $ tidegate record btc.raw.gz --raw --config tidegate.yaml --duration 10m`
+  $ tidegate replay btc.recording --info`
 
 export function registerRecord(program: Command, environment: CommandEnvironment = processEnvironment()): void {
   const command = program
@@ -51,7 +49,6 @@ export function registerRecord(program: Command, environment: CommandEnvironment
     .argument('<file>', 'file to write')
     .option('--duration <time>', 'how long to record, like 90s, 10m, 2h (default: until a signal)', durationSeconds)
     .option('--force', 'replaces an existing file')
-    .option('--raw', 'records the frames and answers of the venues verbatim, for tests of connectors')
     .option('--json', 'a summary as JSON at the end')
     .addHelpText('after', HELP)
   addConfigFlags(command).action((file: string) => stayAlive(record(command, file, environment)))
@@ -59,7 +56,7 @@ export function registerRecord(program: Command, environment: CommandEnvironment
 
 async function record(command: Command, file: string, environment: CommandEnvironment): Promise<void> {
   const { clock, random, stdout, stderr } = environment
-  const { duration, force, raw, json } = command.opts<RecordOptions>()
+  const { duration, force, json } = command.opts<RecordOptions>()
   const warnings: string[] = []
   // On a terminal, logs would break the progress line.
   const verbDefaults = stderr.isTTY === true ? { 'log.level': 'warn' } : {}
@@ -72,8 +69,8 @@ async function record(command: Command, file: string, environment: CommandEnviro
     end = resolve
   })
   const start = clock.monotonicMilliseconds()
-  const startRecording = raw === true ? await rawRecorder() : await commitRecorder()
-  const recorder = await startRecording({
+  const { startRecorder } = await import('../streaming/markets/recorder.ts')
+  const recorder = await startRecorder({
     config,
     path: file,
     overwrites: force === true,
@@ -101,16 +98,6 @@ async function record(command: Command, file: string, environment: CommandEnviro
   }
   stdout.write(json === true ? `${JSON.stringify(summary)}\n` : summaryText(summary))
   if (problem !== undefined) throw new Error(`the recording has ended early: ${problem}`)
-}
-
-type StartRecorder = (options: RecorderOptions) => Promise<Recorder>
-
-async function commitRecorder(): Promise<StartRecorder> {
-  return (await import('../streaming/markets/recorder.ts')).startRecorder
-}
-
-async function rawRecorder(): Promise<StartRecorder> {
-  return (await import('../streaming/markets/raw-recorder.ts')).startRawRecorder
 }
 
 /** Shows the progress on a terminal; the returned function removes the line. */

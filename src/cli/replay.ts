@@ -3,9 +3,6 @@
  * file. The markets and the speed are ordinary settings, which this verb sets from the file and its options.
  */
 import type { Command } from 'commander'
-import { createSystemClock } from '../platform/base/clock.ts'
-import { createLog } from '../platform/base/log.ts'
-import { readRawEvents, readRawHeader } from '../streaming/recordings/raw/raw-file.ts'
 import { openRecording, type RecordingReader } from '../streaming/recordings/reader.ts'
 import { addConfigFlags } from './config-flags.ts'
 import { runDemo } from './demo.ts'
@@ -15,7 +12,6 @@ interface ReplayOptions {
   readonly speed?: string
   readonly from?: string
   readonly loop?: boolean
-  readonly raw?: boolean
   readonly info?: boolean
   readonly json?: boolean
   readonly markets?: string
@@ -31,7 +27,6 @@ export function registerReplay(program: Command): void {
     .option('--from <place>', 'start position: a time like 2026-01-31T12:00:00Z, or seconds after the first entry')
     .option('--loop', 'restarts at the end')
     .option('--info', 'describes the file and serves nothing')
-    .option('--raw', 'the file is a raw recording: its venues are played to their connectors')
     .option('--json', 'with --info: as one JSON object')
     .addHelpText(
       'after',
@@ -39,8 +34,7 @@ export function registerReplay(program: Command): void {
 Examples:
   $ tidegate replay btc.recording --speed 10
   $ tidegate replay btc.recording --from 2026-01-31T12:00:00Z --loop
-  $ tidegate replay btc.recording --info
-  $ tidegate replay btc.raw.gz --raw`,
+  $ tidegate replay btc.recording --info`,
     )
   addConfigFlags(command).action(async (file: string) => {
     const options = command.opts<ReplayOptions>()
@@ -49,44 +43,11 @@ Examples:
       process.stdout.write(options.json === true ? `${JSON.stringify(info)}\n` : infoText(info))
       return
     }
-    if (options.raw === true) {
-      await replayRaw(command, file, options)
-      return
-    }
     const reader = await openRecording(file)
     await reader.close()
     for (const [key, value] of settingsOf(options, reader)) command.setOptionValue(key, value)
     await runDemo(command, 'replay')
   })
-}
-
-/** Runs the demo with the recorded venues on this machine in place of the real ones. */
-async function replayRaw(command: Command, file: string, options: ReplayOptions): Promise<void> {
-  const { speed = '1', from, loop, info, markets } = options
-  if (from !== undefined || loop === true || info === true) throw new Error('--raw accepts --speed only')
-  const factor = Number(speed)
-  if (!(factor > 0)) throw new Error(`--speed is ${speed}, not a number above 0`)
-  const header = await readRawHeader(file)
-  const [clock, log] = [createSystemClock(), createLog('info')]
-  const { startRawVenues } = await import('../streaming/recordings/raw/raw-server.ts')
-  const venues = await startRawVenues({
-    feeds: Object.keys(header.feeds),
-    events: readRawEvents(file),
-    speed: factor,
-    clock,
-    log,
-  })
-  const feeds = Object.entries(header.feeds).map(([name, kind]) => {
-    const { url, restUrl } = venues.addresses.get(name) ?? { url: '', restUrl: '' }
-    return [name, { kind, url, rest_url: restUrl }]
-  })
-  command.setOptionValue('feeds', JSON.stringify(Object.fromEntries(feeds)))
-  if (markets === undefined) command.setOptionValue('markets', JSON.stringify(header.markets))
-  void venues.play().then(
-    () => log.info({ file }, 'raw recording has ended'),
-    (error: Error) => log.error({ file, reason: error.message }, 'raw recording cannot be played on'),
-  )
-  await runDemo(command, 'replay')
 }
 
 /** The settings for the options and the file. */

@@ -30,8 +30,8 @@ const PAGES = [
 /** `tidegate VERB …` at the beginning of a piece of code: a quoted span, a line of a block, an argument of a shell. */
 const COMMAND = /(?:^(?: {4,}|\$ )?|`|\$ |['"]|sudo )(?:tidegate|node dist\/main\.js) ([a-z-]+(?:[ =][^`'"|#\n]*)?)/gm
 
-/** Quoted words after our name that are not verbs: the first lines of recordings. */
-const NO_COMMANDS = ['recording 1', 'raw recording 1']
+/** Quoted words after our name that are not verbs: the first line of a recording. */
+const NO_COMMANDS = ['recording 1']
 
 function commandsOf(text: string): string[] {
   // A backslash at the end of a line continues the command.

@@ -17,7 +17,6 @@ import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
 import { RunningClock } from '../../../platform/base/running-clock.ts'
 import { TokenBucket } from '../../../platform/base/token-bucket.ts'
 import { type VenueMetrics, venueMetrics } from './venue-metrics.ts'
-import type { VenueTap } from './venue-tap.ts'
 
 /** What a handshake needs besides the address. */
 export interface Handshake {
@@ -44,7 +43,6 @@ export interface VenueConnectionOptions {
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
-  readonly tap?: VenueTap
   readonly onOpen: () => void
   readonly onMessage: (text: string) => void
   /** A connection, or an attempt to connect, has ended; the next attempt is already scheduled. */
@@ -80,7 +78,6 @@ export class VenueConnection {
   readonly #sockets = new Set<WebSocket>()
   #socket: WebSocket | undefined
   /** Attempts to connect so far. */
-  #connectionNumber = 0
   /** Ends the preparation of a handshake. */
   readonly #stopping = new AbortController()
   #timer: Timer | undefined
@@ -186,7 +183,6 @@ export class VenueConnection {
         return
       }
       this.#queue.shift()
-      this.#options.tap?.sent(this.#connectionNumber, text)
       socket.send(text)
       if (socket.bufferedAmount > OUTBOUND_BYTES_MAX) {
         this.restart('the venue does not read its requests')
@@ -223,7 +219,6 @@ export class VenueConnection {
     const socket = new WebSocket(url, subprotocols, { ...limits, headers })
     let failure = ''
     this.#socket = socket
-    this.#connectionNumber += 1
     this.#sockets.add(socket)
     this.#noteReceipt()
     this.#hasReceived = false
@@ -240,7 +235,6 @@ export class VenueConnection {
       if (socket !== this.#socket || this.#isStopped) return
       this.#openedMilliseconds = clock.monotonicMilliseconds()
       this.#options.log.info({ venue }, 'venue connected')
-      this.#options.tap?.opened(this.#connectionNumber)
       this.#options.onOpen()
     })
     const noteReceipt = (): void => {
@@ -255,9 +249,7 @@ export class VenueConnection {
       this.#messageMilliseconds = clock.monotonicMilliseconds()
       noteReceipt()
       this.#metrics.messages.inc({ venue })
-      const text = String(data)
-      this.#options.tap?.received(this.#connectionNumber, text)
-      this.#options.onMessage(text)
+      this.#options.onMessage(String(data))
     })
     this.#watchSilence(socket)
   }
@@ -311,7 +303,6 @@ export class VenueConnection {
     this.#socket = undefined
     this.#timer?.cancel()
     this.#clearQueue()
-    this.#options.tap?.closed(this.#connectionNumber, reason)
     socket?.terminate()
     const fields = { venue, reason, failures: this.#failures, retryMilliseconds: delayMilliseconds }
     // Of a venue that stays away, the attempts 1, 2, 4, 8 … are enough.

@@ -5,12 +5,10 @@
  * the rate and a time limit, and that `Retry-After` delays every queued request. It never throws: every failure is
  * returned as a problem. It contains no addresses.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../../../platform/base/clock.ts'
 import { withTimeLimit } from '../../../platform/base/time-limit.ts'
 import { TokenBucket } from '../../../platform/base/token-bucket.ts'
 import type { Fetched, VenueProtocol } from './venue.ts'
-import type { VenueTap } from './venue-tap.ts'
 
 /** Largest response body; a full book is about 5 MiB, the list of all pairs of a large venue about 20. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -23,20 +21,11 @@ const WAITING_MAX = 10_000
 /** Longest `Retry-After` that is honoured. Bans of three days are documented, but the address may change earlier. */
 const RETRY_AFTER_MILLISECONDS_MAX = 86_400_000
 
-/** The tap of the queue that a request runs in: protocols pass only the signal to `fetchText`. */
-const tapOfRequest = new AsyncLocalStorage<VenueTap>()
-
 /**
  * Performs a GET request. Any status other than 200 is a problem that begins with `HTTP 429`, followed by the beginning
  * of the response, and has the time to wait where the venue sent one.
  */
 export async function fetchText(url: string, signal: AbortSignal): Promise<Fetched<string>> {
-  const fetched = await fetchOnce(url, signal)
-  tapOfRequest.getStore()?.answered(url, fetched)
-  return fetched
-}
-
-async function fetchOnce(url: string, signal: AbortSignal): Promise<Fetched<string>> {
   try {
     const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } })
     const text = await readLimited(response)
@@ -80,17 +69,14 @@ function describeError(error: unknown): string {
 /** The request queue of one venue. Requests run one after another. */
 export class VenueRequests {
   readonly #clock: Clock
-  readonly #tap: VenueTap | undefined
   readonly #rate: TokenBucket
   #waiting = 0
   #last: Promise<void> = Promise.resolve()
   /** Monotonic time before which no request is sent, because of a `Retry-After`. */
   #resumeMilliseconds = Number.NEGATIVE_INFINITY
 
-  /** @param tap receives every answer */
-  constructor(clock: Clock, { perSecond, burst }: VenueProtocol<unknown>['httpRate'], tap?: VenueTap) {
+  constructor(clock: Clock, { perSecond, burst }: VenueProtocol<unknown>['httpRate']) {
     this.#clock = clock
-    this.#tap = tap
     this.#rate = new TokenBucket(clock, perSecond, burst)
   }
 
@@ -118,8 +104,7 @@ export class VenueRequests {
         await this.#wait(delayMilliseconds, signal)
       }
       if (signal.aborted) return { problem: 'the request was cancelled' }
-      const work = (): Promise<Fetched<Value>> => this.#within(request, signal)
-      const fetched = await (this.#tap === undefined ? work() : tapOfRequest.run(this.#tap, work))
+      const fetched = await this.#within(request, signal)
       const retryAfter = 'problem' in fetched ? fetched.retryAfterMilliseconds : undefined
       if (retryAfter !== undefined) {
         const milliseconds = Math.min(retryAfter, RETRY_AFTER_MILLISECONDS_MAX)

@@ -19,7 +19,6 @@ import { VenueRequests } from './venue-http.ts'
 import { VenueListings } from './venue-listings.ts'
 import { forgetPair, pairMetrics, type VenueMetrics, venueMetrics } from './venue-metrics.ts'
 import { VenuePair } from './venue-pair.ts'
-import type { VenueTap } from './venue-tap.ts'
 import { VenueTradeBridge } from './venue-trade-bridge.ts'
 import { VenueTradeFill, type VenueTradeFillOptions } from './venue-trade-fill.ts'
 import { VenueTrades } from './venue-trades.ts'
@@ -41,7 +40,6 @@ export interface VenueSourceOptions<Data> {
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
-  readonly tap?: VenueTap
 }
 
 export class VenueSource<Data> implements Source {
@@ -68,8 +66,7 @@ export class VenueSource<Data> implements Source {
     this.#log = options.log.child({ venue })
     this.#metrics = venueMetrics(metrics)
     for (const resynchronised of ['pair', 'all']) this.#metrics.unreadable.inc({ venue, resynchronised }, 0)
-    const { tap } = options
-    this.#requests = new VenueRequests(clock, protocol.httpRate, tap)
+    this.#requests = new VenueRequests(clock, protocol.httpRate)
     const { silenceMilliseconds, keepAlive, requestRate } = protocol
     this.#connection = new VenueConnection({
       venue,
@@ -81,7 +78,6 @@ export class VenueSource<Data> implements Source {
       random,
       log: options.log,
       metrics,
-      ...(tap === undefined ? {} : { tap }),
       onOpen: () => {
         for (const request of protocol.open?.() ?? []) this.#connection.send(request)
         this.#listings.open()

@@ -16,7 +16,6 @@ import { OKX } from './okx/protocol.ts'
 import type { Fetched, Listing, VenueAddresses, VenueDefinition } from './venue.ts'
 import { lookUpListings } from './venue-lookup.ts'
 import { VenueSource } from './venue-source.ts'
-import type { CreateTap } from './venue-tap.ts'
 
 export const VENUES = {
   kraken: venue(KRAKEN),
@@ -39,8 +38,6 @@ export interface VenueSourceParts {
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
-  /** For a raw recording. */
-  readonly createTap?: CreateTap
 }
 
 export interface Venue extends Omit<VenueDefinition<unknown>, 'createProtocol'> {
@@ -60,11 +57,9 @@ export interface Venue extends Omit<VenueDefinition<unknown>, 'createProtocol'> 
 function venue<Data>({ createProtocol, ...facts }: VenueDefinition<Data>): Venue {
   return {
     ...facts,
-    createSource: (addresses, { name, createTap, ...parts }) => {
-      const tap = createTap?.(name, addresses.restUrl)
+    createSource: (addresses, { name, ...parts }) => {
       const { proof } = facts
-      const source = { ...parts, venue: name, proof, url: addresses.url, protocol: createProtocol(addresses) }
-      return new VenueSource(tap === undefined ? source : { ...source, tap })
+      return new VenueSource({ ...parts, venue: name, proof, url: addresses.url, protocol: createProtocol(addresses) })
     },
     readListings: (addresses, symbols, { name, ...parts }) =>
       lookUpListings({ ...parts, venue: name, url: addresses.url, protocol: createProtocol(addresses) }, symbols),

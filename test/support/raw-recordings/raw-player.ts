@@ -8,10 +8,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { Clock } from '../../../platform/base/clock.ts'
-import type { Log } from '../../../platform/base/log.ts'
-import { wait } from '../../../platform/base/time-limit.ts'
-import type { RawEvent } from './raw-file.ts'
+import type { Clock } from '../../../src/platform/base/clock.ts'
+import { wait } from '../../../src/platform/base/time-limit.ts'
+import { isKeepAlive, type RawEvent } from './raw-file.ts'
 
 /** How long the playback waits for a request of the connector, whose own time limit for an answer is 10 s. */
 const REQUEST_MILLISECONDS_MAX = 15_000
@@ -20,29 +19,29 @@ const PENDING_MAX = 1_000
 const FRAME_BYTES_MAX = 1_048_576
 
 export interface RawVenuesOptions {
-  /** Names of feeds. */
-  readonly feeds: readonly string[]
+  readonly venues: readonly string[]
   readonly events: AsyncIterable<RawEvent>
   /** Factor of the recorded speed. */
   readonly speed: number
   readonly clock: Clock
-  readonly log: Log
+  /** Called where the connector did not do what it did in the recording. */
+  readonly onDifference: (event: RawEvent) => void
 }
 
 export interface RawVenues {
-  /** By feed: the addresses for its settings `url` and `rest_url`. */
+  /** By venue: the addresses for the settings `url` and `rest_url` of a feed. */
   readonly addresses: ReadonlyMap<string, { readonly url: string; readonly restUrl: string }>
   /** Plays the recording; resolves at its end, or after `close`. Rejects when the recording cannot be read. */
   play(): Promise<void>
   close(): Promise<void>
 }
 
-/** Opens a free port of 127.0.0.1 for each feed. */
+/** Opens a free port of 127.0.0.1 for each venue. */
 export async function startRawVenues(options: RawVenuesOptions): Promise<RawVenues> {
   const venues = new Map<string, RawVenue>()
-  for (const feed of options.feeds) venues.set(feed, await RawVenue.start())
+  for (const name of options.venues) venues.set(name, await RawVenue.start())
   let isClosed = false
-  const addresses = new Map([...venues].map(([feed, { port }]) => [feed, addressesOf(port)]))
+  const addresses = new Map([...venues].map(([name, { port }]) => [name, addressesOf(port)]))
   return {
     addresses,
     play: () => play(options, venues, () => isClosed),
@@ -53,30 +52,27 @@ export async function startRawVenues(options: RawVenuesOptions): Promise<RawVenu
   }
 }
 
-function addressesOf(port: number): { readonly url: string; readonly restUrl: string } {
+export function addressesOf(port: number): { readonly url: string; readonly restUrl: string } {
   return { url: `ws://127.0.0.1:${port}`, restUrl: `http://127.0.0.1:${port}` }
 }
 
 async function play(
-  { events, speed, clock, log }: RawVenuesOptions,
+  { events, speed, clock, onDifference }: RawVenuesOptions,
   venues: ReadonlyMap<string, RawVenue>,
   isClosed: () => boolean,
 ): Promise<void> {
   /** The monotonic time at which the recording began, moved by each wait for the connector. */
   let originMilliseconds: number | undefined
-  let first = 0n
+  let first: number | undefined
   for await (const event of events) {
     if (isClosed()) return
     originMilliseconds ??= clock.monotonicMilliseconds()
-    if (first === 0n) first = event.at
-    const due = originMilliseconds + Number(event.at - first) / 1e6 / speed
+    first ??= event.at
+    const due = originMilliseconds + (event.at - first) / speed
     await wait(clock, Math.max(0, due - clock.monotonicMilliseconds()))
-    const venue = venues.get(event.feed)
+    const venue = venues.get(event.venue)
     const before = clock.monotonicMilliseconds()
-    if (venue !== undefined && !(await venue.play(event, clock, isClosed))) {
-      const { feed, kind, path } = event
-      if (!isClosed()) log.warn({ feed, kind, path }, 'the connector did not do what it did in the raw recording')
-    }
+    if (venue !== undefined && !(await venue.play(event, clock, isClosed)) && !isClosed()) onDifference(event)
     originMilliseconds += clock.monotonicMilliseconds() - before
   }
 }
@@ -172,7 +168,8 @@ class RawVenue {
   #connect(socket: WebSocket): void {
     this.#socket = socket
     this.#received = 0
-    socket.on('message', () => {
+    socket.on('message', (data) => {
+      if (isKeepAlive(String(data))) return
       this.#received += 1
       this.#onChange()
     })
