@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander'
 import { readRegularFile } from '../platform/base/regular-file.ts'
 import { feedMemberOf } from '../service/config/feeds.ts'
 import { type ConfigResult, describeProblem, loadConfig, type VerbDefaults } from '../service/config/load.ts'
+import { isRemoved, REMOVED_SETTINGS } from '../service/config/removed-settings.ts'
 import type { Setting } from '../service/config/setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from '../service/config/settings.ts'
 
@@ -22,6 +23,8 @@ export function addConfigFlags(command: Command): Command {
     const initial = row.structured || row.initial === '' ? '' : ` (default: ${row.initial})`
     command.addOption(new Option(`--${key} <value>`, row.meaning + initial).helpGroup('Configuration keys:'))
   }
+  // They are reported by name when the configuration is read.
+  for (const key of Object.keys(REMOVED_SETTINGS)) command.addOption(new Option(`--${key} <value>`).hideHelp())
   return command
 }
 
@@ -67,7 +70,7 @@ function givenFlags(command: Command): Record<string, string> {
   for (const option of command.options) {
     const key = option.long?.slice(2) ?? ''
     const value: unknown = command.getOptionValue(option.attributeName())
-    const isKey = Object.hasOwn(SETTINGS, key) || feedMemberOf(key) !== undefined
+    const isKey = Object.hasOwn(SETTINGS, key) || isRemoved(key) || feedMemberOf(key) !== undefined
     if (isKey && typeof value === 'string') flags[key] = value
   }
   return flags

@@ -200,7 +200,7 @@ async function examineStore({ config, clock }: Examination, comparesLedger: bool
     if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...identity, ...ledger]
     const keys = await readSigningKeyList(db, clock)
     const now = clock.wallInstant().milliseconds
-    const signing = examineSigningKeys(keys, config['auth.signing_key_days'], now)
+    const signing = examineSigningKeys(keys, now)
     return [schema, clockFinding, ...encryption, signing, ...identity, ...ledger]
   } catch (error) {
     if (error instanceof DataFolderHeld) throw error
@@ -274,11 +274,11 @@ function storeFindings({ checks }: Readiness): Finding[] {
   return failed.map(({ detail }) => bad('store', detail, 'see the log of the service'))
 }
 
-async function askSigningKeys(api: OperatorApi, { config, clock }: Examination): Promise<Finding> {
+async function askSigningKeys(api: OperatorApi, { clock }: Examination): Promise<Finding> {
   try {
     const answer = await callOperator(api, { method: 'GET', path: '/signing-keys' })
     const { items } = answer as { items: Parameters<typeof examineSigningKeys>[0] }
-    return examineSigningKeys(items, config['auth.signing_key_days'], clock.wallInstant().milliseconds)
+    return examineSigningKeys(items, clock.wallInstant().milliseconds)
   } catch (error) {
     return bad('signing key', `cannot be read: ${reasonOf(error)}`, 'see the log of the service')
   }

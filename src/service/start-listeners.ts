@@ -126,11 +126,6 @@ function publicSettings(config: Config) {
     corsOrigins: config['http.cors_origins'],
     headerBytesMax: config['http.header_bytes_max'],
     unfinishedBytesMax: config['http.unfinished_bytes_max'],
-    unreadLimits: {
-      clientBytesMax: config['rest.unread_bytes_per_client_max'],
-      bytesMax: config['rest.unread_bytes_max'],
-      bytesPerSecondMin: config['rest.read_bytes_per_second_min'],
-    },
     tokenSeconds: config['auth.token_seconds'],
     tokenRatePerSecond: config['auth.token_rate_per_second'],
     signsReceipts: config['receipts.enabled'],

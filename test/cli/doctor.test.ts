@@ -581,7 +581,7 @@ describe('signing keys', () => {
     ['none that signs', [{ ...signing(3), state: 'revoked' }], 'bad', 'no active signing key: tokens cannot be issued'],
     ['none', [], 'ok', 'none yet: the first start makes it'],
   ])('%s', (_what, keys, verdict, detail) => {
-    expect(examineSigningKeys(keys, 90, now)).toMatchObject({ verdict, detail })
+    expect(examineSigningKeys(keys, now)).toMatchObject({ verdict, detail })
   })
 })
 

@@ -19,12 +19,14 @@ export interface UpkeepOptions {
   readonly directory: Directory
   readonly clock: Clock
   readonly log: Log
-  /** How long a key signs: the setting `auth.signing_key_days`. */
-  readonly signingKeyDays: number
+  /** How long a key signs; absent = SIGNING_KEY_DAYS. */
+  readonly signingKeyDays?: number
   /** Encrypts new keys when the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
 }
 
+/** How long a key signs tokens before its successor does. */
+export const SIGNING_KEY_DAYS = 90
 const INTERVAL_MILLISECONDS = 60_000
 const DAY_MILLISECONDS = 86_400_000
 
@@ -64,7 +66,7 @@ export class Upkeep {
   }
 
   async #work(): Promise<void> {
-    const { db, directory, log, signingKeyDays, encryptionKey } = this.#options
+    const { db, directory, log, signingKeyDays = SIGNING_KEY_DAYS, encryptionKey } = this.#options
     const rotationMilliseconds = signingKeyDays * DAY_MILLISECONDS
     try {
       const now = await readStoreTime(db.tables())

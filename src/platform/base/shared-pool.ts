@@ -35,7 +35,7 @@ export const SHARED_POOLS = {
   publishers: { size: 'ingest.connections_max', unit: 'connections', holder: 'client' },
   /** Bodies of POST /publish that are read at once. */
   publish_bodies: { size: 16, unit: 'bodies', holder: 'client' },
-  unread_answers: { size: 'rest.unread_bytes_max', unit: 'bytes', holder: 'client' },
+  unread_answers: { size: 134_217_728, unit: 'bytes', holder: 'client' },
   /**
    * Two are computed, the others wait: one for each connection of the listener, the last for 20 seconds. A browser in which the
    * person has signed in is a holder of its own.

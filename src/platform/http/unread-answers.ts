@@ -11,7 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Counter, Gauge, type MetricsRegistry } from '../base/metrics.ts'
-import { SharedPool } from '../base/shared-pool.ts'
+import { SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { Problem } from './problem.ts'
 import { LongJson } from './raw-json.ts'
 
@@ -31,10 +31,10 @@ export interface UnreadLimits {
   readonly bytesPerSecondMin: number
 }
 
-/** The operator listener's limits and the public one's defaults: eight of the largest pages per client, 128 kbit/s. */
+/** Eight of the largest pages per client, 128 kbit/s. */
 export const UNREAD_LIMITS: UnreadLimits = {
   clientBytesMax: 16_777_216,
-  bytesMax: 134_217_728,
+  bytesMax: SHARED_POOLS.unread_answers.size,
   bytesPerSecondMin: 16_384,
 }
 

@@ -13,6 +13,7 @@ import { type Feeds, feedKeyOf, feedMemberOf, withFeedMember } from './feeds.ts'
 import { simulatorProblems } from './markets.ts'
 import { type ConfigProblem, ProblemList } from './problem-list.ts'
 import { RELATIONS } from './relations.ts'
+import { isRemoved, REMOVED_SETTINGS, removedText } from './removed-settings.ts'
 import type { Problem, Setting } from './setting-kinds.ts'
 import { type Config, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
 import { feedProblems, ingestProblems, withModulesIn } from './sources.ts'
@@ -75,12 +76,12 @@ interface Layer {
 export function loadConfig(input: ConfigInput): ConfigResult {
   const problems = new ProblemList()
   const warnings: string[] = []
-  const inFile = readConfigFile(input, problems)
+  const inFile = readConfigFile(input, problems, warnings)
   const { values: raw, members } = layered([
     readVerbDefaults(input),
     inFile,
     readEnvironment(input, problems, warnings),
-    readFlags(input, problems),
+    readFlags(input, problems, warnings),
   ])
 
   const values: Partial<Record<SettingKey, unknown>> = {}
@@ -202,12 +203,13 @@ function readVerbDefaults({ verbDefaults = {} }: ConfigInput): Layer {
   return layer
 }
 
-function readFlags({ flags }: ConfigInput, problems: ProblemList): Layer {
+function readFlags({ flags }: ConfigInput, problems: ProblemList, warnings: string[]): Layer {
   const layer = newLayer()
   for (const [key, text] of Object.entries(flags)) {
     const origin = `--${key}`
     if (isSettingKey(key)) addText(layer.values, key, text, origin, problems)
     else if (feedMemberOf(key) !== undefined) layer.members.set(key, { value: text, origin })
+    else if (isRemoved(key)) warnings.push(removedText(key, origin))
     else problems.add({ key, origin, message: () => unknownKey(key) })
   }
   return layer
@@ -230,6 +232,11 @@ function readEnvironment(input: ConfigInput, problems: ProblemList, warnings: st
     if (!path) continue
     if (text) problems.add({ key, origin: fileName, message: `is given twice, by ${name} too` })
     else addSecretFile(found, key, path, fileName, input, problems)
+  }
+  for (const key of Object.keys(REMOVED_SETTINGS)) {
+    const name = variableOf(key)
+    known.add(name)
+    if (input.environment[name]) warnings.push(removedText(key, name))
   }
   const others = Object.keys(input.environment).filter((name) => name.startsWith('TIDEGATE_') && !known.has(name))
   const unknown = others.filter((name) => {
@@ -281,7 +288,7 @@ function addSecretFile(
   }
 }
 
-function readConfigFile(input: ConfigInput, problems: ProblemList): Layer {
+function readConfigFile(input: ConfigInput, problems: ProblemList, warnings: string[]): Layer {
   const layer = newLayer()
   if (input.file === undefined) return layer
   const origin = input.file
@@ -294,12 +301,20 @@ function readConfigFile(input: ConfigInput, problems: ProblemList): Layer {
   }
   const result = readYaml(text)
   if ('problem' in result) problems.add({ key: '', origin, message: result.problem })
-  else if (result.value !== null && result.value !== undefined) collect(result.value, '', origin, layer, problems)
+  else if (result.value !== null && result.value !== undefined)
+    collect(result.value, '', origin, { layer, problems, warnings })
   return layer
 }
 
+interface Found {
+  readonly layer: Layer
+  readonly problems: ProblemList
+  readonly warnings: string[]
+}
+
 /** Collects the known keys of a file: `http: {port: 1}` and `http.port: 1` are equal. */
-function collect(value: unknown, prefix: string, origin: string, layer: Layer, problems: ProblemList): void {
+function collect(value: unknown, prefix: string, origin: string, found: Found): void {
+  const { layer, problems, warnings } = found
   if (!isObject(value)) {
     const message = () => (prefix === '' ? 'does not contain keys and values' : unknownKey(prefix))
     problems.add({ key: prefix, origin, message })
@@ -308,10 +323,11 @@ function collect(value: unknown, prefix: string, origin: string, layer: Layer, p
   for (const [member, inner] of Object.entries(value)) {
     const key = prefix === '' ? member : `${prefix}.${member}`
     if (feedMemberOf(key) !== undefined) layer.members.set(key, { value: inner, origin })
+    else if (isRemoved(key)) warnings.push(removedText(key, origin))
     else if (!isSettingKey(key)) {
       // An empty section (`http:` with all its lines commented out) counts as absent.
       if (inner === null && SETTING_KEYS.some((known) => known.startsWith(`${key}.`))) continue
-      collect(inner, key, origin, layer, problems)
+      collect(inner, key, origin, found)
     } else if (layer.values.has(key)) problems.add({ key, origin, message: 'is given twice' })
     else layer.values.set(key, { value: inner, origin })
   }

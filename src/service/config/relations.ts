@@ -144,12 +144,6 @@ export const RELATIONS: readonly Relation[] = [
     holds: (config) => config['stream.connections_per_client_max'] <= config['stream.connections_max'],
   },
   {
-    key: 'rest.unread_bytes_per_client_max',
-    other: 'rest.unread_bytes_max',
-    rule: 'must not be more than rest.unread_bytes_max',
-    holds: (config) => config['rest.unread_bytes_per_client_max'] <= config['rest.unread_bytes_max'],
-  },
-  {
     key: 'rest.sandbox',
     other: 'deliveries.webhook_url',
     rule: 'must be false while deliveries.webhook_url is set: test deposits must never be paid out',

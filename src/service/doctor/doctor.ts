@@ -115,7 +115,7 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
 /** What has to be read from the store; its failure is a finding. */
 async function storeFindings(db: Db, config: Config, clock: Clock): Promise<Finding[]> {
   try {
-    const keys = issuesTokens(config) ? [await signingKeyFinding(db, config, clock)] : []
+    const keys = issuesTokens(config) ? [await signingKeyFinding(db, clock)] : []
     const identity = identityFindings(await readStoreIdentity(db.tables()))
     return [await examineStoreClock(db, clock), ...identity, ...keys, ...poolFindings(await countPools(db.tables()))]
   } catch (error) {
@@ -123,7 +123,7 @@ async function storeFindings(db: Db, config: Config, clock: Clock): Promise<Find
   }
 }
 
-async function signingKeyFinding(db: Db, config: Config, clock: Clock): Promise<Finding> {
+async function signingKeyFinding(db: Db, clock: Clock): Promise<Finding> {
   const keys = await readSigningKeyList(db, clock)
-  return examineSigningKeys(keys, config['auth.signing_key_days'], clock.wallInstant().milliseconds)
+  return examineSigningKeys(keys, clock.wallInstant().milliseconds)
 }

@@ -5,6 +5,7 @@
 import type { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { readEncryptionKeyId } from '../../access/clients/key-encryption.ts'
 import { listSigningKeys, type SigningKeyDocument } from '../../access/clients/signing-keys.ts'
+import { SIGNING_KEY_DAYS } from '../../access/clients/upkeep.ts'
 import {
   isOtherStore,
   RESTORED_STORE_PAGE,
@@ -94,10 +95,8 @@ export async function readSigningKeyList(db: Db, clock: Clock): Promise<readonly
   return (await listSigningKeys(db, clock.wallInstant().milliseconds, request)).items
 }
 
-/** @param rotationDays the setting `auth.signing_key_days` */
 export function examineSigningKeys(
   keys: readonly Pick<SigningKeyDocument, 'id' | 'state' | 'signs_from'>[],
-  rotationDays: number,
   nowMilliseconds: number,
 ): Finding {
   const name = 'signing key'
@@ -108,7 +107,7 @@ export function examineSigningKeys(
   }
   const days = Math.floor((nowMilliseconds - Date.parse(signing.signs_from)) / DAY_MILLISECONDS)
   const detail = `${signing.id}, active for ${days} days`
-  if (days > rotationDays + ROTATION_DAYS_LATE_MAX) return warn(name, detail, 'tidegate admin key rotate')
+  if (days > SIGNING_KEY_DAYS + ROTATION_DAYS_LATE_MAX) return warn(name, detail, 'tidegate admin key rotate')
   return ok(name, detail)
 }
 

@@ -14,7 +14,6 @@ import { addressBlock, createClientAddress } from '../../platform/http/client-ad
 import { Problem } from '../../platform/http/problem.ts'
 import { createHttpServer } from '../../platform/http/server.ts'
 import type { TlsFiles } from '../../platform/http/tls.ts'
-import { UNREAD_LIMITS, type UnreadLimits } from '../../platform/http/unread-answers.ts'
 import type { Gateway } from '../../streaming/gateway/gateway.ts'
 import { describeOperations } from '../api-docs/operations-document.ts'
 import { registerDescription } from '../api-docs/routes.ts'
@@ -36,8 +35,6 @@ export interface PublicListenerOptions extends Omit<TokenEndpointOptions, 'addre
   readonly headerBytesMax: number
   /** The setting `http.unfinished_bytes_max`. */
   readonly unfinishedBytesMax: number
-  /** The settings `rest.unread_bytes_*` and `rest.read_bytes_per_second_min`; absent = their defaults. */
-  readonly unreadLimits?: UnreadLimits
   /** Whether this service issues tokens; with an external issuer it has no token endpoints. */
   readonly issuesTokens: boolean
   /** The setting `receipts.enabled`. */
@@ -80,7 +77,6 @@ export async function createPublicListener(options: PublicListenerOptions): Prom
       const address = clientAddress(request)
       gateway.upgrade(request, socket, head, { address, holder: clientAddress.holderOf(address) })
     },
-    limits: options.unreadLimits ?? UNREAD_LIMITS,
     ...(certificate === undefined ? {} : { tls: certificate.context }),
   })
   if (options.issuesTokens) {

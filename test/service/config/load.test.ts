@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../../../src/service/config/load.ts'
 import { DEMO_DEFAULTS, MARKETS_MAX } from '../../../src/service/config/markets.ts'
+import { REMOVED_SETTINGS } from '../../../src/service/config/removed-settings.ts'
 import { SETTING_KEYS, SETTINGS } from '../../../src/service/config/settings.ts'
 import { isSimulated } from '../../../src/streaming/markets/configured-market.ts'
 import { accountPublicKey } from '../../support/address-keys.ts'
@@ -152,6 +153,28 @@ describe('unknown keys', () => {
     expect(result.warnings).toEqual([
       'unknown variables: TIDEGATE_HTTP_PROT (did you mean TIDEGATE_HTTP_PORT?), TIDEGATE_ZZZZZZZZ',
     ])
+  })
+})
+
+describe('removed keys', () => {
+  it('are warnings that name each key and what applies instead, wherever the key is given', () => {
+    const result = load({
+      file: 'tidegate.yaml',
+      files: { 'tidegate.yaml': 'rest: {unread_bytes_max: 1, rate_per_second: 7}' },
+      environment: { TIDEGATE_REST_READ_BYTES_PER_SECOND_MIN: '0' },
+      flags: { 'auth.signing_key_days': 'many' },
+    })
+    expect(configOf(result)['rest.rate_per_second']).toBe(7)
+    const text = 'is no longer a setting and is ignored'
+    expect(result.warnings).toEqual([
+      `rest.unread_bytes_max (from tidegate.yaml) ${text}: the limit is 128 MiB`,
+      `rest.read_bytes_per_second_min (from TIDEGATE_REST_READ_BYTES_PER_SECOND_MIN) ${text}: the limit is 16 KiB per second`,
+      `auth.signing_key_days (from --auth.signing_key_days) ${text}: signing keys rotate after 90 days`,
+    ])
+  })
+
+  it('are not settings', () => {
+    expect(Object.keys(REMOVED_SETTINGS).filter((key) => Object.hasOwn(SETTINGS, key))).toEqual([])
   })
 })
 

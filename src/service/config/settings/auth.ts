@@ -13,12 +13,6 @@ export const AUTH_SETTINGS = {
     max: TOKEN_SECONDS_MAX,
     meaning: 'lifetime of an access token',
   }),
-  'auth.signing_key_days': integer({
-    initial: 90,
-    min: 1,
-    max: 3_650,
-    meaning: 'how long a key signs tokens before it is rotated',
-  }),
   'auth.token_rate_per_second': integer({
     initial: 50,
     min: 1,

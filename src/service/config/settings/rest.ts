@@ -1,5 +1,4 @@
 /** The settings of the REST API: limits, the sandbox, and the approval of rules. */
-import { UNREAD_LIMITS } from '../../../platform/http/unread-answers.ts'
 import { choice, integer, toggle } from '../setting-kinds.ts'
 
 export const REST_SETTINGS = {
@@ -8,26 +7,6 @@ export const REST_SETTINGS = {
     min: 1,
     max: 100_000,
     meaning: 'requests per second, client and operation (burst: twice that); more are answered with 429',
-  }),
-  'rest.unread_bytes_per_client_max': integer({
-    initial: UNREAD_LIMITS.clientBytesMax,
-    min: 4_194_304,
-    max: 1_073_741_824,
-    meaning:
-      'bytes of responses that one client has not read, at most a quarter of those of all; above it its requests are answered with 429',
-  }),
-  'rest.unread_bytes_max': integer({
-    initial: UNREAD_LIMITS.bytesMax,
-    min: 4_194_304,
-    max: 17_179_869_184,
-    meaning: 'bytes of responses that all clients together have not read; above it requests are answered with 503',
-  }),
-  'rest.read_bytes_per_second_min': integer({
-    initial: UNREAD_LIMITS.bytesPerSecondMin,
-    min: 0,
-    max: 10_000_000,
-    meaning:
-      'slowest rate at which a client may read responses, over 30 seconds, before its connection is closed; 0 = never',
   }),
   'rest.sandbox': toggle({
     initial: false,

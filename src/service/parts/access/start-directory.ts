@@ -44,11 +44,10 @@ export async function loadDirectory(parts: DirectoryParts, loader: DirectoryLoad
 
 /** Rotates signing keys, and deletes expired keys and revocations. */
 export function startUpkeep(
-  { config, directory, log, clock, lifecycle }: DirectoryParts,
+  { directory, log, clock, lifecycle }: DirectoryParts,
   db: Db,
   encryptionKey: EncryptionKey | undefined,
 ): void {
-  const signingKeyDays = config['auth.signing_key_days']
-  const upkeep = new Upkeep({ db, directory, clock, log, signingKeyDays, encryptionKey })
+  const upkeep = new Upkeep({ db, directory, clock, log, encryptionKey })
   lifecycle.started('upkeep', () => upkeep.stop())
 }
