@@ -1,5 +1,5 @@
 # The image of Tidegate: the bundled program and the packages that it needs at run time, run by a user without rights.
-# How it is built, started and configured: docs/guide/containers.md.
+# How it is built, started and configured: docs/how-to/containers.md.
 #
 # The tag names an LTS line of Node, so a rebuild gets its security fixes. For reproducible images use the digest of it.
 

@@ -1,5 +1,5 @@
 /**
- * The messages of the ingest benchmark, as docs/feeding-your-own-book.md describes them: the events of the simulator as
+ * The messages of the ingest benchmark, as docs/how-to/feeding-your-own-book.md describes them: the events of the simulator as
  * levels, so that the same changes can be measured with and without the publication, and a generated book of single
  * orders. Both are reproducible by seed. Payloads are prepared once; each run numbers them in an epoch of its own.
  */

@@ -61,8 +61,8 @@ function streamPage(document: StreamDocument): string {
 ${document.info.description.trim()}
 
 Every message with an example, as in [asyncapi.json](asyncapi.json), which also has the schemas. How a client keeps a book:
-[writing a client](../guide/clients.md). The members and params of the extended protocol in detail:
-[the extended protocol](../extended-stream.md).
+[writing a client](../how-to/clients.md). The members and params of the extended protocol in detail:
+[the extended protocol](extended-stream.md).
 
 ## Requests
 ${sections(isRequest)}
@@ -101,7 +101,7 @@ function restPage({ tags, paths }: RestDocument): string {
 # The REST API
 
 Every operation of the public listener. A running service shows parameters, bodies and responses at \`/docs/\`;
-[openapi.json](openapi.json) has the same for programs. [The first ten minutes](../guide/first-ten-minutes.md) explains tokens,
+[openapi.json](openapi.json) has the same for programs. [The first ten minutes](../tutorials/first-ten-minutes.md) explains tokens,
 lists and errors, [errors](errors.md) has every code.
 
 ${sections.join('\n')}`
@@ -123,7 +123,7 @@ function operatorPage(): string {
 # The operator API
 
 Every call of the operator listener under \`/admin/v1\`, with the lowest role that may make it. What the roles include, and
-how an operator authenticates: [operators](../guide/operators.md). Each verb of \`tidegate admin\` makes these calls
+how an operator authenticates: [operators](../how-to/operators.md). Each verb of \`tidegate admin\` makes these calls
 ([command line](command-line.md)).
 
 ${table(['call', 'what it does', 'role'], rows)}

@@ -109,7 +109,7 @@ markets:
 
 ${table(['member', 'meaning'], FEED_MEMBERS)}
 
-A feed of the kind \`tidegate\` is a [publisher](../feeding-your-own-book.md#pull), a matching engine or another Tidegate:
+A feed of the kind \`tidegate\` is a [publisher](../how-to/feeding-your-own-book.md#pull), a matching engine or another Tidegate:
 
 \`\`\`yaml
 feeds:
@@ -150,11 +150,11 @@ ${table(
     ['`depth`', 'published levels per side; 0 = all'],
     [
       '`sources`',
-      `its market-data sources: ${listed(SOURCE_FORMS.map((form) => `\`${form}\``))}, with the name of a [feed](#feeds) and the symbol of the exchange, the file of a [module](../feeding-your-own-book.md#in-process-a-module) and the symbol of its engine, or the path of a [recording](../recordings.md). Up to ${SOURCES_MAX} distinct sources make [one book](../aggregated-books.md); \`simulator\` and \`replay:FILE\` must be the only source. \`{source, max_age_ms}\` sets a maximum age for one source`,
+      `its market-data sources: ${listed(SOURCE_FORMS.map((form) => `\`${form}\``))}, with the name of a [feed](#feeds) and the symbol of the exchange, the file of a [module](../how-to/feeding-your-own-book.md#in-process-a-module) and the symbol of its engine, or the path of a [recording](../how-to/recordings.md). Up to ${SOURCES_MAX} distinct sources make [one book](../explanation/aggregated-books.md); \`simulator\` and \`replay:FILE\` must be the only source. \`{source, max_age_ms}\` sets a maximum age for one source`,
     ],
     [
       '`aggregation`',
-      '`{policy, max_age_ms}`: which of crossing sources takes precedence, `recency` (default) or `priority`, and the milliseconds without a book message after which a source is excluded from [the book](../aggregated-books.md) (default: never)',
+      '`{policy, max_age_ms}`: which of crossing sources takes precedence, `recency` (default) or `priority`, and the milliseconds without a book message after which a source is excluded from [the book](../explanation/aggregated-books.md) (default: never)',
     ],
   ],
 )}

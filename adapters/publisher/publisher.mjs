@@ -1,5 +1,5 @@
 /**
- * Publishes books and trades to Tidegate by push (docs/feeding-your-own-book.md). It owns the numbers of the messages,
+ * Publishes books and trades to Tidegate by push (docs/how-to/feeding-your-own-book.md). It owns the numbers of the messages,
  * the messages that Tidegate has not accepted yet, and the decision how a market continues on a new connection. It never
  * holds a book: the adapter keeps it and returns it from `snapshotOf`. It never buffers without bound: kept messages are
  * limited in bytes, and `isFull` asks the adapter to stop its input.

@@ -18,9 +18,9 @@ const config: UserConfig<DefaultTheme.Config> = {
   markdown: { config: adaptToSite, anchor: { slugify: fragmentOf }, toc: { slugify: fragmentOf } },
   themeConfig: {
     nav: [
-      { text: 'Tutorial', link: '/guide/first-book' },
+      { text: 'Tutorial', link: '/tutorials/first-book' },
       { text: 'Reference', link: '/reference/stream' },
-      { text: 'How it works', link: '/how-it-works' },
+      { text: 'How it works', link: '/explanation/how-it-works' },
     ],
     sidebar: SIDEBAR,
     outline: [2, 3],

@@ -1,5 +1,5 @@
 /**
- * `tidegate check-publisher`: tests an engine that publishes its book (docs/feeding-your-own-book.md), by connecting to it
+ * `tidegate check-publisher`: tests an engine that publishes its book (docs/how-to/feeding-your-own-book.md), by connecting to it
  * or by listening for it, and reports every broken rule by name, with the message and the section of the page. It needs
  * no service and no store.
  */
@@ -220,7 +220,7 @@ function findingLines(scenario: string, finding: Finding): readonly string[] {
   return [
     `${name} (${kind}, ${count} times in ${scenario})`,
     `  expected: ${expected}`,
-    `  section:  ${section} (docs/feeding-your-own-book.md)`,
+    `  section:  ${section} (docs/how-to/feeding-your-own-book.md)`,
     ...examples.flatMap(({ market, detail, message }) => [
       `  seen:     ${market === undefined ? '' : `${printable(market)}: `}${printable(detail)}`,
       ...(message === undefined ? [] : [`  message:  ${printable(message)}`]),

@@ -1,7 +1,7 @@
 /**
  * Tests a payment endpoint for ways to pay a delivery twice, or to pay it and also refuse it: sequential and concurrent
  * repeats, connections that are cut, requests that must not be trusted. It sees only the answers of the endpoint, so it
- * also keeps what these cannot show (`notKnown`). See docs/deliveries.md for how an endpoint must handle these requests.
+ * also keeps what these cannot show (`notKnown`). See docs/how-to/deliveries.md for how an endpoint must handle these requests.
  */
 import { randomBytes } from 'node:crypto'
 import { request as requestHttp } from 'node:http'

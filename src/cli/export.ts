@@ -30,7 +30,7 @@ const EXCHANGE_NAME = /^[a-z0-9-]{1,64}$/
 
 const HELP = `
 Tables: incremental_book_L2 (changes of the book; amount 0 removes a level), trades, instrument_state (OPEN,
-HALTED, AUCTION or CLOSED), and losses (when a book was lost, and which times were not recorded). docs/recordings.md describes the columns.
+HALTED, AUCTION or CLOSED), and losses (when a book was lost, and which times were not recorded). docs/how-to/recordings.md describes the columns.
 The layout tardis has the first two alone, with exactly the columns of the CSV files of tardis.dev, for programs that
 read those files.
 

@@ -30,7 +30,7 @@ export function registerMigrate(program: Command): void {
 Examples:
   $ tidegate migrate
   $ tidegate migrate --data_dir /var/lib/tidegate
-  $ tidegate migrate --replace-keys    # the encryption key is lost: docs/custody.md
+  $ tidegate migrate --replace-keys    # the encryption key is lost: docs/how-to/custody.md
   $ TIDEGATE_STORE_URL_FILE=/run/secrets/store-url tidegate migrate`,
     )
   addConfigFlags(addTakeOverFlag(command)).action(async () => {

@@ -1,5 +1,5 @@
 /**
- * Compares receipts with a recording of the service (docs/recordings.md): rebuilds the full book of each market commit by
+ * Compares receipts with a recording of the service (docs/how-to/recordings.md): rebuilds the full book of each market commit by
  * commit, and compares the best levels with the receipts whose cursor names that version. Cursors are hashes of market,
  * depth and epoch with a version, so a receipt of another run, depth or market has another cursor. A book is never built
  * across damage: it continues with the next keyframe.

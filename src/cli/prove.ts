@@ -49,7 +49,7 @@ or a recording of the service. Several files of one kind are read in the given o
 
 Receipts of version 1 are checksums against errors, not a proof against a person: whoever changes a file can make a
 false book match. The report says how many messages and executions they cover: only the books after those messages were
-compared, and no execution. See docs/receipts.md.
+compared, and no execution. See docs/explanation/receipts.md.
 
 Examples:
   $ tidegate prove frames.jsonl --keys receipt-keys.json

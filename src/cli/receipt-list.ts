@@ -34,7 +34,7 @@ export interface MatchedBook {
   /** Commit times of the first and the last one. */
   readonly first: string
   readonly last: string
-  /** Origins of these two books (docs/feeding-your-own-book.md); absent where none is recorded. */
+  /** Origins of these two books (docs/how-to/feeding-your-own-book.md); absent where none is recorded. */
   readonly firstOrigin?: string
   readonly lastOrigin?: string
 }

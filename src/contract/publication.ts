@@ -1,5 +1,5 @@
 /**
- * The messages between a publisher and Tidegate (docs/feeding-your-own-book.md) as one JSON Schema: the publisher's
+ * The messages between a publisher and Tidegate (docs/how-to/feeding-your-own-book.md) as one JSON Schema: the publisher's
  * messages, the requests and acknowledgements of a pull, and the server's messages of a push. Rules that compare two
  * members or two messages cannot be expressed; the description of the document names them. Pure.
  */

@@ -1,5 +1,5 @@
 /**
- * A server that speaks the receiving side of docs/feeding-your-own-book.md, with a token endpoint on the same port. It
+ * A server that speaks the receiving side of docs/how-to/feeding-your-own-book.md, with a token endpoint on the same port. It
  * checks every message with `PublishedBook` and collects what breaks a rule in `violations`; a test requires that there
  * is nothing in it. It can stop reading, drop connections and request snapshots.
  */

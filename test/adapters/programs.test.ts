@@ -1,5 +1,5 @@
 /**
- * The adapters as programs: the FIX adapter and the complete example of docs/writing-an-adapter.md are started with node
+ * The adapters as programs: the FIX adapter and the complete example of docs/how-to/writing-an-adapter.md are started with node
  * alone, publish to the fake ingest server and end in order; their configuration is checked, and no secret is written.
  */
 import { spawn } from 'node:child_process'
@@ -162,7 +162,7 @@ describe('the example for other adapters', () => {
 
   it('is the one that the page shows, of 50 lines of code', () => {
     const code = readFileSync(join(ROOT, 'adapters/ndjson/ndjson.mjs'), 'utf8').replace(/^\/\*\*[\s\S]*?\*\/\n/, '')
-    expect(readFileSync(join(ROOT, 'docs/writing-an-adapter.md'), 'utf8')).toContain(`\`\`\`js\n${code}\`\`\``)
+    expect(readFileSync(join(ROOT, 'docs/how-to/writing-an-adapter.md'), 'utf8')).toContain(`\`\`\`js\n${code}\`\`\``)
     expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(50)
   })
 

@@ -1,5 +1,5 @@
 /**
- * The rules of docs/feeding-your-own-book.md for the messages of a publisher, as the simplest reader of them: a Map per
+ * The rules of docs/how-to/feeding-your-own-book.md for the messages of a publisher, as the simplest reader of them: a Map per
  * side, or of orders. It shares no code with the service or the adapters. Each broken rule is an error.
  */
 

@@ -217,8 +217,8 @@ describe.runIf(process.env.TIDEGATE_LONG === '1')('a publisher that keeps what i
   })
 })
 
-describe('docs/guide/test-your-publisher.md', () => {
-  const page = readFileSync(new URL('../../docs/guide/test-your-publisher.md', import.meta.url), 'utf8')
+describe('docs/how-to/test-your-publisher.md', () => {
+  const page = readFileSync(new URL('../../docs/how-to/test-your-publisher.md', import.meta.url), 'utf8')
   const rowsOf = (text: string) => text.split('\n').filter((line) => line.startsWith('| `'))
 
   it('has a row for every scenario and every rule, and no other', () => {
@@ -233,7 +233,7 @@ describe('docs/guide/test-your-publisher.md', () => {
   })
 
   it('names sections that the protocol has', () => {
-    const protocol = readFileSync(new URL('../../docs/feeding-your-own-book.md', import.meta.url), 'utf8')
+    const protocol = readFileSync(new URL('../../docs/how-to/feeding-your-own-book.md', import.meta.url), 'utf8')
     const headings = [...protocol.replaceAll('`', '').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading)
     const sections = new Set(Object.values(PUBLISHER_RULES).map(({ section }) => section))
     expect([...sections].filter((section) => !headings.includes(section))).toEqual([])

@@ -213,9 +213,9 @@ describe('export', () => {
 
 const [PANDAS, DUCKDB, POLARS] = ['pandas', 'duckdb', 'polars'].map((name) => pythonWith(name))
 
-/** The code of docs/recordings.md in this language that contains a word. */
+/** The code of docs/how-to/recordings.md in this language that contains a word. */
 function documented(language: string, word: string): string {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/recordings.md'), 'utf8')
+  const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/recordings.md'), 'utf8')
   const blocks = [...page.matchAll(new RegExp(`\`\`\`${language}\n([^\`]+)\`\`\``, 'g'))].map(([, code = '']) => code)
   return blocks.find((code) => code.includes(word)) ?? ''
 }

@@ -166,8 +166,8 @@ it('torture rejects the name of an unknown scenario', async () => {
   expect(error).toContain('It must be the name of a scenario')
 })
 
-it('docs/guide/test-your-client.md lists every scenario and every wrong reaction', () => {
-  const page = readFileSync(join(ROOT, 'docs/guide/test-your-client.md'), 'utf8')
+it('docs/how-to/test-your-client.md lists every scenario and every wrong reaction', () => {
+  const page = readFileSync(join(ROOT, 'docs/how-to/test-your-client.md'), 'utf8')
   const scenarios = SCENARIOS.map(
     ({ name, sends, rightReaction, waitSeconds }) => `| \`${name}\` | ${sends} | ${rightReaction} | ${waitSeconds} |`,
   )

@@ -1,5 +1,5 @@
 /**
- * The commands of docs/guide/backup.md, executed on both stores: a service with an account, an address, a client and a
+ * The commands of docs/how-to/backup.md, executed on both stores: a service with an account, an address, a client and a
  * credited payment is backed up, another payment is lost, and the backup is restored elsewhere. The restored service
  * knows what was backed up, its ledger adds up, and reports of payments can be repeated.
  */
@@ -22,7 +22,7 @@ import { createSlowClock } from '../support/slow-clock.ts'
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
 type Json = any
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/guide/backup.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/backup.md'), 'utf8')
 const blocks = [...page.matchAll(/(?:^ {4}.+\n|^\n(?= {4}))+/gm)].map(([block]) => block.trim().split(/\n\s*/))
 
 /** The commands of the block that contains a text, except those for the service, which the test itself does. */
@@ -200,7 +200,7 @@ async function backUpAndRestore(
 /** As the page says: the extended public key of a new account. */
 const NEW_ACCOUNT = { 'custody.evm.xpub': accountPublicKey(99) }
 
-describe('the commands of docs/guide/backup.md', () => {
+describe('the commands of docs/how-to/backup.md', () => {
   it('restore an embedded store into an empty folder', async () => {
     const data = join(folder.path, 'embedded')
     const target = join(folder.path, 'restored')

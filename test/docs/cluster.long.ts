@@ -40,7 +40,7 @@ let natsPort: number
 
 /** The commands of a section of the page that begin with one of these words. */
 function commandsOf(section: string, words: RegExp): string[] {
-  const [, text = ''] = new RegExp(`^## ${section}$(.+?)^## `, 'ms').exec(readText('docs/guide/containers.md')) ?? []
+  const [, text = ''] = new RegExp(`^## ${section}$(.+?)^## `, 'ms').exec(readText('docs/how-to/containers.md')) ?? []
   return text.split('\n').flatMap((line) => (words.test(line) ? [line.trim()] : []))
 }
 

@@ -10,7 +10,7 @@ import { SETTING_KEYS } from '../../src/service/config/settings.ts'
 import { addressOrigins } from '../../src/service/keys/address-keys.ts'
 import { configOf } from '../support/rest.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/custody.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/custody.md'), 'utf8')
 const rows = page.split('\n').filter((line) => line.startsWith('| ') && line.includes('custody.'))
 
 describe('the custody page', () => {

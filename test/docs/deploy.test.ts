@@ -36,7 +36,7 @@ describe('the files of deploy/', () => {
 
   it('name the versions of Node that README and the package support', () => {
     expect(read('README.md')).toContain('Node.js 20.19 to 26 (24 recommended')
-    for (const path of ['docs/guide/production.md', 'deploy/tidegate.service', 'deploy/tidegate@.service']) {
+    for (const path of ['docs/how-to/production.md', 'deploy/tidegate.service', 'deploy/tidegate@.service']) {
       expect(read(path), path).toMatch(/Node\.js 24[ .][\s\S]*20\.19 to 26/)
     }
     expect(JSON.parse(read('package.json')).engines).toEqual({ node: '>=20.19 <27' })
@@ -82,7 +82,7 @@ describe('the files of deploy/', () => {
   })
 
   it('are all installed by the guide', () => {
-    const guide = read('docs/guide/production.md')
+    const guide = read('docs/how-to/production.md')
     for (const name of ['tidegate.yaml', 'tidegate.service', 'nginx.conf', 'prometheus.yml']) {
       expect(guide).toContain(`deploy/${name}`)
     }

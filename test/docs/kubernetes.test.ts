@@ -243,7 +243,7 @@ describe('deploy/kubernetes/roles', () => {
     expect(container.env).toContainEqual(bus)
     for (const file of ['migrate.yaml', 'network-policy.yaml', 'tidegate.yaml'])
       expect(readText(`${folder}/${file}`)).toBe(readText(`deploy/kubernetes/postgresql/${file}`))
-    const page = readText('docs/guide/kubernetes.md')
+    const page = readText('docs/how-to/kubernetes.md')
     expect(page).toContain('--from-file=bus-url')
   })
 
@@ -293,7 +293,7 @@ describe.each(['postgresql', 'roles'])('a private certificate authority in deplo
       lines.every((line) => line === '' || line.startsWith('#')),
     )
     const path = '/etc/tidegate/ca.crt'
-    const page = readText('docs/guide/kubernetes.md')
+    const page = readText('docs/how-to/kubernetes.md')
     expect(page).toContain(`sslrootcert=${path}`)
     const documents = [`${folder}/migrate.yaml`, `${folder}/${name === 'roles' ? 'base/' : ''}deployment.yaml`]
     for (const document of documents) {
@@ -328,7 +328,7 @@ describe('deploy/kubernetes', () => {
     expect(job?.spec.template?.spec.containers[0].args).toEqual(['migrate'])
     expect(secretsOf(deployment)).toEqual(expect.arrayContaining(secretsOf(job)))
     expect(secretsOf(job)).toHaveLength(2)
-    const page = readText('docs/guide/kubernetes.md')
+    const page = readText('docs/how-to/kubernetes.md')
     for (const { value } of secretsOf(deployment)) expect(page).toContain(`--from-file=${value.split('/').at(-1)}`)
   })
 
@@ -339,7 +339,7 @@ describe('deploy/kubernetes', () => {
     // With a number of its own, each `kubectl apply` would undo the autoscaler.
     expect(deployment?.spec.replicas).toBeUndefined()
     const [metric = ''] = scaler?.spec.metrics?.flatMap(({ pods }) => pods?.metric.name ?? []) ?? []
-    expect(readText('docs/monitoring/README.md')).toContain(`| \`${metric}\` | gauge |`)
+    expect(readText('docs/how-to/monitoring/README.md')).toContain(`| \`${metric}\` | gauge |`)
     const adapter = readYaml<{ rules: { custom: { seriesQuery: string }[] } }>(
       'deploy/kubernetes/postgresql/prometheus-adapter.yaml',
     )

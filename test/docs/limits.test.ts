@@ -1,10 +1,10 @@
-/** The table of shared pools in docs/limits.md is the one in the code. */
+/** The table of shared pools in docs/reference/limits.md is the one in the code. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { SHARED_POOLS } from '../../src/platform/base/shared-pool.ts'
 
 it('lists every shared pool of the code with its size, unit and holder', () => {
-  const text = readFileSync('docs/limits.md', 'utf8')
+  const text = readFileSync('docs/reference/limits.md', 'utf8')
   const section = text.slice(text.indexOf('## Shared pools'), text.indexOf('## One connection without a token'))
   const rows = section
     .split('\n')

@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { type MetricFamily, readOpenMetrics } from '../support/open-metrics.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 
-const FOLDER = join(import.meta.dirname, '../../docs/monitoring')
+const FOLDER = join(import.meta.dirname, '../../docs/how-to/monitoring')
 const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
 
 interface Row {
@@ -205,7 +205,7 @@ describe('the alert rules', () => {
     expect(paragraphs).toEqual(expect.arrayContaining(rules.map(({ alert }) => alert)))
     expect(paragraphs).toHaveLength(rules.length)
     for (const { alert, annotations } of rules) {
-      expect(annotations.runbook).toBe(`docs/monitoring/README.md#${alert.toLowerCase()}`)
+      expect(annotations.runbook).toBe(`docs/how-to/monitoring/README.md#${alert.toLowerCase()}`)
     }
   })
 

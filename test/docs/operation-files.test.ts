@@ -70,7 +70,7 @@ describe('the settings of the kernel', () => {
   const settings = [...readText('deploy/sysctl.conf').matchAll(/^([\w.]+) = (.+)$/gm)].map(([, key]) => key as string)
 
   it('each have a line in the page about sizing', () => {
-    const page = readText('docs/guide/sizing.md')
+    const page = readText('docs/how-to/sizing.md')
     expect(settings.length).toBeGreaterThan(5)
     for (const key of settings) expect(page, key).toContain(`\`${key}`)
   })
@@ -85,7 +85,7 @@ describe('the configuration of Alertmanager', () => {
     readonly alert: string
     readonly labels: { readonly severity: string }
   }
-  const { groups } = parse(readText('docs/monitoring/alert-rules.yaml')) as { groups: { rules: Rule[] }[] }
+  const { groups } = parse(readText('docs/how-to/monitoring/alert-rules.yaml')) as { groups: { rules: Rule[] }[] }
   const rules = groups.flatMap((group) => group.rules)
 
   it('matches severities and alerts that exist', () => {
@@ -104,7 +104,7 @@ describe('the configuration of Alertmanager', () => {
 
 describe('the provisioning of Grafana', () => {
   it('has a data source of the kind that the dashboard asks for, with the interval of the scrapes', () => {
-    const dashboard = JSON.parse(readText('docs/monitoring/grafana-dashboard.json'))
+    const dashboard = JSON.parse(readText('docs/how-to/monitoring/grafana-dashboard.json'))
     const [wanted] = dashboard.templating.list.filter(({ name }: { name: string }) => name === 'datasource')
     const [source] = readYaml<{ datasources: { type: string; jsonData: object }[] }>(
       'deploy/grafana/datasource.yaml',
@@ -118,8 +118,8 @@ describe('the provisioning of Grafana', () => {
     const [provider] = readYaml<{ providers: { options: { path: string } }[] }>(
       'deploy/grafana/dashboard.yaml',
     ).providers
-    expect(readText('docs/monitoring/README.md')).toContain(
-      `docs/monitoring/grafana-dashboard.json ${provider?.options.path}/`,
+    expect(readText('docs/how-to/monitoring/README.md')).toContain(
+      `docs/how-to/monitoring/grafana-dashboard.json ${provider?.options.path}/`,
     )
   })
 })

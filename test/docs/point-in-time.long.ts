@@ -1,5 +1,5 @@
 /**
- * Point-in-time recovery of PostgreSQL, as docs/guide/backup.md describes it: a base backup and the archived write-ahead
+ * Point-in-time recovery of PostgreSQL, as docs/how-to/backup.md describes it: a base backup and the archived write-ahead
  * log restore the store to a moment between two writes of the operator, on another server.
  */
 import { execFileSync } from 'node:child_process'
@@ -14,7 +14,7 @@ import { hasPostgres, PostgresServer, withClient } from '../support/postgres.ts'
 import { startServiceInside } from '../support/running-service.ts'
 import { createSlowClock } from '../support/slow-clock.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/guide/backup.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/backup.md'), 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-recovery-'))
 const servers: PostgresServer[] = []
 

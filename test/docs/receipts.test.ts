@@ -1,5 +1,5 @@
 /**
- * The commands of docs/receipts.md, executed against a service that signs receipts and records: what its page says is
+ * The commands of docs/explanation/receipts.md, executed against a service that signs receipts and records: what its page says is
  * compared is compared, with the messages and with the recording.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { runCommand } from '../support/command-run.ts'
 import { keySetOf, newReceiptIssuer, partsOf, signReceipt } from '../support/receipts.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder } from '../support/running-service.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/receipts.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../docs/explanation/receipts.md'), 'utf8')
 const commands = page.split('\n').filter((line) => /^(tidegate|curl) /.test(line))
 
 const folder = temporaryFolder()

@@ -17,14 +17,14 @@ it.each([...referencePages(), ...documents, ...interfacePages(documents)])(
   },
 )
 
-it('docs/dependencies.md gives a reason for every dependency, and for nothing else', () => {
+it('docs/reference/dependencies.md gives a reason for every dependency, and for nothing else', () => {
   const manifestIn = (folder: string) =>
     JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>
       devDependencies: Record<string, string>
     }
   const manifest = manifestIn('.')
-  const page = readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8')
+  const page = readFileSync(join(ROOT, 'docs/reference/dependencies.md'), 'utf8')
   const [runtime = '', development = '', ofConsole = '', ofSite = ''] = page.split(
     /## (?:For development|In the operator's console|For the documentation site)/,
   )

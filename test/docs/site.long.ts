@@ -79,7 +79,12 @@ describe.skipIf(CHROMIUM.isSkipped)(titleWith('in a browser', CHROMIUM, 'Chromiu
     page.on('pageerror', (error) => faults.push(String(error)))
     page.on('console', (message) => void (message.type() === 'error' && faults.push(message.text())))
     page.on('request', (request) => void (request.url().startsWith(origin) || faults.push(request.url())))
-    for (const path of ['/', '/how-it-works.html', '/reference/command-line.html', '/guide/console.html']) {
+    for (const path of [
+      '/',
+      '/explanation/how-it-works.html',
+      '/reference/command-line.html',
+      '/how-to/console.html',
+    ]) {
       await page.goto(origin + path, { waitUntil: 'networkidle' })
     }
     expect(faults).toEqual([])

@@ -1,5 +1,5 @@
 /**
- * The file of docs/tracing.md, registered with the built program: requests, the store, the worker and updates of books
+ * The file of docs/how-to/tracing.md, registered with the built program: requests, the store, the worker and updates of books
  * are recorded as the page says, parts below what they belong to, and nothing that is secret or private is in a span.
  */
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ interface Line {
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of many documents
 type Json = any
 
-const page = readText('docs/tracing.md')
+const page = readText('docs/how-to/tracing.md')
 const folder = temporaryFolder()
 const file = join(folder.path, 'spans.jsonl')
 let running: RunningCommand

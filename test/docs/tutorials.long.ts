@@ -91,5 +91,5 @@ function run(command: string, place: Place): Promise<CommandResult> {
 }
 
 function pageOf(name: string): string {
-  return readFileSync(join(ROOT, `docs/guide/${name}.md`), 'utf8')
+  return readFileSync(join(ROOT, `docs/tutorials/${name}.md`), 'utf8')
 }

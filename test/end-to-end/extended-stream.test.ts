@@ -1,5 +1,5 @@
 /**
- * The extended protocol on a real socket: a client written from docs/extended-stream.md alone, over two connections.
+ * The extended protocol on a real socket: a client written from docs/reference/extended-stream.md alone, over two connections.
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'

@@ -6,11 +6,11 @@ import { CLOSE_CODES } from '../../src/contract/stream-codes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGES = [
-  'docs/guide/clients.md',
-  'docs/guide/book-on-your-page.md',
-  'docs/guide/first-ten-minutes.md',
-  'docs/guide/first-deposit.md',
-  'docs/guide/test-your-publisher.md',
+  'docs/how-to/clients.md',
+  'docs/how-to/book-on-your-page.md',
+  'docs/tutorials/first-ten-minutes.md',
+  'docs/tutorials/first-deposit.md',
+  'docs/how-to/test-your-publisher.md',
 ]
 const textOf = (page: string) => readFileSync(join(ROOT, page), 'utf8')
 
@@ -48,9 +48,9 @@ describe('the guides together', () => {
   })
 })
 
-describe('docs/guide/clients.md', () => {
+describe('docs/how-to/clients.md', () => {
   it('states for every close code what to do', () => {
-    const text = textOf('docs/guide/clients.md')
+    const text = textOf('docs/how-to/clients.md')
     const table = text.slice(text.indexOf('| code |'), text.indexOf('A new connection'))
     const codes = Object.values(CLOSE_CODES).map(({ code }) => String(code))
     expect(codes.filter((code) => !table.includes(code))).toEqual([])

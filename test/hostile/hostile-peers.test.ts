@@ -17,7 +17,7 @@ import { frameBytes, handshakeHead, OPCODES, StreamPeer } from './stream-peer.ts
 const MEGABYTE = 1_048_576
 const HONEST_CLIENTS = 2
 const OUTBOX_BYTES_MAX = 262_144
-/** `docs/slow-readers.md`: the size of the reply to the largest request, with as few entries as allowed here. */
+/** `docs/explanation/slow-readers.md`: the size of the reply to the largest request, with as few entries as allowed here. */
 const REPLY_BYTES_MAX = 70_000
 /** For how long a request head may be slower than the minimum rate. */
 const SLOW_SECONDS = 5

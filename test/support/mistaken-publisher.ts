@@ -1,5 +1,5 @@
 /**
- * A publisher of one invented market over WebSocket, in both ways (docs/feeding-your-own-book.md), and the mistakes that it
+ * A publisher of one invented market over WebSocket, in both ways (docs/how-to/feeding-your-own-book.md), and the mistakes that it
  * can make deliberately. Its messages are those of `PublishingEngine`; each mistake changes one of them, or one reaction.
  */
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 /**
- * One market of a matching engine that publishes itself (docs/feeding-your-own-book.md), written from that page alone and
+ * One market of a matching engine that publishes itself (docs/how-to/feeding-your-own-book.md), written from that page alone and
  * without a line of the program: orders in a map, levels summed again after every step, all messages of the current epoch
  * kept, and the state after each. Amounts are bigint at 8 decimals, prices whole cents; some sums pass 2^53.
  */

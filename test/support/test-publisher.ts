@@ -1,6 +1,6 @@
 /**
  * A publisher that Tidegate can pull from, as the engineer of an engine would write it: a WebSocket server with the
- * acknowledgements, resumption and heartbeats of docs/feeding-your-own-book.md, for several engines. It answers anything but
+ * acknowledgements, resumption and heartbeats of docs/how-to/feeding-your-own-book.md, for several engines. It answers anything but
  * a request with an error. It can lose, damage and repeat messages, refuse clients and markets, fall silent, and be killed
  * and started again on the same port. It also serves a token endpoint.
  */

@@ -65,6 +65,6 @@ export function requireKey(key: EncryptionKey | undefined, neededId: string): En
   const state = key === undefined ? 'is not set' : `has the id ${key.id}`
   throw new EncryptionKeyProblem(
     `keys.encryption_key ${state}, and the signing keys in the store are encrypted with the key ${neededId}: ` +
-      'set it to that key, the same on every node (see docs/custody.md if it is lost)',
+      'set it to that key, the same on every node (see docs/how-to/custody.md if it is lost)',
   )
 }

@@ -1,5 +1,5 @@
 /**
- * The keys in the store that sign receipts of books (docs/receipts.md). They are not token keys: they have a table and a
+ * The keys in the store that sign receipts of books (docs/explanation/receipts.md). They are not token keys: they have a table and a
  * JWK Set of their own, and no token is verified with them. One key signs at a time. Public parts are never deleted, so
  * that old receipts stay provable; the private part of a key is deleted as soon as another one signs. Every change runs
  * in the caller's transaction, locks the authority's row so that two nodes never change keys at once, and writes an

@@ -1,7 +1,7 @@
 /**
  * The book of one published market, kept from the text of messages alone. It is deliberately simple and shares no code
  * with the reader of the service, so that both can be compared: amounts are bigint at 18 decimals, levels a map for each
- * side, resting orders a map, and the digest is computed as docs/extended-stream.md describes it. Pure.
+ * side, resting orders a map, and the digest is computed as docs/reference/extended-stream.md describes it. Pure.
  */
 
 export type BookSide = 'bid' | 'ask'

@@ -1,6 +1,6 @@
 /**
  * The rules that `tidegate check-publisher` can find broken: what a publisher must do, and the section of
- * docs/feeding-your-own-book.md that requires it. A warning breaks no rule, but an engineer should look at it. Pure.
+ * docs/how-to/feeding-your-own-book.md that requires it. A warning breaks no rule, but an engineer should look at it. Pure.
  */
 
 /** Headings of the page, as they are shown. */

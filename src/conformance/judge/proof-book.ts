@@ -1,6 +1,6 @@
 /**
  * The book that `prove` rebuilds, with its digest. It shares no code with the book and the digest of the service: levels
- * are texts, and the digest is computed as docs/extended-stream.md describes it, in arbitrary precision.
+ * are texts, and the digest is computed as docs/reference/extended-stream.md describes it, in arbitrary precision.
  */
 import { BOOK_SIDES, type BookSide, ClientBook } from './client-book.ts'
 

@@ -9,7 +9,7 @@ import { transactionWithRetries } from '../../platform/store/retry.ts'
 import { sql } from '../../platform/store/sql.ts'
 
 /** The page for the operator, under `docs/`. */
-export const RESTORED_STORE_PAGE = 'docs/guide/backup.md#after-a-restore'
+export const RESTORED_STORE_PAGE = 'docs/how-to/backup.md#after-a-restore'
 
 export interface StoreIdentity {
   /** Null before the first start. */

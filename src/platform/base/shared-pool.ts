@@ -1,6 +1,6 @@
 /**
  * A pool that all clients share: connections, bytes, waiting calls. One holder has at most a quarter of it, and a tenth is
- * kept for holders that have nothing. `SHARED_POOLS` lists every such pool; `docs/limits.md` has the same table. A holder is
+ * kept for holders that have nothing. `SHARED_POOLS` lists every such pool; `docs/reference/limits.md` has the same table. A holder is
  * a client, an operator, or an address as long as neither is known. A pool only counts: its owner refuses, or cuts.
  */
 

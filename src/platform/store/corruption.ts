@@ -9,7 +9,7 @@ import { Throttle } from '../base/throttle.ts'
 import { StoreCorrupt } from './db.ts'
 
 /** The page for the operator, under `docs/`. */
-export const CORRUPT_STORE_PAGE = 'docs/guide/backup.md#a-corrupt-store'
+export const CORRUPT_STORE_PAGE = 'docs/how-to/backup.md#a-corrupt-store'
 
 const CORRUPT: ReadonlySet<string> = new Set(['XX001', 'XX002'])
 const LOG_MILLISECONDS = 60_000

@@ -1,5 +1,5 @@
 /**
- * The AsyncAPI 3 document of the protocol of publishers (docs/feeding-your-own-book.md), seen from the publisher: with
+ * The AsyncAPI 3 document of the protocol of publishers (docs/how-to/feeding-your-own-book.md), seen from the publisher: with
  * `pull` it is the server, with `push` the client. Its schemas are those of the table in `contract/publication`. Pure.
  */
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'

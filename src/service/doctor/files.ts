@@ -48,7 +48,11 @@ export function examineFolder(folder: string): Finding {
   const store = statSync(storeFolder(path), { throwIfNoEntry: false })
   if (store !== undefined && (store.mode & OTHERS) !== 0) {
     const detail = `${storeFolder(path)} can be read by other users (mode ${modeText(store)})`
-    return warn(name, detail, 'the next start of serve sets it to 700; docs/custody.md says which keys to replace')
+    return warn(
+      name,
+      detail,
+      'the next start of serve sets it to 700; docs/how-to/custody.md says which keys to replace',
+    )
   }
   if (freeBytes < FREE_BYTES_LOW) return warn(name, `${path}, only ${free}`, 'free disk space')
   return ok(name, `${path}, writable, ${free}`)
@@ -56,7 +60,7 @@ export function examineFolder(folder: string): Finding {
 
 /**
  * The folder of recordings, and whether its disk can keep `recording.keep_hours`. What the recordings that are still to
- * come need is estimated by the largest of the last hours that are complete, or else by the figures of docs/limits.md.
+ * come need is estimated by the largest of the last hours that are complete, or else by the figures of docs/reference/limits.md.
  * No finding without `recording.dir`.
  */
 export async function examineRecordingFolder(
@@ -152,7 +156,7 @@ export function examineEncryptionKeyFile(config: Config): Finding {
   }
   if (EncryptionKey.parse(text) === undefined) return bad(name, `${path} is damaged`, 'restore it from its backup')
   if ((stats.mode & OTHERS) !== 0) {
-    const next = `chmod 600 ${path}; if others may have read it and the store, see docs/custody.md`
+    const next = `chmod 600 ${path}; if others may have read it and the store, see docs/how-to/custody.md`
     return bad(name, `${path} is open to others (mode ${modeText(stats)})`, next)
   }
   return ok(name, `${path}, mode ${modeText(stats)}`)

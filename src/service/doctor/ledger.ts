@@ -16,7 +16,7 @@ const NAME = 'ledger'
 /** Of a statement about all segments; no request waits for it. */
 const STATEMENT_MILLISECONDS_MAX = 60_000
 const OVERDUE_NEXT = 'see the log of the service for what stops it'
-const NEXT = 'docs/ledger.md; pause deliveries until it is understood'
+const NEXT = 'docs/explanation/ledger.md; pause deliveries until it is understood'
 
 /**
  * Reads the whole ledger of a store that this command has opened, and compares it.

@@ -71,7 +71,7 @@ export async function examineEncryption(db: Db, key: EncryptionKey | undefined):
     return [warn(name, 'signing keys and the pepper are stored unencrypted', 'tidegate admin key encrypt')]
   }
   const detail = `the store needs the key ${neededId}, and this node has ${key === undefined ? 'none' : `the key ${key.id}`}`
-  return [bad(name, detail, 'set keys.encryption_key, or restore the file; see docs/custody.md if it is lost')]
+  return [bad(name, detail, 'set keys.encryption_key, or restore the file; see docs/how-to/custody.md if it is lost')]
 }
 
 /** Compares this machine's clock with the store's, and with the commit times that were published before. */

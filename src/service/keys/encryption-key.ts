@@ -33,7 +33,7 @@ export async function loadEncryptionKey(config: Config, db: Db): Promise<Encrypt
   if (typeof neededId === 'string') {
     throw new EncryptionKeyProblem(
       `${path} is missing and keys.encryption_key is not set, and the signing keys in the store are encrypted with the ` +
-        `key ${neededId}: put the file back from its backup (docs/custody.md says what to do when it is lost)`,
+        `key ${neededId}: put the file back from its backup (docs/how-to/custody.md says what to do when it is lost)`,
     )
   }
   return createEncryptionKey(config)

@@ -51,7 +51,7 @@ export function closeStoreFolder(dataFolder: string, log: Log): void {
   if ((stats.mode & OTHERS) === 0) return
   chmodSync(path, 0o700)
   const mode = modeText(stats)
-  log.warn({ path, mode }, 'the store could be read by other users; it has mode 700 now: see docs/custody.md')
+  log.warn({ path, mode }, 'the store could be read by other users; it has mode 700 now: see docs/how-to/custody.md')
 }
 
 /** Why a data folder cannot be used (`detail`), and the remedy (`next`); undefined when it can be used. */

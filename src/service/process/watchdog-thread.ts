@@ -23,7 +23,7 @@ export interface WatchdogStart {
 
 /** How long the main thread may take to report its stack, and then to exit. */
 const INSPECTION_MILLISECONDS = 2_000
-/** EX_SOFTWARE of `sysexits.h`; docs/guide/production.md documents it. */
+/** EX_SOFTWARE of `sysexits.h`; docs/how-to/production.md documents it. */
 const EXIT_CODE = 70
 /** Node would print a line about the inspector, which is not JSON, at the exit: stderr is closed before that. */
 const EXIT = `process.on('exit', () => process.getBuiltinModule?.('node:fs').closeSync(2)); process.exit(${EXIT_CODE})`

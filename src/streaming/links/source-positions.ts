@@ -1,5 +1,5 @@
 /**
- * How far the sources of a market were followed that are publications of engines (docs/feeding-your-own-book.md). The
+ * How far the sources of a market were followed that are publications of engines (docs/how-to/feeding-your-own-book.md). The
  * process that writes the market sends it beside its commits, on a subject of its own, so that the next one to write it
  * asks the engine for the messages that follow and no execution is missed. The newest positions of each market are kept
  * and compared with the executions that were followed: a lost, early or late message is harmless.

@@ -120,7 +120,7 @@ export interface Execution {
  * `attribution` is added by the inputs of the market, not by sources: `only` or `all` with a snapshot, `some` with an update.
  *
  * `origin` is the position of the message in the publication that it was relayed from, `EPOCH.SEQ`
- * (docs/feeding-your-own-book.md); absent where the source is not a publication.
+ * (docs/how-to/feeding-your-own-book.md); absent where the source is not a publication.
  */
 export type MarketEvent =
   | {

@@ -59,7 +59,7 @@ export interface Commit {
   readonly withdraws?: true
   /**
    * Position of the last message of the source that the book contains, `EPOCH.SEQ`; absent where the source is not a
-   * publication (docs/feeding-your-own-book.md).
+   * publication (docs/how-to/feeding-your-own-book.md).
    */
   readonly origin?: string
   /** The state of the instrument, in the commits that change it; null = it is no longer known. */

@@ -56,7 +56,7 @@ export function textFrame(text: string): Buffer {
   return frame
 }
 
-/** The `stream` member of the extended protocol; documented in docs/extended-stream.md. */
+/** The `stream` member of the extended protocol; documented in docs/reference/extended-stream.md. */
 export interface StreamMember {
   readonly cursor: string
   /** Cursor of the previous message of the subscription; undefined in the first. */

@@ -1,5 +1,5 @@
 /**
- * The numbers of a market as a publication (docs/feeding-your-own-book.md): which message of the channel `publication` a
+ * The numbers of a market as a publication (docs/how-to/feeding-your-own-book.md): which message of the channel `publication` a
  * version of the book corresponds to, and the origin of that book. A market that is itself fed by a publication passes on
  * the position of its source, so that all nodes of a chain of relays name the same origin for the same book.
  *

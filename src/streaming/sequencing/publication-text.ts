@@ -1,5 +1,5 @@
 /**
- * The messages of the channel `publication` as finished WebSocket frames (docs/feeding-your-own-book.md): the book with
+ * The messages of the channel `publication` as finished WebSocket frames (docs/how-to/feeding-your-own-book.md): the book with
  * the state of the instrument, or its changes together with the executions, for relays. Numbers have exactly the
  * market's decimals.
  */

@@ -6,7 +6,7 @@
  */
 import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent, Proof } from '../market/event.ts'
 
-/** How far a publication (docs/feeding-your-own-book.md) was followed. */
+/** How far a publication (docs/how-to/feeding-your-own-book.md) was followed. */
 export interface FollowedPosition {
   /** `EPOCH.SEQ`: every execution up to there was passed on, or reported as missed. */
   readonly position: string

@@ -103,7 +103,7 @@ describe.runIf(inject('engine') === 'embedded')('an embedded store', () => {
       [
         {
           msg: 'deliveries are paused: the store was restored or promoted',
-          page: 'docs/guide/backup.md#after-a-restore',
+          page: 'docs/how-to/backup.md#after-a-restore',
         },
       ],
     ])

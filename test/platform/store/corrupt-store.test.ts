@@ -54,7 +54,7 @@ async function expectCorrupt(db: Db): Promise<void> {
   expect([db.available, db.problem]).toEqual([true, undefined])
   const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
   expect(errors).toMatchObject([
-    { msg: 'store is corrupt', reason: db.corruption, page: 'docs/guide/backup.md#a-corrupt-store' },
+    { msg: 'store is corrupt', reason: db.corruption, page: 'docs/how-to/backup.md#a-corrupt-store' },
   ])
 }
 

@@ -1,6 +1,6 @@
 /**
  * Messages of the bus as releases have sent them: this one reads them, byte for byte as they were recorded, and still sends
- * the same bytes. A node of the release before runs beside it during an upgrade (docs/guide/upgrading.md).
+ * the same bytes. A node of the release before runs beside it during an upgrade (docs/how-to/upgrading.md).
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

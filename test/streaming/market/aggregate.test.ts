@@ -210,7 +210,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(1, update(bid(101, 0), bid(100, 5))).events).toEqual([update(bid(100, 5))])
   })
 
-  test('does what the example of docs/aggregated-books.md shows', () => {
+  test('does what the example of docs/explanation/aggregated-books.md shows', () => {
     const aggregate = new Sources(['A', 'B'])
     aggregate.offer(0, snapshot(bid(1000, 1), bid(995, 2), ask(1005, 1), ask(1010, 3)))
     expect(aggregate.offer(1, snapshot(bid(995, 4), ask(1005, 2), ask(1015, 1))).events).toEqual([

@@ -1,4 +1,4 @@
-"""Reads the book that a recording of the service has at a cursor (docs/recordings.md, format 1).
+"""Reads the book that a recording of the service has at a cursor (docs/how-to/recordings.md, format 1).
 
 Only the blocks from the last keyframe before the time of the evidence on are inflated: a minute of the market, whatever the
 length of the file.

@@ -1,5 +1,5 @@
 /**
- * Reads the book that a recording of the service has at a cursor (docs/recordings.md, format 1). Only the blocks from the
+ * Reads the book that a recording of the service has at a cursor (docs/how-to/recordings.md, format 1). Only the blocks from the
  * last keyframe before the time of the evidence on are inflated: a minute of the market, whatever the length of the file.
  */
 import { TidegateError } from '../errors.ts'

@@ -56,7 +56,7 @@ function Switches({ controls, reload }: SwitchesProps) {
 function DeliveriesSwitch({ controls: { paused, deliveries_paused_because: because }, reload }: SwitchesProps) {
   const isPaused = paused.deliveries
   const restored =
-    'The store was restored or promoted. Compare it with bank and custody before you resume: docs/guide/backup.md'
+    'The store was restored or promoted. Compare it with bank and custody before you resume: docs/how-to/backup.md'
   const change = () =>
     ask({
       title: isPaused ? 'Resume all deliveries?' : 'Pause all deliveries?',

@@ -26,7 +26,7 @@ export const MARKETS_SETTINGS = {
     initial: 'none',
     values: SCENARIOS,
     meaning:
-      'what happens to simulated markets, at the times that docs/guide/test-your-client.md lists: `halt`, `outage`, `crossing`, `deep`, `storm`, or nothing',
+      'what happens to simulated markets, at the times that docs/how-to/test-your-client.md lists: `halt`, `outage`, `crossing`, `deep`, `storm`, or nothing',
   }),
   'replay.speed': factor({
     initial: 1,

@@ -1,5 +1,5 @@
 /**
- * Loads an ES module of an operator that is a source (docs/feeding-your-own-book.md, "In process"): checks the version of the
+ * Loads an ES module of an operator that is a source (docs/how-to/feeding-your-own-book.md, "In process"): checks the version of the
  * contract and the functions that it has. Loading executes the module. Failures are returned, never thrown.
  */
 import { pathToFileURL } from 'node:url'

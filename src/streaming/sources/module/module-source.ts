@@ -1,5 +1,5 @@
 /**
- * Sources that run in this process: ES modules of the operator (docs/feeding-your-own-book.md, "In process"), named
+ * Sources that run in this process: ES modules of the operator (docs/how-to/feeding-your-own-book.md, "In process"), named
  * `module:FILE:SYMBOL`. Each file is loaded once for all its markets, and stopped with the last of them. Whatever a module
  * throws, in a call or by a promise that it returned, is logged, and its markets are lost until their next SNAPSHOT. An
  * error that a module throws in a callback of its own (a timer, a socket) is beyond this file: it ends the process.

@@ -1,5 +1,5 @@
 /**
- * The messages of a publisher (docs/feeding-your-own-book.md): checks one text, or one object of a module, and returns
+ * The messages of a publisher (docs/how-to/feeding-your-own-book.md): checks one text, or one object of a module, and returns
  * it typed, or the first rule that it breaks, with the member and, where it can be read, the market. Prices and amounts
  * stay text, because only the market has their scale; the form of the text is checked here. Every list and every text
  * has a limit. Unknown members are ignored. It never throws, keeps nothing, and knows nothing of earlier messages. Pure.

@@ -1,5 +1,5 @@
 /**
- * The rules of docs/feeding-your-own-book.md for the messages of one market, whichever way they arrive (pull, ingest, a
+ * The rules of docs/how-to/feeding-your-own-book.md for the messages of one market, whichever way they arrive (pull, ingest, a
  * module): epochs, numbers, snapshots, digests. It returns the events of the market and whether a SNAPSHOT is needed.
  *
  * Two numbers of the current epoch are kept: up to `#seq` every execution was published or reported as missed, and the book

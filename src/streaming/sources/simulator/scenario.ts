@@ -1,6 +1,6 @@
 /**
  * The scenarios of the simulator: schedules of phases that let a person or an integrator observe what the service
- * guarantees (docs/guide/test-your-client.md). A scenario is the same for every market, begins when the market starts,
+ * guarantees (docs/how-to/test-your-client.md). A scenario is the same for every market, begins when the market starts,
  * and repeats. The phases depend on nothing but the clock; the orders depend on the seed, as without a scenario. Pure.
  */
 import type { Instrument } from '../../market/event.ts'

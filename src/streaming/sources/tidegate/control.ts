@@ -1,5 +1,5 @@
 /**
- * The requests to a publisher and its answers (docs/feeding-your-own-book.md, "Pull"): everything on the connection
+ * The requests to a publisher and its answers (docs/how-to/feeding-your-own-book.md, "Pull"): everything on the connection
  * besides the messages of a publication. Pure.
  */
 import { isObject, type JsonObject, membersOf } from '../../../platform/base/json-value.ts'

@@ -1,5 +1,5 @@
 /**
- * A source that connects to a publisher: a matching engine, or another Tidegate (docs/feeding-your-own-book.md, "Pull").
+ * A source that connects to a publisher: a matching engine, or another Tidegate (docs/how-to/feeding-your-own-book.md, "Pull").
  * One connection carries all markets of the feed. It guarantees that a publisher from which nothing arrives for 15
  * seconds counts as dead, that a message which cannot be assigned to a market ends the connection, and that a fault of
  * one market does not affect the others. The rules of the messages are in `publication/`; the subscription of each

@@ -1,4 +1,4 @@
-/** Each rule of docs/feeding-your-own-book.md for the messages of one market, by hand. */
+/** Each rule of docs/how-to/feeding-your-own-book.md for the messages of one market, by hand. */
 import { describe, expect, it } from 'vitest'
 import { ASK, BID, type LevelChange } from '../../../../src/streaming/market/event.ts'
 import { LevelAmounts } from '../../../../src/streaming/market/level-amounts.ts'
