@@ -122,7 +122,7 @@ test('a wrong book is withdrawn, named, and replaced by that of the feed', async
   expect(await counts()).toEqual([3, 1])
 })
 
-test('books are not compared where they cannot be: other depth, other version', async () => {
+test('books of another depth or another version are not compared', async () => {
   const { clock, sequencer, counts, importer, feed } = linked({ ...MARKET, depth: 5 })
   sequencer.offer({ type: 'snapshot', levels: [bid(100, 5)] })
   clock.advance(25_000)

@@ -187,16 +187,19 @@ function requestOf(sent: typeof request) {
 describe('format 1', () => {
   const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Record<string, string>
 
-  test.each(Object.entries(MESSAGES))('%s is read, and sent, as recorded', (name, { value, encode, decode }) => {
-    expect(decode(Buffer.from(recorded[name] as string, 'hex'))).toEqual(value)
-    expect(encode().toString('hex')).toBe(recorded[name])
-  })
+  test.each(Object.entries(MESSAGES))(
+    '%s in format 1 is read, and sent, as recorded',
+    (name, { value, encode, decode }) => {
+      expect(decode(Buffer.from(recorded[name] as string, 'hex'))).toEqual(value)
+      expect(encode().toString('hex')).toBe(recorded[name])
+    },
+  )
 
-  test('has no recorded message that is not read here', () => {
+  test('every recorded message of format 1 is read here', () => {
     expect(Object.keys(recorded).toSorted()).toEqual(Object.keys(MESSAGES).toSorted())
   })
 
-  test('is named where another format arrives, which is read by no release that does not know it', () => {
+  test('format 1 is named where another format arrives, which releases that do not know it refuse to read', () => {
     for (const { encode, decode } of Object.values(MESSAGES)) {
       const later = Buffer.concat([Buffer.of(2), encode().subarray(1)])
       expect(() => decode(later)).toThrow('a message has the format 2; this release reads format 1')

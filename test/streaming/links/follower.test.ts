@@ -25,12 +25,12 @@ beforeEach(() => {
   })
 })
 
-test('requests are repeated after 1, 2, 4 and then every 8 seconds', () => {
+test("a follower's requests are repeated after 1, 2, 4 and then every 8 seconds", () => {
   clock.advance(24_000)
   expect(requests).toEqual([0, 1_000, 3_000, 7_000, 15_000, 23_000])
 })
 
-test('a request is repeated at once when there is a link, and when the feed is heard for the first time', () => {
+test("a follower's request is repeated at once when there is a link, and when the feed is heard for the first time", () => {
   clock.advance(200)
   follower.requestAgain()
   clock.advance(4_000)
@@ -43,7 +43,7 @@ test('a request is repeated at once when there is a link, and when the feed is h
   expect(requests).toHaveLength(5)
 })
 
-test('nothing is requested again when nothing is under way', () => {
+test('a follower repeats no request when none is under way', () => {
   clock.advance(1)
   follower.onState({
     type: 'state',

@@ -83,7 +83,7 @@ function serveState({ link }: ReturnType<typeof openNatsLink>, state: Buffer) {
 }
 
 describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER, 'nats-server'), () => {
-  test('drops what a suspended server does not take, and is repaired when it continues', async () => {
+  test('a link over NATS drops what a suspended server does not take, and is repaired when it continues', async () => {
     server = await NatsServer.start()
     const feed = await startFeed()
     const followed = linkOverNats(feed, server.url)
@@ -104,25 +104,28 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     expect(followed.replica.executions.at(1).execution.id).toBe('a')
   })
 
-  test.each(['cut', 'freeze'] as const)('is repaired after a %s of the follower’s connection', async (fault) => {
-    server = await NatsServer.start()
-    proxy = await TcpProxy.listen(server.port)
-    const feed = await startFeed()
-    const followed = linkOverNats(feed, server.url, `nats://127.0.0.1:${proxy.port}`)
-    await reached(followed, feed)
-    if (fault === 'cut') await proxy.refuse()
-    else proxy.freeze()
-    await expect.poll(() => followed.receiving.link.problem).toBeDefined()
-    await trade(feed, 'a')
-    await trade(feed, 'b')
-    if (fault === 'cut') await proxy.accept()
-    else proxy.thaw()
-    await reached(followed, feed)
-    expect(followed.replica.state('', 0)).toEqual(feed.replica.state('', 0))
-    expect([1, 2].map((number) => followed.replica.executions.at(number).execution.id)).toEqual(['a', 'b'])
-  })
+  test.each(['cut', 'freeze'] as const)(
+    'a link over NATS is repaired after a %s of the follower’s connection',
+    async (fault) => {
+      server = await NatsServer.start()
+      proxy = await TcpProxy.listen(server.port)
+      const feed = await startFeed()
+      const followed = linkOverNats(feed, server.url, `nats://127.0.0.1:${proxy.port}`)
+      await reached(followed, feed)
+      if (fault === 'cut') await proxy.refuse()
+      else proxy.freeze()
+      await expect.poll(() => followed.receiving.link.problem).toBeDefined()
+      await trade(feed, 'a')
+      await trade(feed, 'b')
+      if (fault === 'cut') await proxy.accept()
+      else proxy.thaw()
+      await reached(followed, feed)
+      expect(followed.replica.state('', 0)).toEqual(feed.replica.state('', 0))
+      expect([1, 2].map((number) => followed.replica.executions.at(number).execution.id)).toEqual(['a', 'b'])
+    },
+  )
 
-  test('is repaired when the server has disconnected a follower that does not read', async () => {
+  test('a link over NATS is repaired when the server has disconnected a follower that does not read', async () => {
     server = await NatsServer.start({ lines: ['write_deadline: "200ms"', 'max_pending: 2MB'] })
     proxy = await TcpProxy.listen(server.port)
     const feed = await startFeed()
@@ -140,7 +143,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     expect(followed.replica.state('', 0)).toEqual(feed.replica.state('', 0))
   })
 
-  test('carries a state of 60 MiB between commits, once for each who asks, and drops nothing', async () => {
+  test('a link over NATS carries a state of 60 MiB between commits, once per request, and drops nothing', async () => {
     server = await NatsServer.start()
     const state = randomBytes(60 * MEBIBYTE)
     const [sending, receiving] = [openNatsLink({ url: server.url }), openNatsLink({ url: server.url })]
@@ -173,7 +176,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     expect(await sending.value('tidegate_bus_dropped_total')).toBe(0)
   })
 
-  test('refuses to send a state of more than 64 MiB, counts it and names it once', async () => {
+  test('a link over NATS refuses to send a state of more than 64 MiB, counts it and names it once', async () => {
     server = await NatsServer.start()
     const { log, lines } = captureLog()
     const [sending, receiving] = [openNatsLink({ url: server.url }, log), openNatsLink({ url: server.url })]
@@ -185,7 +188,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     expect(named).toMatchObject([{ market: LINKED.symbol, bytes: 67_108_865, bytes_max: 67_108_864 }])
   })
 
-  test('a message of another release is named once and counted; it is repaired as a loss', async () => {
+  test('a message of another release on NATS is named once and counted, and is repaired as a loss', async () => {
     server = await NatsServer.start()
     const { log, lines } = captureLog()
     const { link } = openNatsLink({ url: server.url })
@@ -210,7 +213,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
   test.each([
     ['a user and a password', { user: 'tidegate', password: SECRET }, `tidegate:${SECRET}`, 'tidegate:wrong-one'],
     ['a token', { token: SECRET }, SECRET, 'wrong-one'],
-  ])('%s: right ones are accepted, wrong ones named without them', async (_title, options, right, wrong) => {
+  ])('%s for NATS: right ones are accepted, wrong ones named without them', async (_title, options, right, wrong) => {
     server = await NatsServer.start(options)
     const urlWith = (userinfo: string) => server.url.replace('//', `//${userinfo}@`)
     const feed = await startFeed()
@@ -229,7 +232,7 @@ describe.skipIf(NATS_SERVER.isSkipped)(titleWith('a link over NATS', NATS_SERVER
     await expect.poll(() => link.problem).toBeUndefined()
   })
 
-  test('verifies the certificate of the server, which verifies that of this process', async () => {
+  test('a link over NATS verifies the certificate of the server, which verifies that of this process', async () => {
     const authority = await newAuthority('clients')
     const files = certificateFiles(await newCertificate('nats'))
     const others = certificateFiles(await newCertificate('other'))

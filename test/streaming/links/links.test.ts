@@ -102,7 +102,7 @@ describe.each([
       afterAll(() => server?.remove())
     }
 
-    test('is followed from its first commit on', async () => {
+    test('a market over a link is followed from its first commit on', async () => {
       const feed = createFeed()
       const followed = await link.follow(feed)
       feed.sequencer.offer({ type: 'snapshot', levels: [bid(100, 2n ** 70n)] })
@@ -116,7 +116,7 @@ describe.each([
       expect(followed.replica.executions.at(1).execution).toEqual(executions[0])
     })
 
-    test('that runs already is followed from its state on, however large', async () => {
+    test('a market that runs already is followed over a link from its state on, however large', async () => {
       const feed = createFeed()
       const levels = Array.from(
         { length: LEVELS },
@@ -133,7 +133,7 @@ describe.each([
       expect(followed.replica.state('', 0)).toEqual(feed.replica.state('', 0))
     })
 
-    test('commits when a follower asks for it', async () => {
+    test('a market commits when a follower asks for it over a link', async () => {
       const feed = createFeed()
       feed.sequencer.offer({ type: 'snapshot', levels: [bid(100, 1)] })
       await committed(feed)
@@ -145,23 +145,26 @@ describe.each([
       expect(followed.replica.version).toBe(2)
     })
 
-    test.skipIf(link.cut === undefined)('is repaired when the connection is back, with its executions', async () => {
-      const feed = createFeed()
-      const followed = await link.follow(feed)
-      feed.sequencer.offer({ type: 'snapshot', levels: [bid(100, 1)] })
-      await committed(feed)
-      await reached(followed, feed)
-      const restore = await link.cut?.()
-      for (const [place, id] of ['a', 'b'].entries()) {
-        const executions = [{ price: 100, amount: 3, id }]
-        feed.sequencer.offer({ type: 'update', changes: [bid(100, 2 + place)], executions })
+    test.skipIf(link.cut === undefined)(
+      'a market over a link is repaired when the connection is back, with its executions',
+      async () => {
+        const feed = createFeed()
+        const followed = await link.follow(feed)
+        feed.sequencer.offer({ type: 'snapshot', levels: [bid(100, 1)] })
         await committed(feed)
-      }
-      await restore?.()
-      await reached(followed, feed)
-      expect(followed.replica.state('', 0)).toEqual(feed.replica.state('', 0))
-      const ids = [1, 2].map((number) => followed.replica.executions.at(number).execution.id)
-      expect([ids, followed.replica.executions.firstNumber]).toEqual([['a', 'b'], 1])
-    })
+        await reached(followed, feed)
+        const restore = await link.cut?.()
+        for (const [place, id] of ['a', 'b'].entries()) {
+          const executions = [{ price: 100, amount: 3, id }]
+          feed.sequencer.offer({ type: 'update', changes: [bid(100, 2 + place)], executions })
+          await committed(feed)
+        }
+        await restore?.()
+        await reached(followed, feed)
+        expect(followed.replica.state('', 0)).toEqual(feed.replica.state('', 0))
+        const ids = [1, 2].map((number) => followed.replica.executions.at(number).execution.id)
+        expect([ids, followed.replica.executions.firstNumber]).toEqual([['a', 'b'], 1])
+      },
+    )
   })
 })

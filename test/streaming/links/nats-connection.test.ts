@@ -55,22 +55,25 @@ async function listen(): Promise<FakeNats> {
 }
 
 describe('a connection to NATS', () => {
-  test.each(NATS_FAULTS)('is open again after an outage in which every connection is %s', async (fault) => {
-    const server = await listen()
-    const { connection, lines, passUntil } = await connectTo(server)
-    await server.begin(fault)
-    await passUntil(() => connection.problem?.replace(PLACE, '').startsWith(PROBLEMS[fault]) === true)
-    const { accepted } = server
-    // Further attempts are made, as far as the server sees them.
-    if (fault !== 'refused') await passUntil(() => server.accepted > accepted + 1)
-    await server.end()
-    await passUntil(() => connection.problem === undefined)
-    await expect.poll(() => server.connections).toBe(1)
-    const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
-    expect(errors.filter(({ reason }) => reason.startsWith(PROBLEMS[fault]))).toHaveLength(1)
-  })
+  test.each(NATS_FAULTS)(
+    'a connection to NATS is open again after an outage in which every connection is %s',
+    async (fault) => {
+      const server = await listen()
+      const { connection, lines, passUntil } = await connectTo(server)
+      await server.begin(fault)
+      await passUntil(() => connection.problem?.replace(PLACE, '').startsWith(PROBLEMS[fault]) === true)
+      const { accepted } = server
+      // Further attempts are made, as far as the server sees them.
+      if (fault !== 'refused') await passUntil(() => server.accepted > accepted + 1)
+      await server.end()
+      await passUntil(() => connection.problem === undefined)
+      await expect.poll(() => server.connections).toBe(1)
+      const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50)
+      expect(errors.filter(({ reason }) => reason.startsWith(PROBLEMS[fault]))).toHaveLength(1)
+    },
+  )
 
-  test('stays open while the server answers pings and sends nothing else', async () => {
+  test('a connection to NATS stays open while the server answers pings and sends nothing else', async () => {
     const server = await listen()
     const { connection, clock } = await connectTo(server)
     const before = server.pings
@@ -83,7 +86,7 @@ describe('a connection to NATS', () => {
     expect([connection.problem, server.connections]).toEqual([undefined, 1])
   })
 
-  test('stays open when this process was suspended for 20 s', async () => {
+  test('a connection to NATS stays open when this process was suspended for 20 s', async () => {
     const server = await listen()
     const { connection, clock } = await connectTo(server)
     for (let time = 1; time <= 3; time++) clock.standStill(20_000)

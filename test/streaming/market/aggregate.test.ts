@@ -107,7 +107,7 @@ describe('an aggregate', () => {
     ['priority', Number.POSITIVE_INFINITY],
     ['priority', 15],
   ])(
-    'by %s with a maximum age of %s ms equals the rule written naively, and reports exactly what differs',
+    'an aggregate by %s with a maximum age of %s ms equals the rule written naively, and reports exactly what differs',
     (policy, age) => {
       let crossings = 0
       let exclusions = 0
@@ -155,7 +155,7 @@ describe('an aggregate', () => {
     },
   )
 
-  test('adds up equal prices, beyond the safe integers too', () => {
+  test('an aggregate adds up equal prices, beyond the safe integers too', () => {
     const aggregate = new Sources(['a', 'b'])
     const large = Number.MAX_SAFE_INTEGER
     expect(aggregate.offer(0, snapshot(bid(99, large), ask(101, 1))).events).toEqual([
@@ -167,7 +167,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(0, update(bid(99, 0))).events).toEqual([update(bid(99, 2))])
   })
 
-  test('says which venue has how much of a level, also when only that changes, and adds up sources of one venue', () => {
+  test("an aggregate reports each venue's share of a level, also when only that changes, and adds up sources of one venue", () => {
     const aggregate = new Aggregate(
       [
         { name: 'kraken:BTC/USD', venue: 'kraken' },
@@ -195,7 +195,7 @@ describe('an aggregate', () => {
     expect(attribute(0, update(bid(99, 0)), 6)).toEqual([{ type: 'some', levels: [at99()] }])
   })
 
-  test('shows of crossing sources the one whose best price moved last, and the others again when the crossing ends', () => {
+  test('an aggregate shows the crossing source whose best price moved last, and the others again when the crossing ends', () => {
     const aggregate = new Sources(['a', 'b'])
     aggregate.offer(0, snapshot(bid(99, 1), bid(98, 1), ask(101, 1), ask(103, 1)))
     expect(aggregate.offer(1, snapshot(bid(101, 5), ask(104, 5))).events).toEqual([
@@ -210,7 +210,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(1, update(bid(101, 0), bid(100, 5))).events).toEqual([update(bid(100, 5))])
   })
 
-  test('does what the example of docs/explanation/aggregated-books.md shows', () => {
+  test('an aggregate does what the example of docs/explanation/aggregated-books.md shows', () => {
     const aggregate = new Sources(['A', 'B'])
     aggregate.offer(0, snapshot(bid(1000, 1), bid(995, 2), ask(1005, 1), ask(1010, 3)))
     expect(aggregate.offer(1, snapshot(bid(995, 4), ask(1005, 2), ask(1015, 1))).events).toEqual([
@@ -222,7 +222,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(1, update(bid(1005, 0))).events).toEqual([])
   })
 
-  test('does not take a book for newer because its source repeats itself', () => {
+  test('an aggregate does not take a book for newer because its source repeats itself', () => {
     const aggregate = new Sources(['a', 'b'])
     const first = snapshot(bid(99, 1), ask(101, 1))
     aggregate.offer(0, first)
@@ -231,7 +231,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(0, first).events).toEqual([])
   })
 
-  test('takes a trade as news of the top of the book', () => {
+  test('an aggregate takes a trade as news of the top of the book', () => {
     const aggregate = new Sources(['a', 'b'])
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(101, 5), ask(104, 5)))
@@ -241,7 +241,7 @@ describe('an aggregate', () => {
     ])
   })
 
-  test('ranks sources that moved in one millisecond by their places, whichever came first', () => {
+  test('an aggregate ranks sources that moved in one millisecond by their places, whichever came first', () => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -256,7 +256,7 @@ describe('an aggregate', () => {
     }
   })
 
-  test('by priority shows of crossing sources the one that is named first, whatever moves', () => {
+  test('an aggregate by priority shows the crossing source that is named first, whatever moves', () => {
     const aggregate = new Sources(['a', 'b'], 'priority')
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     expect(aggregate.offer(1, snapshot(bid(101, 5), bid(100, 2), ask(104, 5))).events).toEqual([
@@ -266,7 +266,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(0, lost('gap')).events).toEqual([update(bid(102, 1), bid(101, 5), bid(99, 0), ask(101, 0))])
   })
 
-  test('excludes a source that is silent while others change, until its next book message', () => {
+  test('an aggregate excludes a source that is silent while others change, until its next book message', () => {
     const aggregate = new Sources(['a', 'b'], 'recency', 100)
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(98, 2), ask(102, 2)))
@@ -285,7 +285,7 @@ describe('an aggregate', () => {
     expect(aggregate.isExcluded(1)).toBe(false)
   })
 
-  test('drops a lost source with its levels; of the last one the book stays, until any of them is back', () => {
+  test("an aggregate drops a lost source's levels, but keeps the book of the last one until a source is back", () => {
     const aggregate = new Sources(['a', 'b'])
     expect(aggregate.offer(0, lost('not there')).events).toEqual([lost('a: not there')])
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
@@ -298,7 +298,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(0, snapshot(bid(50, 1))).events).toEqual([snapshot(bid(50, 1))])
   })
 
-  test('passes on what a source missed, named, from a lost one too', () => {
+  test("an aggregate passes on what a source missed, with the source's name, also for a lost source", () => {
     const aggregate = new Sources(['a', 'b'])
     const missed: MarketEvent = { type: 'missed', reason: 'trades 7 to 9' }
     expect(aggregate.offer(1, missed).events).toEqual([{ type: 'missed', reason: 'b: trades 7 to 9' }])
@@ -309,7 +309,7 @@ describe('an aggregate', () => {
     ['negative', 'impossible level: price 98, amount -1', [bid(98, -1)]],
     ['at no price', 'impossible level: price 0, amount 1', [ask(0, 1)]],
     ['beyond exact prices', 'impossible level: price 9007199254740992, amount 1', [ask(2 ** 53, 1)]],
-  ])('throws out a source whose own book is %s, and no other', (_, violation, changes) => {
+  ])('an aggregate excludes a source whose own book is %s, and no other', (_, violation, changes) => {
     const aggregate = new Sources(['a', 'b'])
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(98, 2), ask(102, 2)))
@@ -323,7 +323,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(0, snapshot(bid(99, 1))).events.map(({ type }) => type)).toContain('snapshot')
   })
 
-  test('says the whole book to a writer that starts over', () => {
+  test('an aggregate reports the whole book to a writer that starts over', () => {
     const aggregate = new Sources(['a', 'b'])
     aggregate.offer(0, snapshot(bid(99, 1), ask(101, 1)))
     aggregate.offer(1, snapshot(bid(98, 2)))
@@ -336,7 +336,7 @@ describe('an aggregate', () => {
     expect(aggregate.offer(1, update(bid(98, 4))).events).toEqual([update(bid(98, 4))])
   })
 
-  test('keeps no ghost of a source that comes and goes every second for an hour', () => {
+  test('an aggregate keeps no levels of a source that comes and goes every second for an hour', () => {
     const aggregate = new Sources(['steady', 'flapping'])
     const steady = new NaiveBook()
     const written = new Book()
@@ -376,7 +376,7 @@ function contents(book: Book): LevelChange[] {
   })
 }
 
-test('tells apart what each source contributes: the levels that are shown, and the time of its last message', () => {
+test("an aggregate reports each source's contribution: the levels that are shown, and the time of its last message", () => {
   const aggregate = new Aggregate([input('first'), input('second')], 'priority')
   expect(aggregate.presenceOf(0)).toEqual({ levels: 0, heardMilliseconds: 0 })
   aggregate.offer(0, snapshot(bid(100, 1), bid(99, 1), ask(101, 1)), 5)
@@ -399,7 +399,7 @@ describe('a source without a configured maximum age', () => {
       'recency',
     )
 
-  test('is excluded after 15 s without a book message while another one changes, and returns with its next one', () => {
+  test('a source without a configured maximum age is excluded after 15 s without a book message while another one changes, and returns with its next one', () => {
     const aggregate = pair()
     aggregate.offer(0, snapshot(bid(100, 1)), 1)
     for (let at = 2; at <= 15_001; at += 1_000) aggregate.offer(1, snapshot(bid(90, at)), at)
@@ -410,7 +410,7 @@ describe('a source without a configured maximum age', () => {
     expect(aggregate.isExcluded(0)).toBe(false)
   })
 
-  test('may be silent for three times its usual gap between book messages', () => {
+  test('a source without a configured maximum age may be silent for three times its usual gap between book messages', () => {
     const aggregate = pair()
     for (let count = 0; count < 60; count++) {
       aggregate.offer(0, snapshot(bid(100, 1 + count)), 1 + 20_000 * count)

@@ -21,7 +21,7 @@ const bid = (price: number, amount: number | bigint): LevelChange => ({ side: BI
 const ask = (price: number, amount: number | bigint): LevelChange => ({ side: ASK, price, amount })
 
 describe('a book', () => {
-  test('equals the naive book after every message, and says exactly what really differed', () => {
+  test('a book equals the naive book after every message, and reports exactly what really differed', () => {
     const property = fc.property(scriptArbitrary(60), (script) => {
       const book = new Book()
       const naive = new NaiveBook()
@@ -44,7 +44,7 @@ describe('a book', () => {
     fc.assert(property, propertySettings(200))
   })
 
-  test('is the same whether large messages are merged or small ones applied one by one', () => {
+  test('a book is the same whether large messages are merged or small ones applied one by one', () => {
     const level = fc.record({
       side: fc.constantFrom<Side>(BID, ASK),
       price: fc.integer({ min: 1, max: 400 }),
@@ -67,7 +67,7 @@ describe('a book', () => {
     fc.assert(property, propertySettings(20))
   })
 
-  test('lets the last of a price win and publishes it once', () => {
+  test('a book applies the last amount of a price and publishes it once', () => {
     const book = new Book()
     book.apply([bid(100, 5)])
     expect(book.apply([bid(100, 7), bid(100, 0), bid(100, 6)])).toEqual([
@@ -77,13 +77,13 @@ describe('a book', () => {
     expect(book.apply([ask(101, 1), ask(101, 0)])).toEqual([])
   })
 
-  test('passes over removals of what is not there and amounts it already has', () => {
+  test('a book ignores removals of absent levels and amounts it already has', () => {
     const book = new Book()
     book.apply([bid(100, 5), ask(101, 2n ** 60n)])
     expect(book.apply([bid(99, 0), ask(102, 0), bid(100, 5), ask(101, 2n ** 60n)])).toEqual([])
   })
 
-  test('is checked only after the whole message', () => {
+  test('a book is checked only after the whole message', () => {
     const book = new Book()
     expect(book.isCrossed()).toBe(false)
     book.apply([bid(100, 1)])
@@ -98,7 +98,7 @@ describe('a book', () => {
     expect(book.isCrossed()).toBe(true)
   })
 
-  test('can be replaced by nothing and by itself', () => {
+  test('a book can be replaced by nothing and by itself', () => {
     const book = new Book()
     const levels = [bid(100, 1), bid(99, 2), ask(101, 3)]
     expect(book.replace(levels).map((change) => change.after)).toEqual([1, 2, 3])

@@ -33,14 +33,14 @@ function expected(levels: readonly LevelChange[]): string {
 }
 
 describe('the digest of a view', () => {
-  test('has the published vectors', () => {
+  test('the digest of a view has the published vectors', () => {
     expect(levelHash('bid|61234.50|0.12340000').toString(16)).toBe('6a38008e41993c7a')
     expect(viewOf([]).digest.at(1)).toBe('0000000000000000')
     expect(viewOf([bid(10_000, 15_000)]).digest.at(1)).toBe('720a0d8edf5f56db')
     expect(viewOf([bid(10_000, 15_000), ask(10_001, 123_456_789_012)]).digest.at(1)).toBe('7a6182355f8de12d')
   })
 
-  test('is that of the levels of every version, whoever asks when, as far as the journal reaches', () => {
+  test("a view's digest is that of the levels of every version, for any reader at any time, as far as the journal reaches", () => {
     fc.assert(
       fc.property(scriptArbitrary(40), fc.constantFrom(1, 3, 0), fc.nat(4), (script, depth, stride) => {
         const book = new Book()
@@ -59,7 +59,7 @@ describe('the digest of a view', () => {
     )
   })
 
-  test('of a large view is made in slices, and right although the book moved meanwhile', () => {
+  test('the digest of a large view is computed in slices, and right although the book moved meanwhile', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => bid(100_000 - index, 1 + index))
     const { book, view, digest } = viewOf(many)
     expect(digest.at(1)).toBeUndefined()
@@ -73,7 +73,7 @@ describe('the digest of a view', () => {
     expect(digest.at(1)).toBe(expected(many))
   })
 
-  test('is computed again when the journal no longer reaches back, and unknown for versions it has dropped', () => {
+  test("a view's digest is computed again when the journal no longer reaches back, and unknown for versions it has dropped", () => {
     const { book, view, digest } = viewOf([bid(100, 1)])
     const before = digest.at(1)
     book.replace([bid(100, 2), bid(99, 1)])
@@ -83,7 +83,7 @@ describe('the digest of a view', () => {
     expect(digest.at(2)).not.toBe(before)
   })
 
-  test('tells apart books in which the last digits of two amounts have traded places', () => {
+  test("a view's digest tells apart books in which the last digits of two amounts have traded places", () => {
     const digests = new Set<string | undefined>()
     for (let first = 0; first < 10; first++) {
       for (let second = 0; second < 10; second++) {

@@ -19,7 +19,7 @@ function sorted(entries: readonly Entry[]): Entry[] {
 }
 
 describe('a journal', () => {
-  test('answers from every version whose later entries it holds, and from no other', () => {
+  test('a journal answers from every version whose later entries it holds, and from no other', () => {
     const entry = fc.tuple(
       fc.constantFrom<Side>(BID, ASK),
       fc.constantFrom(1, 2, 3, Number.MAX_SAFE_INTEGER),
@@ -52,7 +52,7 @@ describe('a journal', () => {
     fc.assert(property, propertySettings(100))
   })
 
-  test('drops a version whole when only its first entry has fallen out', () => {
+  test('a journal drops a version whole when only its first entry has fallen out', () => {
     const journal = new Journal(4)
     journal.advance(1, 0)
     for (let price = 1; price <= 3; price++) journal.record(BID, price, 10)
@@ -67,7 +67,7 @@ describe('a journal', () => {
     expect(since(journal, 3)).toEqual([])
   })
 
-  test('grows without losing what it holds, also when the ring has wrapped', () => {
+  test('a journal grows without losing what it holds, also when the ring has wrapped', () => {
     const journal = new Journal(4)
     for (let version = 1; version <= 6; version++) {
       journal.advance(version, 4)
@@ -83,7 +83,7 @@ describe('a journal', () => {
     expect(since(journal, 3)).toHaveLength(16)
   })
 
-  test('stands at the version it is reset to and knows nothing older', () => {
+  test('a journal stands at the version it is reset to and knows nothing older', () => {
     const journal = new Journal(4)
     journal.advance(5, 0)
     journal.record(BID, 1, 1)
@@ -96,7 +96,7 @@ describe('a journal', () => {
     expect(since(journal, 3)).toEqual([[BID, 2, 0]])
   })
 
-  test('crashes on a version to come and on one that does not rise', () => {
+  test('a journal crashes on a version to come and on one that does not rise', () => {
     const journal = new Journal(4)
     journal.advance(2, 0)
     expect(() => since(journal, 3)).toThrow('a version later than the current one')

@@ -11,7 +11,7 @@ describe.each([
   ['bids', BID],
   ['asks', ASK],
 ] as const)('levels of the %s', (_, side) => {
-  test('are found by price and by rank as in a sorted list', () => {
+  test('the levels of a side are found by price and by rank as in a sorted list', () => {
     const change = fc.record({
       price: fc.integer({ min: 0, max: PRICE_MAX }),
       amount: fc.constantFrom<number | bigint>(0, 0, 1, 2, 2n ** 64n),
@@ -38,7 +38,7 @@ describe.each([
     fc.assert(property, propertySettings(60))
   })
 
-  test('can be cleared', () => {
+  test('the levels of a side can be cleared', () => {
     const levels = new Levels(side)
     levels.set(5, 1)
     levels.clear()

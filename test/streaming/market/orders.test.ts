@@ -125,7 +125,7 @@ function digestOf(levels: readonly LevelChange[]): string {
   return fresh.digest()
 }
 
-test('names the first change that no book can have', () => {
+test('the first order change that no book can have is named', () => {
   const orders = new Orders(new LevelAmounts(MARKET), 3)
   const bid = (id: string, units: Scaled) => ({ orderId: id, side: BID, price: 100, amount: units }) as const
   expect(orders.replace([bid('1', 5), bid('2', 7)])).toBeUndefined()

@@ -56,7 +56,7 @@ class NaiveShares {
 }
 
 describe('the shares of levels', () => {
-  test('are those of the reports, which say what changed', () => {
+  test('the shares of levels are those of the reports, which contain only changes', () => {
     fc.assert(
       fc.property(fc.array(attribution, { maxLength: 12 }), (reports) => {
         const known = new LevelShares()
@@ -77,7 +77,7 @@ describe('the shares of levels', () => {
     )
   })
 
-  test('are known as a whole to a follower that begins now', () => {
+  test('the shares of levels are known as a whole to a follower that begins now', () => {
     fc.assert(
       fc.property(fc.array(attribution, { maxLength: 6 }), (reports) => {
         const known = new LevelShares()
@@ -93,7 +93,7 @@ describe('the shares of levels', () => {
 })
 
 describe('a merged report', () => {
-  test('leads where the reports one after the other lead', () => {
+  test('a merged report leads to the same shares as the reports one after the other', () => {
     fc.assert(
       // A market with one venue reports no single levels before a snapshot.
       fc.property(

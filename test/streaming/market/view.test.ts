@@ -94,21 +94,21 @@ function follow(script: readonly ScriptMessage[], depths: readonly number[], jou
 }
 
 describe('a view', () => {
-  test('says exactly what differs, from every version to every later one, at depths 1, 5 and all', () => {
+  test('a view reports exactly what differs, from every version to every later one, at depths 1, 5 and all', () => {
     fc.assert(
       fc.property(scriptArbitrary(25), (script) => follow(script, DEPTHS)),
       propertySettings(20),
     )
   })
 
-  test('with a short memory says the same or that a version is too old', () => {
+  test('a view with a short memory reports the same, or that a version is too old', () => {
     fc.assert(
       fc.property(scriptArbitrary(25), fc.constantFrom(1, 4, 8), (script, entries) => follow(script, DEPTHS, entries)),
       propertySettings(20),
     )
   })
 
-  test('says the same to who is hardly behind when others have missed much', () => {
+  test('a view reports the same to a reader that lags little when others have missed much', () => {
     const book = new Book()
     const view = new View(book, 0)
     const start = Array.from({ length: 100 }, (_, index) => ask(100 + index, 1))
@@ -126,7 +126,7 @@ describe('a view', () => {
     }
   })
 
-  test('is too old exactly when more levels changed than its journal holds', () => {
+  test('a view is too old exactly when more levels changed than its journal holds', () => {
     const book = new Book()
     const view = new View(book, 1, 8)
     for (let version = 1; version <= 20; version++) view.advance(version, book.apply([bid(100, version)]))
@@ -134,7 +134,7 @@ describe('a view', () => {
     expect(view.changesSince(11)).toBe('too-old')
   })
 
-  test('keeps twice its levels when that is more than the minimum', () => {
+  test('a view keeps twice its levels when that is more than the minimum', () => {
     const book = new Book()
     const view = new View(book, 0, 4)
     const levels = Array.from({ length: 50 }, (_, index) => ask(100 + index, 1))
@@ -143,7 +143,7 @@ describe('a view', () => {
     expect(view.changesSince(1)).toEqual([ask(100, 101)])
   })
 
-  test('cannot look back over one change that is larger than its journal', () => {
+  test('a view cannot look back over one change that is larger than its journal', () => {
     const book = new Book()
     const view = new View(book, 0, 4)
     view.advance(1, book.apply([bid(1, 1), bid(2, 1), bid(3, 1)]))
@@ -161,7 +161,7 @@ describe('a view', () => {
     expect(narrow.changesSince(2)).toEqual([])
   })
 
-  test('says nothing of a level that went from A to B to A, but moves on', () => {
+  test('a view reports nothing about a level that went from A to B to A, but moves on', () => {
     const book = new Book()
     const view = new View(book, 5)
     view.advance(1, book.apply([bid(100, 7)]))
@@ -173,7 +173,7 @@ describe('a view', () => {
     expect(view.version).toBe(4)
   })
 
-  test('sees a level leave at the edge and come back with another amount', () => {
+  test('a view sees a level leave at the edge and come back with another amount', () => {
     const book = new Book()
     const view = new View(book, 2)
     view.advance(1, book.apply([ask(101, 1), ask(102, 2)]))
@@ -185,7 +185,7 @@ describe('a view', () => {
     expect(view.changesSince(2)).toEqual([ask(100, 0), ask(102, 3)])
   })
 
-  test('follows a move after which bids stand where asks stood', () => {
+  test('a view follows a move after which bids stand where asks stood', () => {
     const book = new Book()
     const view = new View(book, 1)
     view.advance(1, book.apply([bid(99, 1), bid(100, 1), ask(101, 1), ask(102, 1)]))
@@ -194,7 +194,7 @@ describe('a view', () => {
     expect(view.changesSince(1)).toEqual(changes)
   })
 
-  test('of an empty book is empty, and of a book that empties too', () => {
+  test('a view of an empty book is empty, and so is one of a book that empties', () => {
     const book = new Book()
     const view = new View(book, 5)
     expect(view.levels()).toEqual([])
@@ -206,7 +206,7 @@ describe('a view', () => {
     expect(view.changesSince(2)).toEqual([bid(1, 0), ask(2, 0)])
   })
 
-  test('restarts at a reset, with the current book', () => {
+  test('a view restarts at a reset, with the current book', () => {
     const book = new Book()
     const view = new View(book, 1)
     view.advance(1, book.apply([bid(100, 1)]))
@@ -220,7 +220,7 @@ describe('a view', () => {
     expect(view.changesSince(7)).toEqual(changes)
   })
 
-  test('crashes when it is asked for a version to come or handed changes out of order', () => {
+  test('a view crashes when it is asked for a version to come or passed changes out of order', () => {
     const book = new Book()
     const view = new View(book, 1)
     expect(() => view.changesSince(1)).toThrow('a version later than the current one')
@@ -234,20 +234,23 @@ describe('a view of recorded Kraken books', () => {
   test.each([
     { symbol: 'BTC/USD', read: krakenBtcUsd, checksums: 301 },
     { symbol: 'ETH/USD', read: krakenEthUsd, checksums: isLong ? 1129 : 400 },
-  ])('$symbol: every checksum of the exchange holds, and every step and pair is exact', (recording) => {
-    const book = new Book()
-    const naive = new NaiveBook()
-    const views = DEPTHS.map((depth) => new WatchedView(book, naive, depth))
-    let checksums = 0
-    for (const message of krakenMessages(recording.read())) {
-      if (checksums === recording.checksums) break
-      const applied = applyMessage(cutToDepth(message, naive), book, naive)
-      for (const view of views) view.advance(applied)
-      expect(krakenChecksum(new NaiveBook(views[2]!.view.levels()))).toBe(message.checksum)
-      checksums++
-      if (checksums % 200 === 0) for (const view of views) view.checkAllPairs(Number.POSITIVE_INFINITY)
-    }
-    for (const view of views) view.checkAllPairs(Number.POSITIVE_INFINITY)
-    expect(checksums).toBe(recording.checksums)
-  })
+  ])(
+    'a view of a recorded Kraken book of $symbol holds every checksum of the exchange, and every step and pair is exact',
+    (recording) => {
+      const book = new Book()
+      const naive = new NaiveBook()
+      const views = DEPTHS.map((depth) => new WatchedView(book, naive, depth))
+      let checksums = 0
+      for (const message of krakenMessages(recording.read())) {
+        if (checksums === recording.checksums) break
+        const applied = applyMessage(cutToDepth(message, naive), book, naive)
+        for (const view of views) view.advance(applied)
+        expect(krakenChecksum(new NaiveBook(views[2]!.view.levels()))).toBe(message.checksum)
+        checksums++
+        if (checksums % 200 === 0) for (const view of views) view.checkAllPairs(Number.POSITIVE_INFINITY)
+      }
+      for (const view of views) view.checkAllPairs(Number.POSITIVE_INFINITY)
+      expect(checksums).toBe(recording.checksums)
+    },
+  )
 })

@@ -40,7 +40,7 @@ export function describeBus(name: string, open: () => Promise<BusUnderTest>): vo
       for (const engine of opened.splice(0)) await engine.close()
     })
 
-    test('delivers every message of a market, whole and in the order of publishing', async () => {
+    test('a bus delivers every message of a market, whole and in the order of publishing', async () => {
       const { bus, settled } = await opening()
       const received: MarketMessage[] = []
       bus.subscribe('AAAUSD', (message) => received.push(message))
@@ -51,7 +51,7 @@ export function describeBus(name: string, open: () => Promise<BusUnderTest>): vo
       expect(received).toEqual(sent)
     })
 
-    test('keeps markets apart', async () => {
+    test('a bus keeps markets apart', async () => {
       const { bus, settled } = await opening()
       const received: MarketMessage[] = []
       bus.subscribe('BBBUSD', (message) => received.push(message))
@@ -61,7 +61,7 @@ export function describeBus(name: string, open: () => Promise<BusUnderTest>): vo
       expect(received).toEqual([commitOf('BBBUSD', 7)])
     })
 
-    test('gives every listener every message, from when it came until it went', async () => {
+    test('a bus gives every listener every message, from its addition to its removal', async () => {
       const { bus, settled } = await opening()
       const versions: [number[], number[]] = [[], []]
       const listen = (index: 0 | 1) =>
@@ -85,13 +85,13 @@ export function describeBus(name: string, open: () => Promise<BusUnderTest>): vo
       ])
     })
 
-    test('needs no listener', async () => {
+    test('a bus needs no listener', async () => {
       const { bus, settled } = await opening()
       bus.publish(commitOf('AAAUSD', 1))
       await settled()
     })
 
-    test('delivers a request for a commit to the sequencer of that market, and reports when there is none', async () => {
+    test('a bus delivers a request for a commit to the sequencer of that market, and reports when there is none', async () => {
       const { bus, settled } = await opening()
       const asked: string[] = []
       expect(bus.requestCommit('AAAUSD')).toBe(false)
@@ -107,7 +107,7 @@ export function describeBus(name: string, open: () => Promise<BusUnderTest>): vo
       expect(asked).toEqual(['A', 'B'])
     })
 
-    test('a writer that goes after its successor came takes nothing away', async () => {
+    test('a writer that leaves a bus after its successor came removes nothing of the successor', async () => {
       const { bus, settled } = await opening()
       const asked: string[] = []
       const endOld = bus.serve('AAAUSD', () => void asked.push('old'))

@@ -8,7 +8,7 @@ describeBus('the bus of one process', async () => ({
   close: () => Promise.resolve(),
 }))
 
-test('publishing is calling: when it returns, every listener has seen the message, in the order they came', () => {
+test('publishing on the bus in memory is calling: when it returns, every listener has seen the message, in the order they came', () => {
   const bus = createMemoryBus()
   const seen: string[] = []
   bus.subscribe('AAAUSD', () => seen.push('first'))
@@ -23,7 +23,7 @@ test('publishing is calling: when it returns, every listener has seen the messag
   expect(seen).toEqual(['first', 'second', 'third', 'first', 'third'])
 })
 
-test('a listener that throws is not swallowed', () => {
+test('an error thrown by a listener of the bus in memory is not swallowed', () => {
   const bus = createMemoryBus()
   bus.subscribe('AAAUSD', () => {
     throw new Error('a reader that broke')

@@ -30,11 +30,11 @@ test.each([
       .token(EPOCH, 7)
       .replace('.7', `.${'7'.repeat(16)}`),
   ],
-])('a token with or of %s is none of these cursors', (_, token) => {
+])('a token with %s is not a cursor', (_, token) => {
   expect(cursors().position(EPOCH, token)).toBeUndefined()
 })
 
-test('one object follows the epochs of its market', () => {
+test('one cursor object follows the epochs of its market', () => {
   const one = cursors()
   const before = one.token(EPOCH, 7)
   expect(one.position(NEXT, before)).toBeUndefined()

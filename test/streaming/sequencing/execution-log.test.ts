@@ -36,7 +36,7 @@ function text(number: number, time = '1970-01-01T00:00:00.000Z'): string {
   return `{"channel":"execution_data","payload":{"market":"AAAUSD","price":"1.00","amount":"${amount}","executed_at":"${time}"}}`
 }
 
-test('numbers rise from 1 without gaps; the oldest are dropped', () => {
+test('execution numbers rise from 1 without gaps, and the oldest are dropped', () => {
   const { log, append } = logWith(5)
   expect([log.firstNumber, log.lastNumber]).toEqual([1, 0])
   append(3)
@@ -60,7 +60,7 @@ test('each number gives its own execution, over many rounds of the ring', () => 
   }
 })
 
-test('a frame is encoded once, with the commit time where the source gives none', () => {
+test('the frame of an execution is encoded once, with the commit time where the source gives none', () => {
   const { log, append } = logWith(3)
   append(1, 86_400_001)
   append(1, 86_400_002)
@@ -93,7 +93,7 @@ test('a miss is dropped like an execution, and may come alone', () => {
   for (const number of [3, 4, 5]) expect(log.frame(number, BASE, false)).toEqual(textFrame(text(number)))
 })
 
-test('a cursor from before a miss cannot be resumed; one after it can', () => {
+test('a cursor from before a miss cannot be resumed, but one after it can', () => {
   const { log, append, miss } = logWith(10)
   append(3)
   const cursorOf = (number: number) =>
@@ -106,7 +106,7 @@ test('a cursor from before a miss cannot be resumed; one after it can', () => {
   expect(log.resumable(cursorOf(5))).toBe(5)
 })
 
-test('a kept frame keeps only its own memory', () => {
+test('a kept frame of an execution keeps only its own memory', () => {
   const { log, append } = logWith(5)
   append(1)
   for (const frame of [log.frame(1, BASE, false), log.frame(1, EXTENDED, false)]) {
@@ -149,7 +149,7 @@ test('an epoch that continues another exactly is joined: its cursors follow thos
   expect(log.lastOf('okx', 3)).toEqual([])
 })
 
-test('a cursor behind the end at which an epoch was continued is not resumed: its executions are not known here', () => {
+test('a cursor behind the end at which an epoch was continued is not resumed, because its executions are not known here', () => {
   const log = continuedLog()
   const [, cursor = ''] = cursorsOf(log, 2)
   expect(log.resumable(cursor)).toBe(2)

@@ -30,14 +30,14 @@ describe('the header of a frame', () => {
     [65_535, [0x81, 126, 0xff, 0xff]],
     [65_536, [0x81, 127, 0, 0, 0, 0, 0x00, 0x01, 0x00, 0x00]],
     [70_000, [0x81, 127, 0, 0, 0, 0, 0x00, 0x01, 0x11, 0x70]],
-  ])('of %i bytes', (length, header) => {
+  ])('a frame header of %i bytes is right', (length, header) => {
     const frame = textFrame('x'.repeat(length))
     expect([...frame.subarray(0, header.length)]).toEqual(header)
     expect(frame.length).toBe(header.length + length)
     expect(frame.subarray(header.length).every((byte) => byte === 0x78)).toBe(true)
   })
 
-  test('counts bytes, not characters', () => {
+  test('a frame header counts bytes, not characters', () => {
     const text = '€'.repeat(42)
     const { header, payload } = read(textFrame(text))
     expect([...header]).toEqual([0x81, 126, 0, 126])
@@ -55,7 +55,7 @@ describe('a message', () => {
     [2 * FRAGMENT_BYTES_MAX, [0x01, 0x80]],
     [2 * FRAGMENT_BYTES_MAX + 1, [0x01, 0x00, 0x80]],
     [3 * FRAGMENT_BYTES_MAX + 5, [0x01, 0x00, 0x00, 0x80]],
-  ])('of %i bytes', (length, expected) => {
+  ])('a message of %i bytes is framed', (length, expected) => {
     const sent = Array.from({ length }, (_, index) => String(index % 10)).join('')
     const message = textMessage(sent)
     expect(opcodes(message)).toEqual(expected)
@@ -64,7 +64,7 @@ describe('a message', () => {
   })
 })
 
-test('numbers carry exactly the decimals of the market, removed levels exactly 0', () => {
+test('numbers in frames have exactly the decimals of the market, and removed levels exactly 0', () => {
   const market = { ...testMarket('AAAUSD', 0), priceDecimals: 0, amountDecimals: 8 }
   const levels = [
     { side: BID, price: 12_345, amount: 1 },

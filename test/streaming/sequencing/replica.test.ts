@@ -68,7 +68,7 @@ function idsOf({ executions }: Replica): (string | undefined)[] {
 }
 
 describe('a replica', () => {
-  test('tells what a commit means for the published depth, levels at its edge included', () => {
+  test("a replica reports a commit's changes for the published depth, levels at its edge included", () => {
     const market = follow(2)
     expect(market.commit([bid(100, 1), bid(99, 2), bid(98, 3), ask(200, 4)])).toEqual({
       changes: [bid(100, 1), bid(99, 2), ask(200, 4)],
@@ -99,7 +99,7 @@ describe('a replica', () => {
     expect(market.replica.view.levels()).toEqual([bid(99, 5), bid(98, 5), ask(200, 4)])
   })
 
-  test('knows version, instant, arrival and top of the last commit', () => {
+  test('a replica knows version, instant, arrival and top of the last commit', () => {
     const { replica, commit } = follow()
     expect([replica.version, replica.topNumber]).toEqual([0, 0])
     commit([ask(200, 4)], { milliseconds: 5, nanoseconds: 6, receivedMilliseconds: 4.5 })
@@ -116,7 +116,7 @@ describe('a replica', () => {
     expect(replica.top.ask).toBeUndefined()
   })
 
-  test('a top that comes back has moved twice', () => {
+  test('a top that leaves a replica and comes back has moved twice', () => {
     const { replica, commit } = follow()
     commit([bid(100, 1)])
     commit([bid(101, 1)])
@@ -124,7 +124,7 @@ describe('a replica', () => {
     expect(replica.topNumber).toBe(3)
   })
 
-  test('counts executions into its log', () => {
+  test('a replica counts executions into its log', () => {
     const { replica, commit } = follow()
     const executions = [1, 2, 3].map((amount) => ({ price: 1, amount }))
     expect(commit([], { executions }).executionCount).toBe(3)
@@ -134,7 +134,7 @@ describe('a replica', () => {
     expect([replica.executions.firstNumber, replica.executions.lastNumber]).toEqual([9, 10])
   })
 
-  test('has a book from the first live status on, also when the sources are lost', () => {
+  test('a replica has a book from the first live status on, also when the sources are lost', () => {
     const { replica, commit, status, seen } = follow()
     expect([replica.hasBook, replica.live, replica.reason]).toEqual([false, false, 'waiting for the first snapshot'])
     status(false, 'refused')
@@ -147,7 +147,7 @@ describe('a replica', () => {
     expect(seen.filter((each) => typeof each === 'boolean')).toEqual([false, true, false])
   })
 
-  test('knows since which version it is live, and that its book is withdrawn until it is live again', () => {
+  test('a replica knows since which version it is live, and that its book is withdrawn until it is live again', () => {
     const { replica, commit, status } = follow()
     commit([bid(100, 1)])
     status(true, '')
@@ -163,7 +163,7 @@ describe('a replica', () => {
     expect([replica.liveVersion, replica.isWithdrawn]).toEqual([4, false])
   })
 
-  test('reports a crossed book', () => {
+  test('a replica reports a crossed book', () => {
     const { replica, commit } = follow()
     commit([bid(100, 1), ask(200, 1)])
     expect(replica.isCrossed).toBe(false)
@@ -171,7 +171,7 @@ describe('a replica', () => {
     expect(replica.isCrossed).toBe(true)
   })
 
-  test('crashes on a gap, a repetition and another epoch', () => {
+  test('a replica crashes on a gap, a repetition and another epoch', () => {
     for (const [version, epoch] of [
       [3, 'e1'],
       [1, 'e1'],
@@ -185,7 +185,7 @@ describe('a replica', () => {
     }
   })
 
-  test('applies a state inside an epoch as one commit: the difference, and the executions it lacks', () => {
+  test('a replica applies a state inside an epoch as one commit: the difference, and the executions it lacks', () => {
     const { bus, replica, commit, status, seen } = follow(3)
     commit([bid(100, 1), bid(99, 2), ask(200, 4)], { executions: trades('a') })
     status(true, '')
@@ -206,7 +206,7 @@ describe('a replica', () => {
     expect(() => bus.publish(stateOf(6, {}))).toThrow('not later')
   })
 
-  test('counts executions that a state does not have as a miss', () => {
+  test('a replica counts executions that a state does not have as a miss', () => {
     const { bus, replica, commit, seen } = follow()
     commit([], { executions: trades('a') })
     bus.publish(stateOf(6, { executionNumber: 4, executions: kept(4, 'd') }))
@@ -214,7 +214,7 @@ describe('a replica', () => {
     expect([replica.executions.missNumber, idsOf(replica)]).toEqual([3, ['d']])
   })
 
-  test('keeps the book of an epoch until the next one has a book, and starts over with that', () => {
+  test('a replica keeps the book of an epoch until the next one has a book, and starts over with that', () => {
     const { bus, replica, commit, status, seen } = follow()
     commit([bid(100, 1)], { executions: trades('a') })
     status(true, '')
@@ -232,14 +232,14 @@ describe('a replica', () => {
     expect([replica.topNumber, replica.topVersion, replica.view.changesSince(2)]).toEqual([top + 1, 3, 'too-old'])
   })
 
-  test('a top that is the same in the next epoch counts as changed: its cursor is of that epoch', () => {
+  test('a top that is the same in the next epoch counts as changed, because its cursor is of that epoch', () => {
     const { bus, replica, commit } = follow()
     commit([bid(100, 1)])
     bus.publish({ ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [bid(100, 1)], executions: [], beginsBook: true })
     expect([replica.topNumber, replica.topVersion]).toEqual([2, 2])
   })
 
-  test('resumes cursors of another process, except for versions that it was never at', () => {
+  test('a replica resumes cursors of another process, except for versions that it was never at', () => {
     const first = follow()
     const later = follow()
     first.commit([bid(100, 1)])
@@ -272,7 +272,7 @@ describe('a replica', () => {
     expect([replica.epoch, idsOf(replica)]).toEqual([{ id: 'e1', base: 1 }, ['a', 'b']])
   })
 
-  test('does not call a removed listener, and follows nothing once stopped', () => {
+  test('a replica does not call a removed listener, and follows nothing once stopped', () => {
     const { replica, commit, seen, end } = follow()
     commit([bid(100, 1)])
     end()

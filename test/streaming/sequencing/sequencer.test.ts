@@ -82,7 +82,7 @@ class Writer {
 }
 
 describe('commits', () => {
-  test('carry epoch, version, time, changes, executions and their number', () => {
+  test('commits carry epoch, version, time, changes, executions and their number', () => {
     const writer = new Writer()
     writer.clock.advance(1.5)
     writer.snapshot()
@@ -137,7 +137,7 @@ describe('commits', () => {
     expect(writer.commits[0]).toMatchObject({ changes: [bid(99, 6)], executions: [TRADE, TRADE] })
   })
 
-  test('there is at most one a millisecond, and nothing is lost by that', () => {
+  test('a sequencer commits at most once per millisecond, and nothing is lost by that', () => {
     const writer = Writer.live()
     for (let amount = 1; amount <= 100; amount++) {
       writer.update([bid(50, amount)], { price: 1, amount })
@@ -155,7 +155,7 @@ describe('commits', () => {
     expect(amounts).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
   })
 
-  test('a message that changes nothing is no commit', () => {
+  test('a message that changes nothing is not committed', () => {
     const writer = Writer.live()
     writer.update([bid(100, 10), ask(300, 0)])
     writer.update([bid(99, 1)])
@@ -164,7 +164,7 @@ describe('commits', () => {
     expect(writer.commits).toEqual([])
   })
 
-  test('an empty one is made when asked for, once', () => {
+  test('an empty commit is made when it is requested, once', () => {
     const writer = Writer.live()
     expect(writer.bus.requestCommit('AAAUSD')).toBe(true)
     expect(writer.bus.requestCommit('AAAUSD')).toBe(true)
@@ -173,7 +173,7 @@ describe('commits', () => {
     expect(writer.commits[0]).toMatchObject({ version: 2, changes: [], executions: [] })
   })
 
-  test('have the place where executions were missed, at once, and count it with the executions', async () => {
+  test('commits have the place where executions were missed, at once, and count it with the executions', async () => {
     const writer = Writer.live()
     const miss = () => writer.sequencer.offer({ type: 'missed', reason: 'trade 7 came after trade 4' })
     miss()
@@ -202,7 +202,7 @@ describe('commits', () => {
     expect(writer.warnings[0]).toEqual({ market: 'AAAUSD', reason: 'trade 7 came after trade 4' })
   })
 
-  test('with a miss are made before there is a book, and while the market is stale', () => {
+  test('commits with a miss are made before there is a book, and while the market is stale', () => {
     const writer = new Writer()
     writer.sequencer.offer({ type: 'missed', reason: 'x' })
     writer.clock.advance(1)
@@ -214,7 +214,7 @@ describe('commits', () => {
     expect(writer.commits.map(({ missedAt }) => missedAt)).toEqual([0, undefined, 0])
   })
 
-  test('versions have no gap', () => {
+  test('the versions of commits have no gap', () => {
     const writer = new Writer()
     writer.snapshot()
     for (let amount = 1; amount < 50; amount++) {
@@ -231,7 +231,7 @@ describe('commits', () => {
 describe('commit times', () => {
   const times = (writer: Writer) => writer.commits.map(({ milliseconds }) => milliseconds)
 
-  test('rise by at least a millisecond whatever the wall clock does', () => {
+  test('commit times rise by at least a millisecond whatever the wall clock does', () => {
     const writer = Writer.live()
     const random = new Random(5)
     for (let amount = 1; amount <= 300; amount++) {
@@ -246,7 +246,7 @@ describe('commit times', () => {
     for (const { nanoseconds } of writer.commits) expect(nanoseconds).toBeLessThan(1_000_000)
   })
 
-  test('are ahead of the wall clock after it is set back: measured, warned about once, until it catches up', async () => {
+  test('commit times stay ahead of a wall clock that was set back, are measured and warned about once, until it catches up', async () => {
     const writer = Writer.live()
     const lead = async () => Number(/clock_lead_milliseconds\{market="AAAUSD"\} (\d+)/.exec(await metrics(writer))?.[1])
     writer.clock.stepWall(-5_000)
@@ -269,7 +269,7 @@ describe('commit times', () => {
     expect(writer.warnings).toHaveLength(2)
   })
 
-  test('are later than those of the writer before', () => {
+  test('commit times are later than those of the writer before', () => {
     const writer = new Writer(WALL + 60_000)
     writer.snapshot()
     writer.clock.advance(2)
@@ -297,7 +297,7 @@ describe('a book that breaks an invariant', () => {
   ]
 
   test.each(BROKEN)(
-    '%s: is not committed, is counted, asks for a rebuild; executions continue',
+    'a broken book (%s) is not committed and is counted, a rebuild is requested, and executions continue',
     async (_, changes, reason) => {
       const writer = Writer.live()
       writer.update(changes, TRADE)
@@ -329,7 +329,7 @@ describe('a book that breaks an invariant', () => {
     },
   )
 
-  test('crossed within a tick and not at its end is no violation', () => {
+  test('a book that is crossed within a tick and not at its end is not a violation', () => {
     const writer = Writer.live()
     writer.update([bid(201, 1)])
     writer.update([ask(200, 0), ask(300, 1)])
@@ -338,7 +338,7 @@ describe('a book that breaks an invariant', () => {
     expect(writer.commits[0]?.changes).toEqual([bid(201, 1), ask(200, 0), ask(300, 1)])
   })
 
-  test('a source that answers at once with a sound book', () => {
+  test('a source that answers a violation at once with a sound book keeps its market live', () => {
     const writer = Writer.live()
     writer.onRebuild = () => writer.snapshot([bid(90, 1), ask(200, 20)])
     writer.update([bid(250, 1)])
@@ -347,7 +347,7 @@ describe('a book that breaks an invariant', () => {
     expect(writer.statuses.map(({ live }) => live)).toEqual([false, true])
   })
 
-  test('a source that answers at once with crossed books, again and again, is asked once a millisecond', () => {
+  test('a source that answers at once with crossed books, again and again, is asked once per millisecond', () => {
     const writer = Writer.live()
     let answers = 0
     writer.onRebuild = () => {
@@ -362,7 +362,7 @@ describe('a book that breaks an invariant', () => {
     expect(writer.statuses.every(({ live }) => !live)).toBe(true)
   })
 
-  test('a first snapshot that is crossed is no book', () => {
+  test('a first snapshot that is crossed is not accepted as a book', () => {
     const writer = new Writer()
     writer.snapshot([bid(300, 1), ask(200, 1)])
     writer.clock.advance(2)
@@ -376,7 +376,7 @@ describe('a book that breaks an invariant', () => {
 })
 
 describe('a source that is lost', () => {
-  test('leaves the origin of the committed book, not that of changes that were not committed', () => {
+  test('a lost source leaves the origin of the committed book, not that of changes that were not committed', () => {
     const writer = new Writer()
     writer.sequencer.offer({ type: 'snapshot', levels: BOOK, origin: 'run.1' })
     writer.clock.advance(1)
@@ -393,7 +393,7 @@ describe('a source that is lost', () => {
     ])
   })
 
-  test('leaves the book; what waited is not committed; the next snapshot is one difference', () => {
+  test('a lost source leaves the book, its waiting changes are not committed, and the next snapshot is one difference', () => {
     const writer = Writer.live()
     writer.update([bid(99, 1)])
     writer.sequencer.offer({ type: 'lost', reason: 'disconnected' })
@@ -416,7 +416,7 @@ describe('a source that is lost', () => {
     expect(writer.commits[1]?.changes).toEqual([bid(99, 2), ask(200, 0), ask(201, 1)])
   })
 
-  test('a snapshot equal to the book is a commit without changes, and live again', () => {
+  test('a snapshot equal to the book of a lost source is a commit without changes, and live again', () => {
     const writer = Writer.live()
     writer.sequencer.offer({ type: 'lost', reason: 'x' })
     writer.snapshot()
@@ -425,7 +425,7 @@ describe('a source that is lost', () => {
     expect(writer.statuses.map(({ live }) => live)).toEqual([false, true])
   })
 
-  test('lost before the snapshot was committed: nothing of it shows', () => {
+  test('a snapshot of a source that is lost before its commit is not shown', () => {
     const writer = new Writer()
     writer.snapshot()
     writer.sequencer.offer({ type: 'lost', reason: 'x' })
@@ -438,7 +438,7 @@ describe('a source that is lost', () => {
 describe('a book that is lost for too long', () => {
   const lose = (writer: Writer) => writer.sequencer.offer({ type: 'lost', reason: 'x' })
 
-  test('is withdrawn by one commit, with what waited, and the next trusted book is one commit from there', () => {
+  test('a book that is lost for too long is withdrawn by one commit, with what waited, and the next trusted book is one commit from there', () => {
     const writer = Writer.live(1_000)
     writer.update([bid(99, 1), bid(100, 0)])
     lose(writer)
@@ -462,7 +462,7 @@ describe('a book that is lost for too long', () => {
     expect(writer.statuses.map(({ live }) => live)).toEqual([false, true])
   })
 
-  test('is withdrawn once, also when a crossed book came in between, and never before there was one', () => {
+  test('a book that is lost for too long is withdrawn once, also when a crossed book came in between, and never before there was one', () => {
     const writer = new Writer(0, 1_000)
     lose(writer)
     writer.clock.advance(5_000)
@@ -479,7 +479,7 @@ describe('a book that is lost for too long', () => {
     expect(writer.commits).toHaveLength(2)
   })
 
-  test('stays when the source answers a violation at the very moment', () => {
+  test('a lost book stays when the source answers a violation at the very moment of its withdrawal', () => {
     const writer = Writer.live(1_000)
     lose(writer)
     writer.clock.advance(999.5)
@@ -491,7 +491,7 @@ describe('a book that is lost for too long', () => {
     expect(writer.commits).toHaveLength(1)
   })
 
-  test('withdraws the whole book when the market was to start over', () => {
+  test('a book that is lost for too long is withdrawn whole when the market was to start over', () => {
     const writer = Writer.live(1_000)
     writer.sequencer.startOver('the test says so')
     lose(writer)
@@ -499,7 +499,7 @@ describe('a book that is lost for too long', () => {
     expect(writer.commits.at(-1)).toMatchObject({ book: [], withdraws: true })
   })
 
-  test('is not withdrawn by a writer that has stopped', () => {
+  test('a lost book is not withdrawn by a writer that has stopped', () => {
     const writer = Writer.live(1_000)
     lose(writer)
     writer.sequencer.stop()
@@ -509,7 +509,7 @@ describe('a book that is lost for too long', () => {
 })
 
 describe('stopping', () => {
-  test('commits what waits, then nothing, and answers no request', () => {
+  test('a stopping sequencer commits what waits, then nothing, and answers no request', () => {
     const writer = Writer.live()
     writer.update([bid(99, 1)])
     writer.sequencer.stop()
@@ -521,7 +521,7 @@ describe('stopping', () => {
     expect(writer.commits).toHaveLength(1)
   })
 
-  test('within the millisecond of the last commit keeps times rising', () => {
+  test('a sequencer that stops within the millisecond of the last commit keeps times rising', () => {
     const writer = Writer.live()
     writer.update([bid(99, 1)])
     writer.clock.settle()
@@ -549,7 +549,7 @@ test('a sequencer that follows another one commits the instrument state at once,
   expect(instrumentsOf(new Writer())).toEqual([undefined, undefined])
 })
 
-test('for random messages the sum of the commits is the book of the source', () => {
+test('the sum of the commits is the book of the source for random messages', () => {
   for (let seed = 1; seed <= 30; seed++) {
     const random = new Random(seed)
     const noise = new MarketNoise(random, { levels: 20, changesMax: 8 })
@@ -576,7 +576,7 @@ test('for random messages the sum of the commits is the book of the source', () 
 })
 
 describe('starting over', () => {
-  test('the next commit carries the whole book, the one after does not, and the source is asked for a fresh one', () => {
+  test('the commit after a sequencer starts over has the whole book, the next one does not, and the source is asked for a fresh one', () => {
     const writer = Writer.live()
     writer.sequencer.startOver('the test says so')
     writer.update([bid(99, 5)])
@@ -590,7 +590,7 @@ describe('starting over', () => {
     ])
   })
 
-  test('waits for a live market, when the request makes the source lose its book', () => {
+  test('a sequencer that starts over waits for a live market when the request makes the source lose its book', () => {
     const writer = Writer.live()
     writer.onRebuild = () => writer.sequencer.offer({ type: 'lost', reason: 'fetched again' })
     writer.sequencer.startOver('the test says so')
@@ -604,7 +604,7 @@ describe('starting over', () => {
     })
   })
 
-  test('the book is settled between commits only', () => {
+  test('the book is settled between commits only when a sequencer starts over', () => {
     const writer = Writer.live()
     expect(writer.sequencer.settledBook?.bids.size).toBe(1)
     writer.update([bid(99, 5)])

@@ -42,7 +42,7 @@ function manyBids(count: number, amount: number): LevelChange[] {
 }
 
 describe('the conflated UPDATE', () => {
-  test('leads from any version to the current one and has its time', () => {
+  test('the conflated UPDATE leads from any version to the current one and has its time', () => {
     const { feed, commit } = follow()
     commit(bid(100, 1), { side: ASK, price: 200, amount: 1 })
     commit(bid(101, 5))
@@ -61,7 +61,7 @@ describe('the conflated UPDATE', () => {
     expect(feed.conflated(BASE, 4, NONE)).toBe('nothing')
   })
 
-  test('is nothing when every change was undone', () => {
+  test('the conflated UPDATE is omitted when every change was undone', () => {
     const { feed, commit } = follow()
     const version = commit(bid(100, 1))
     commit(bid(100, 2))
@@ -69,7 +69,7 @@ describe('the conflated UPDATE', () => {
     expect(feed.conflated(BASE, version, NONE)).toBe('nothing')
   })
 
-  test('is encoded once per version held, and again at the next version', () => {
+  test('the conflated UPDATE is encoded once per version held, and again at the next version', () => {
     const { feed, commit } = follow()
     const version = commit(bid(100, 1))
     commit(bid(100, 2))
@@ -80,7 +80,7 @@ describe('the conflated UPDATE', () => {
     expect(payload(messageOf(feed.conflated(BASE, version, NONE))).bids).toEqual([{ price: '1.00', amount: '0.0003' }])
   })
 
-  test('is refused when the journal does not reach back', () => {
+  test('the conflated UPDATE is refused when the journal does not reach back', () => {
     const { feed, commit } = follow()
     const version = commit(bid(100, 1))
     for (let amount = 2; amount < 6_000; amount++) commit(bid(100, amount))
@@ -90,7 +90,7 @@ describe('the conflated UPDATE', () => {
 })
 
 describe('the snapshot of a small book', () => {
-  test('is shared within a version and encoded again for the next', () => {
+  test('the snapshot of a small book is shared within a version and encoded again for the next', () => {
     const { feed, commit } = follow()
     commit(bid(100, 1))
     const first = feed.snapshot(BASE, 0)
@@ -118,7 +118,7 @@ describe('the snapshot of a large book', () => {
     return market
   }
 
-  test('is encoded in slices, of the version at which it was requested', () => {
+  test('the snapshot of a large book is encoded in slices, of the version at which it was requested', () => {
     const { feed, commit } = large()
     feed.work(0)
     commit(bid(100_000, 77))
@@ -138,7 +138,7 @@ describe('the snapshot of a large book', () => {
     feed.work(0)
   })
 
-  test('is reused while its completion is short, but not for a subscriber that was sent something later', () => {
+  test('the snapshot of a large book is reused while its completion is short, but not for a subscriber that was sent something later', () => {
     const { feed, commit } = large()
     feed.work(Number.POSITIVE_INFINITY)
     const snapshot = feed.snapshot(BASE, 0)
@@ -155,7 +155,7 @@ describe('the snapshot of a large book', () => {
     expect(feed.snapshot(BASE, 0)?.version).toBe(3)
   })
 
-  test('is given to subscribers that waited for it whatever changed meanwhile, at that version only', () => {
+  test('the snapshot of a large book is given to waiting subscribers whatever changed meanwhile, at that version only', () => {
     const { feed, commit } = large()
     commit(...manyBids(COUNT, 6))
     feed.work(Number.POSITIVE_INFINITY)
@@ -166,7 +166,7 @@ describe('the snapshot of a large book', () => {
     expect(feed.snapshot(BASE, 0)).toBeUndefined()
   })
 
-  test('is not used once the journal no longer reaches back to it', () => {
+  test('the snapshot of a large book is not used once the journal no longer reaches back to it', () => {
     const { feed, commit } = large()
     feed.work(Number.POSITIVE_INFINITY)
     expect(feed.snapshot(BASE, 0)).toBeDefined()
