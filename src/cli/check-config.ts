@@ -24,8 +24,8 @@ import { checkTlsFiles } from '../service/listeners/tls-settings.ts'
 import { checkBusFiles } from '../service/parts/streaming/start-bus.ts'
 import { checkBooks } from '../streaming/markets/book-check.ts'
 import { sourceText } from '../streaming/markets/configured-market.ts'
-import { addConfigFlags, readConfigResult } from './config-flags.ts'
-import { tableLines } from './table.ts'
+import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
+import { tableLines } from './terminal/table.ts'
 
 export function registerCheckConfig(program: Command): void {
   const command = program

@@ -5,15 +5,21 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import {
+  type CheckResult,
+  checkExecutor,
+  EXECUTOR_RULES,
+  newSession,
+  notKnown,
+} from '../conformance/judge/executor/executor-checks.ts'
+import { checkRestart, RESTART_RULE } from '../conformance/judge/executor/executor-restart.ts'
 import { isLoopbackHost } from '../money/deliveries/webhook-addresses.ts'
 import { secretsOf } from '../money/deliveries/webhook-signature.ts'
 import { createSystemClock } from '../platform/base/clock.ts'
 import { fileErrorText } from '../platform/base/regular-file.ts'
-import { stayAlive } from './environment.ts'
-import { type CheckResult, checkExecutor, EXECUTOR_RULES, newSession, notKnown } from './executor-checks.ts'
-import { checkRestart, RESTART_RULE } from './executor-restart.ts'
-import { positiveInteger } from './option-values.ts'
-import { tableLines } from './table.ts'
+import { positiveInteger } from './options/option-values.ts'
+import { stayAlive } from './terminal/environment.ts'
+import { tableLines } from './terminal/table.ts'
 
 interface CheckExecutorOptions {
   readonly secretFile: string

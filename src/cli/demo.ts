@@ -16,10 +16,10 @@ import type { Config } from '../service/config/settings.ts'
 import { issuesTokens } from '../service/config/token-issuer.ts'
 import { runUntilSignal } from '../service/process/lifecycle.ts'
 import { startWatchdog } from '../service/process/watchdog.ts'
-import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './config-flags.ts'
 import { demoBanner } from './demo-banner.ts'
+import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './options/config-flags.ts'
 import { readyLine, withReload } from './serve.ts'
-import { showStart } from './start-progress.ts'
+import { showStart } from './terminal/start-progress.ts'
 
 interface DemoFiles {
   /** The file that `watch` and `verify` read. */

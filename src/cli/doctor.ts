@@ -45,8 +45,8 @@ import type { Readiness } from '../service/health/readiness.ts'
 import { existingEncryptionKey } from '../service/keys/encryption-key.ts'
 import { checkBusFiles, tryBus } from '../service/parts/streaming/start-bus.ts'
 import { Lifecycle } from '../service/process/lifecycle.ts'
-import { addConfigFlags, readConfigResult } from './config-flags.ts'
-import { askAddressPools, askControls, askLedger, askNodes } from './doctor-asked.ts'
+import { callOperator, type OperatorApi, operatorApi, readReadiness } from './admin/operator-client.ts'
+import { askAddressPools, askControls, askLedger, askNodes } from './doctor/doctor-asked.ts'
 import {
   examineFreePort,
   examineIngestPort,
@@ -54,10 +54,10 @@ import {
   ingestPort,
   operatorPort,
   publicPort,
-} from './doctor-ports.ts'
-import { callOperator, type OperatorApi, operatorApi, readReadiness } from './operator-client.ts'
-import { printable } from './styled-line.ts'
-import { tableLines } from './table.ts'
+} from './doctor/doctor-ports.ts'
+import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
+import { printable } from './terminal/styled-line.ts'
+import { tableLines } from './terminal/table.ts'
 
 interface Examination {
   readonly config: Config

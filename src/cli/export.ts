@@ -5,10 +5,10 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { readInstant } from '../platform/http/list-times.ts'
+import type { ExportProgress, ExportResult } from '../streaming/recordings/export/exporter.ts'
+import type { Layout } from '../streaming/recordings/export/tables.ts'
 import { listRecordings } from '../streaming/recordings/recording-folder.ts'
-import { type CommandEnvironment, processEnvironment } from './environment.ts'
-import type { ExportProgress, ExportResult } from './export/exporter.ts'
-import type { Layout } from './export/tables.ts'
+import { type CommandEnvironment, processEnvironment } from './terminal/environment.ts'
 
 interface ExportFlags {
   readonly format: 'csv' | 'parquet'
@@ -84,7 +84,7 @@ async function runExport(path: string, flags: ExportFlags, environment: CommandE
   await mkdir(out, { recursive: true })
   const progress = showProgress(paths, environment)
   try {
-    const { exportRecordings } = await import('./export/exporter.ts')
+    const { exportRecordings } = await import('../streaming/recordings/export/exporter.ts')
     const result = await exportRecordings({
       paths,
       format,

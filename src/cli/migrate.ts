@@ -11,7 +11,7 @@ import type { Db } from '../platform/store/db.ts'
 import { createEncryptionKey } from '../service/keys/encryption-key.ts'
 import { Lifecycle } from '../service/process/lifecycle.ts'
 import type { StoreOptions } from '../service/process/open-store.ts'
-import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig } from './config-flags.ts'
+import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig } from './options/config-flags.ts'
 
 /** The actor in the audit trail. */
 const ACTOR = 'migrate'

@@ -6,16 +6,21 @@
  */
 import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { collectReceipts, FramesProof } from '../conformance/judge/receipts/prove-frames.ts'
+import { endRecordings, proveRecording } from '../conformance/judge/receipts/prove-recording.ts'
+import {
+  type Covered,
+  type Finding,
+  type MatchedBook,
+  ReceiptList,
+} from '../conformance/judge/receipts/receipt-list.ts'
+import { type ReceiptKeys, readReceiptKeys } from '../conformance/judge/receipts/receipt-proof.ts'
 import { fileErrorText, readRegularFile } from '../platform/base/regular-file.ts'
 import { openRecording } from '../streaming/recordings/reader.ts'
 import { readSignature, SIGNATURE_BYTES_MAX } from '../streaming/recordings/recording.ts'
-import { type CommandEnvironment, processEnvironment } from './environment.ts'
-import { linesOf } from './line-reader.ts'
-import { collectReceipts, FramesProof } from './prove-frames.ts'
-import { endRecordings, proveRecording } from './prove-recording.ts'
-import { type Covered, type Finding, type MatchedBook, ReceiptList } from './receipt-list.ts'
-import { type ReceiptKeys, readReceiptKeys } from './receipt-proof.ts'
-import { printable } from './styled-line.ts'
+import { type CommandEnvironment, processEnvironment } from './terminal/environment.ts'
+import { linesOf } from './terminal/line-reader.ts'
+import { printable } from './terminal/styled-line.ts'
 
 interface ProveOptions {
   readonly receipts?: string

@@ -5,10 +5,10 @@
 import type { Command } from 'commander'
 import { createLog } from '../platform/base/log.ts'
 import type { Recorder } from '../streaming/markets/recorder.ts'
-import { addConfigFlags, readConfig } from './config-flags.ts'
-import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
-import { durationSeconds } from './option-values.ts'
-import { printable } from './styled-line.ts'
+import { addConfigFlags, readConfig } from './options/config-flags.ts'
+import { durationSeconds } from './options/option-values.ts'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { printable } from './terminal/styled-line.ts'
 
 interface RecordOptions {
   readonly duration?: number

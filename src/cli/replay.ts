@@ -4,8 +4,8 @@
  */
 import type { Command } from 'commander'
 import { openRecording, type RecordingReader } from '../streaming/recordings/reader.ts'
-import { addConfigFlags } from './config-flags.ts'
 import { runDemo } from './demo.ts'
+import { addConfigFlags } from './options/config-flags.ts'
 import { infoText, marketsOf, readRecordingInfo } from './recording-info.ts'
 
 interface ReplayOptions {

@@ -5,16 +5,16 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
-import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
-import { positiveInteger } from './option-values.ts'
-import { printable } from './styled-line.ts'
-import { CLIENT_ID } from './torture/client-id.ts'
-import { ClientProcess } from './torture/client-process.ts'
-import { ScenarioDriver } from './torture/driver.ts'
-import { WRONG_REACTIONS } from './torture/reactions.ts'
-import { playScenarios, SCENARIOS, type ScenarioResult } from './torture/scenarios.ts'
-import { ScriptedMarkets } from './torture/scripted-markets.ts'
-import { TortureService } from './torture/service.ts'
+import { CLIENT_ID } from '../conformance/stimulus/torture/client-id.ts'
+import { ClientProcess } from '../conformance/stimulus/torture/client-process.ts'
+import { ScenarioDriver } from '../conformance/stimulus/torture/driver.ts'
+import { WRONG_REACTIONS } from '../conformance/stimulus/torture/reactions.ts'
+import { playScenarios, SCENARIOS, type ScenarioResult } from '../conformance/stimulus/torture/scenarios.ts'
+import { ScriptedMarkets } from '../conformance/stimulus/torture/scripted-markets.ts'
+import { TortureService } from '../conformance/stimulus/torture/service.ts'
+import { positiveInteger } from './options/option-values.ts'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { printable } from './terminal/styled-line.ts'
 
 interface TortureOptions {
   readonly credentials: string

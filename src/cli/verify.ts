@@ -5,15 +5,15 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
-import { StreamChecker, type StreamCounts } from '../conformance/judge/stream-checker.ts'
-import { VIOLATIONS, type Violation, type ViolationName } from '../conformance/judge/violations.ts'
+import { StreamChecker, type StreamCounts } from '../conformance/judge/stream/stream-checker.ts'
+import { StreamConnection } from '../conformance/judge/stream/stream-connection.ts'
+import { VIOLATIONS, type Violation, type ViolationName } from '../conformance/judge/stream/violations.ts'
 import { EXTENDED_SUBPROTOCOL } from '../contract/channels.ts'
 import { fileErrorText } from '../platform/base/regular-file.ts'
-import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
-import { positiveInteger } from './option-values.ts'
-import { loadCredentials } from './stream-credentials.ts'
-import { printable } from './styled-line.ts'
-import { VerifyConnection } from './verify-connection.ts'
+import { positiveInteger } from './options/option-values.ts'
+import { loadCredentials } from './options/stream-credentials.ts'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { printable } from './terminal/styled-line.ts'
 
 interface VerifyOptions {
   readonly url?: string
@@ -107,7 +107,7 @@ async function verify(
     // A rejected subscription sends nothing: there is nothing to wait for.
     if (findings.has('request-refused')) connection.stop()
   }
-  const connection = new VerifyConnection({
+  const connection = new StreamConnection({
     credentials,
     request: subscription(markets),
     ...(saved === undefined ? {} : { subprotocol: EXTENDED_SUBPROTOCOL }),

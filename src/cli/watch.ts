@@ -13,15 +13,23 @@ import {
 } from '../../packages/client/src/index.ts'
 import { STREAM_SCOPE } from '../contract/scopes.ts'
 import { type Clock, millisecondText, type Timer } from '../platform/base/clock.ts'
-import { clientPlatform } from './client-platform.ts'
-import { type CommandEnvironment, processEnvironment, stayAlive } from './environment.ts'
-import { Ladder } from './ladder.ts'
-import { followMarketState, type ServedState } from './market-state.ts'
-import { levelText, MarketView, spreadOf, type Trade } from './market-view.ts'
-import { positiveInteger } from './option-values.ts'
-import { openScreen, type Screen } from './screen.ts'
-import { loadCredentials } from './stream-credentials.ts'
-import { changeLine, connectionLine, heartbeatLine, stateLine, topLine, topText, tradeLine } from './watch-lines.ts'
+import { positiveInteger } from './options/option-values.ts'
+import { loadCredentials } from './options/stream-credentials.ts'
+import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { openScreen, type Screen } from './terminal/screen.ts'
+import { clientPlatform } from './watch/client-platform.ts'
+import { Ladder } from './watch/ladder.ts'
+import { followMarketState, type ServedState } from './watch/market-state.ts'
+import { levelText, MarketView, spreadOf, type Trade } from './watch/market-view.ts'
+import {
+  changeLine,
+  connectionLine,
+  heartbeatLine,
+  stateLine,
+  topLine,
+  topText,
+  tradeLine,
+} from './watch/watch-lines.ts'
 
 interface WatchOptions {
   readonly url?: string

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import { registerAdmin } from '../../src/cli/admin.ts'
-import { ADMIN_NOUNS } from '../../src/cli/admin-verbs.ts'
+import { registerAdmin } from '../../src/cli/admin/admin.ts'
+import { ADMIN_NOUNS } from '../../src/cli/admin/admin-verbs.ts'
 
 const PRICE = {
   orchestration_id: '0192f0c1-0000-7000-8000-000000000001',

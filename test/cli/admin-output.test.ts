@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listText, recordText } from '../../src/cli/admin-output.ts'
+import { listText, recordText } from '../../src/cli/admin/admin-output.ts'
 
 describe('a record', () => {
   it('is printed as one line per member, and a table per list of records', () => {

@@ -1,7 +1,7 @@
 /** The statement verb: its request and its CSV output. */
 import { expect, it } from 'vitest'
-import { LEDGER_NOUNS } from '../../src/cli/admin-ledger-verbs.ts'
-import { callOf } from '../../src/cli/admin-verb.ts'
+import { LEDGER_NOUNS } from '../../src/cli/admin/admin-ledger-verbs.ts'
+import { callOf } from '../../src/cli/admin/admin-verb.ts'
 
 const verb = LEDGER_NOUNS.find(({ name }) => name === 'statement')?.verbs[0]
 if (verb === undefined) throw new Error('there is no verb')

@@ -1,7 +1,7 @@
 /** The API calls that verbs make for their arguments and options. */
 import { expect, it } from 'vitest'
-import { callOf } from '../../src/cli/admin-verb.ts'
-import { ADMIN_NOUNS } from '../../src/cli/admin-verbs.ts'
+import { callOf } from '../../src/cli/admin/admin-verb.ts'
+import { ADMIN_NOUNS } from '../../src/cli/admin/admin-verbs.ts'
 import { ACCOUNT_FILTERS, REVIEW_FILTERS } from '../../src/money/accounts/schemas.ts'
 
 function callOfVerb(noun: string, name: string, words: readonly string[], options: Readonly<Record<string, unknown>>) {

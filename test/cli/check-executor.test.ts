@@ -8,8 +8,14 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type CheckResult, checkExecutor, EXECUTOR_RULES, newSession, notKnown } from '../../src/cli/executor-checks.ts'
-import { checkRestart, type Restart } from '../../src/cli/executor-restart.ts'
+import {
+  type CheckResult,
+  checkExecutor,
+  EXECUTOR_RULES,
+  newSession,
+  notKnown,
+} from '../../src/conformance/judge/executor/executor-checks.ts'
+import { checkRestart, type Restart } from '../../src/conformance/judge/executor/executor-restart.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { type RunningCommand, runCommand, startProgram } from '../support/command-line.ts'
 import { claimPort } from '../support/ports.ts'

@@ -1,11 +1,11 @@
 /** `tidegate check-publisher` against a correct publisher, and against publishers with one deliberate mistake each. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { checkPull, checkPush } from '../../src/cli/publisher-check/check-publisher-run.ts'
-import type { CheckOptions, CheckTimes, ScenarioResult } from '../../src/cli/publisher-check/check-run.ts'
-import { PULL_SCENARIOS } from '../../src/cli/publisher-check/pull-scenarios.ts'
-import { PUSH_SCENARIOS } from '../../src/cli/publisher-check/push-scenarios.ts'
-import { PUBLISHER_RULES } from '../../src/cli/publisher-check/rules.ts'
+import { checkPull, checkPush } from '../../src/conformance/judge/publisher/check-publisher-run.ts'
+import type { CheckOptions, CheckTimes, ScenarioResult } from '../../src/conformance/judge/publisher/check-run.ts'
+import { PULL_SCENARIOS } from '../../src/conformance/judge/publisher/pull-scenarios.ts'
+import { PUSH_SCENARIOS } from '../../src/conformance/judge/publisher/push-scenarios.ts'
+import { PUBLISHER_RULES } from '../../src/conformance/judge/publisher/rules.ts'
 import {
   type Mistake,
   MistakenPublisher,

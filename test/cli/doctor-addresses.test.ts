@@ -1,6 +1,6 @@
 /** What doctor reports about a store in use: its pools of addresses, and its clock. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askAddressPools } from '../../src/cli/doctor-asked.ts'
+import { askAddressPools } from '../../src/cli/doctor/doctor-asked.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { examineStoreClock } from '../../src/service/doctor/store.ts'
 import { OPERATOR_TOKEN, type RestCustomer, RestNode } from '../support/rest.ts'

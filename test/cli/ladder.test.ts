@@ -1,7 +1,7 @@
 /** The ladder as text, and that it never exceeds the size of the terminal. */
 import { describe, expect, it } from 'vitest'
-import { type ConnectionState, Ladder } from '../../src/cli/ladder.ts'
-import { MarketView } from '../../src/cli/market-view.ts'
+import { type ConnectionState, Ladder } from '../../src/cli/watch/ladder.ts'
+import { MarketView } from '../../src/cli/watch/market-view.ts'
 import { formatDecimal } from '../../src/platform/base/decimal.ts'
 import { liveBook } from '../support/live-book.ts'
 import { bookTime, nanosecondTime, snapshot } from '../support/wire.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { BookChange } from '../../packages/client/src/index.ts'
 import type { LiveBook } from '../../packages/client/src/stream/book.ts'
 import { Level } from '../../packages/client/src/stream/level.ts'
-import { MarketView, spreadOf } from '../../src/cli/market-view.ts'
+import { MarketView, spreadOf } from '../../src/cli/watch/market-view.ts'
 import { liveBook, receive } from '../support/live-book.ts'
 import { nanosecondTime, snapshot, update } from '../support/wire.ts'
 

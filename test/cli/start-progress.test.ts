@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { showStart } from '../../src/cli/start-progress.ts'
+import { showStart } from '../../src/cli/terminal/start-progress.ts'
 import { CapturedOutput } from '../support/command-run.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadCredentials } from '../../src/cli/stream-credentials.ts'
+import { loadCredentials } from '../../src/cli/options/stream-credentials.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidegate-credentials-'))
 afterAll(() => rmSync(folder, { recursive: true }))

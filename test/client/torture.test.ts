@@ -3,7 +3,7 @@
  * cover most. The program is the client's sources and nothing else.
  */
 import { afterAll, expect, it } from 'vitest'
-import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
+import { SCENARIOS } from '../../src/conformance/stimulus/torture/scenarios.ts'
 import { readmeProgram } from '../support/client-program.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { runTorture } from '../support/torture-run.ts'

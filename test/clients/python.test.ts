@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
+import { SCENARIOS } from '../../src/conformance/stimulus/torture/scenarios.ts'
 import { pythonWith, titleWith } from '../support/foreign-programs.ts'
 import {
   PYTHON_CLIENT as CLIENT,

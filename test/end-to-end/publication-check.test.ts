@@ -5,8 +5,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { checkPull } from '../../src/cli/publisher-check/check-publisher-run.ts'
-import { PULL_SCENARIOS } from '../../src/cli/publisher-check/pull-scenarios.ts'
+import { checkPull } from '../../src/conformance/judge/publisher/check-publisher-run.ts'
+import { PULL_SCENARIOS } from '../../src/conformance/judge/publisher/pull-scenarios.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import {
   market,

@@ -5,8 +5,8 @@
  */
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { StreamChecker } from '../../src/conformance/judge/stream-checker.ts'
-import type { Violation } from '../../src/conformance/judge/violations.ts'
+import { StreamChecker } from '../../src/conformance/judge/stream/stream-checker.ts'
+import type { Violation } from '../../src/conformance/judge/stream/violations.ts'
 import { startCommand } from '../support/command-line.ts'
 import { note } from '../support/note.ts'
 import { RecordedStreamVerifier } from '../support/recorded-stream-verifier.ts'

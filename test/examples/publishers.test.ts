@@ -1,7 +1,7 @@
 /** The example publishers under `tidegate check-publisher`, each as the guide starts it. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { checkPull, checkPush } from '../../src/cli/publisher-check/check-publisher-run.ts'
-import type { CheckOptions } from '../../src/cli/publisher-check/check-run.ts'
+import { checkPull, checkPush } from '../../src/conformance/judge/publisher/check-publisher-run.ts'
+import type { CheckOptions } from '../../src/conformance/judge/publisher/check-run.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { endExamples, type ForeignProgram, PYTHON, startExample, titleWith } from '../support/foreign-programs.ts'
 

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { SCENARIOS } from '../../src/cli/torture/scenarios.ts'
+import { SCENARIOS } from '../../src/conformance/stimulus/torture/scenarios.ts'
 import { CHROMIUM, PYTHON, titleWith } from '../support/foreign-programs.ts'
 import { temporaryFolder } from '../support/running-service.ts'
 import { runTorture, type TortureRun } from '../support/torture-run.ts'

@@ -56,7 +56,14 @@ export const VENDOR_ROWS: readonly VendorRow[] = [
   {
     packageName: 'ws',
     where: 'folders',
-    folders: ['cli', 'streaming/sources', 'streaming/recordings', 'streaming/gateway', 'streaming/ingest'],
+    folders: [
+      'cli',
+      'conformance',
+      'streaming/sources',
+      'streaming/recordings',
+      'streaming/gateway',
+      'streaming/ingest',
+    ],
     reason:
       'roles that share nothing: the servers of the stream and of publishers, the client of a venue, the independent stream checker',
   },

@@ -3,19 +3,25 @@ import type { SourceTree, Violation } from './source-tree.ts'
 
 type Subject = Violation & { readonly subject: string }
 
-/** An area of `src/`: what it may import besides itself, and its folders, each of a higher rank than those before it. */
+/**
+ * An area: a folder of `src/`, or a folder below it with rules of its own. What it may import besides itself, and its
+ * folders, each with a higher rank than those before it.
+ */
 export interface Area {
   readonly name: string
+  /** Areas, or folders of an area. */
   readonly imports: readonly string[]
-  /** Folders of one rank do not import each other. The area's own name stands for the files directly in it. */
+  /** Folders with the same rank do not import each other. The area's last name stands for the files directly in it. */
   readonly ranks: readonly (readonly string[])[]
 }
 
 /** The area of a source file, and its folder there; `src/main.ts` is an area of its own. */
-function placeOf(path: string): { area: string; folder: string } {
-  const [, area, folder, file] = path.split('/') as [string, string, string?, string?]
-  const name = area.replace(/\.ts$/, '')
-  return { area: name, folder: file === undefined ? name : (folder as string) }
+function placeOf(path: string, areas: readonly Area[]): { area: string; folder: string } {
+  const parts = path.split('/').slice(1)
+  const isIn = ({ name }: Area) => name.includes('/') && path.startsWith(`src/${name}/`)
+  const area = areas.find(isIn)?.name ?? (parts[0] as string).replace(/\.ts$/, '')
+  const [own, folder, file] = parts.slice(area.split('/').length - 1) as [string, string?, string?]
+  return { area, folder: file === undefined ? own.replace(/\.ts$/, '') : (folder as string) }
 }
 
 /** A file imports its own folder, folders of a lower rank in its area, and the areas that its area may import. */
@@ -24,7 +30,7 @@ export function areaViolations(tree: SourceTree, areas: readonly Area[]): Subjec
   const report = (path: string, line: number, message: string) =>
     violations.push(violation('area', path, line, message))
   for (const file of tree.values()) {
-    const from = placeOf(file.path)
+    const from = placeOf(file.path, areas)
     const area = areas.find(({ name }) => name === from.area)
     const rank = rankOf(area, from.folder)
     if (area === undefined || rank === undefined) {
@@ -33,10 +39,11 @@ export function areaViolations(tree: SourceTree, areas: readonly Area[]): Subjec
     }
     for (const { target, line } of file.imports) {
       if (target === undefined || isOfPackage(target)) continue
-      const to = placeOf(target)
+      const to = placeOf(target, areas)
+      const isImported = (name: string) => name === to.area || (name.includes('/') && target.startsWith(`src/${name}/`))
       if (!tree.has(target)) report(file.path, line, `imports ${target}, which does not exist`)
       else if (to.area !== from.area) {
-        if (!area.imports.includes(to.area)) report(file.path, line, `${from.area} imports ${target}`)
+        if (!area.imports.some(isImported)) report(file.path, line, `${from.area} imports ${target}`)
       } else if (to.folder !== from.folder && (rankOf(area, to.folder) ?? rank) >= rank)
         report(file.path, line, `${from.area}/${from.folder} (rank ${rank}) imports ${target}`)
     }

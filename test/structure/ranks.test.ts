@@ -52,11 +52,29 @@ const AREAS: readonly Area[] = [
       ['service'],
     ],
   },
-  { name: 'conformance', imports: ['platform', 'contract'], ranks: [['judge']] },
+  {
+    name: 'conformance/judge',
+    imports: ['contract', 'platform/base', 'money', 'streaming'],
+    ranks: [['judge'], ['stream'], ['executor', 'publisher', 'receipts']],
+  },
+  {
+    name: 'conformance/stimulus',
+    imports: ['platform', 'contract', 'access', 'streaming', 'money', 'conformance/judge'],
+    ranks: [['torture'], ['stimulus']],
+  },
   {
     name: 'cli',
-    imports: ['platform', 'contract', 'access', 'streaming', 'money', 'service', 'conformance'],
-    ranks: [['export', 'publisher-check', 'torture'], ['cli']],
+    imports: [
+      'platform',
+      'contract',
+      'access',
+      'streaming',
+      'money',
+      'service',
+      'conformance/judge',
+      'conformance/stimulus',
+    ],
+    ranks: [['terminal'], ['options'], ['admin', 'watch'], ['doctor'], ['cli']],
   },
   { name: 'main', imports: ['cli'], ranks: [['main']] },
 ]
@@ -99,20 +117,20 @@ const PURE = [
   'src/service/api-docs/named-schemas.ts',
   'src/service/api-docs/stream-messages.ts',
   'src/service/api-docs/stream-page.ts',
-  'src/cli/admin-output.ts',
-  'src/conformance/judge/checker-forms.ts',
+  'src/cli/admin/admin-output.ts',
+  'src/conformance/judge/stream/checker-forms.ts',
   'src/conformance/judge/client-book.ts',
   'src/service/doctor/finding.ts',
   'src/service/doctor/readiness.ts',
   'src/service/process/hang-meter.ts',
-  'src/cli/ladder.ts',
-  'src/cli/listener-address.ts',
-  'src/cli/market-view.ts',
-  'src/cli/rate-meter.ts',
-  'src/cli/styled-line.ts',
-  'src/cli/table.ts',
-  'src/conformance/judge/violations.ts',
-  'src/cli/watch-lines.ts',
+  'src/cli/watch/ladder.ts',
+  'src/cli/options/listener-address.ts',
+  'src/cli/watch/market-view.ts',
+  'src/cli/watch/rate-meter.ts',
+  'src/cli/terminal/styled-line.ts',
+  'src/cli/terminal/table.ts',
+  'src/conformance/judge/stream/violations.ts',
+  'src/cli/watch/watch-lines.ts',
   'src/streaming/sources/venues/binance/answer.ts',
   'src/streaming/sources/venues/binance/book.ts',
   'src/streaming/sources/venues/binance/message.ts',
@@ -195,7 +213,7 @@ describe('ARCHITECTURE.md', () => {
     const file = join(ROOT, 'ARCHITECTURE.md')
     expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
     const rows = [
-      ...readFileSync(file, 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.ts)` \| ([a-z, –]+) \| ([a-z, ;-]+) \|/gm),
+      ...readFileSync(file, 'utf8').matchAll(/^\| `([a-z/]+?)(?:\/|\.ts)` \| ([a-z/, –]+) \| ([a-z, ;-]+) \|/gm),
     ]
     const listOf = (text = '') => (text === '–' ? [] : text.split(', '))
     expect(

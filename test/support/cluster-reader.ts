@@ -2,8 +2,8 @@
  * A client of several gateways that connects again after every close, as integrators do, and checks what it reads with the
  * rules of `tidegate verify`. It remembers the latest time of each market over its connections: no later one may be earlier.
  */
-import { StreamChecker } from '../../src/conformance/judge/stream-checker.ts'
-import type { Violation } from '../../src/conformance/judge/violations.ts'
+import { StreamChecker } from '../../src/conformance/judge/stream/stream-checker.ts'
+import type { Violation } from '../../src/conformance/judge/stream/violations.ts'
 import { SampleClient } from './sample-client.ts'
 
 interface ClusterReaderOptions {

@@ -3,7 +3,7 @@
  */
 import { EventEmitter } from 'node:events'
 import { Command } from 'commander'
-import type { CommandEnvironment, Output } from '../../src/cli/environment.ts'
+import type { CommandEnvironment, Output } from '../../src/cli/terminal/environment.ts'
 import { VirtualClock } from './virtual-clock.ts'
 import { Waiters } from './waiters.ts'
 

@@ -1,8 +1,8 @@
 /** Runs `tidegate torture` in this process, with a clock chosen by the test and real sockets. */
 import { join } from 'node:path'
 import { Command } from 'commander'
-import type { ScenarioResult } from '../../src/cli/torture/scenarios.ts'
 import { registerTorture } from '../../src/cli/torture.ts'
+import type { ScenarioResult } from '../../src/conformance/stimulus/torture/scenarios.ts'
 import { type Clock, createSystemClock } from '../../src/platform/base/clock.ts'
 import { CapturedOutput } from './command-run.ts'
 

@@ -13,6 +13,19 @@ export function wait(clock: Clock, milliseconds: number): Promise<void> {
   })
 }
 
+/** Resolves after the delay, or as soon as the signal is aborted. */
+export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = clock.schedule(milliseconds, end)
+    signal.addEventListener('abort', end)
+  })
+}
+
 /**
  * Settles like `promise`, or with the result of `onLate` when `promise` has not settled after `milliseconds`. The work behind
  * `promise` continues: `onLate` must end it where necessary. Rejects with the error that `onLate` throws.

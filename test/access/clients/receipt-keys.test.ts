@@ -15,7 +15,7 @@ import {
 } from '../../../src/access/clients/receipt-keys.ts'
 import type { AuthTables } from '../../../src/access/clients/tables.ts'
 import { createTokenVerifier } from '../../../src/access/clients/token-verifier.ts'
-import { readReceiptKeys as readKeySet, readReceipt } from '../../../src/cli/receipt-proof.ts'
+import { readReceiptKeys as readKeySet, readReceipt } from '../../../src/conformance/judge/receipts/receipt-proof.ts'
 import { listAudit } from '../../../src/platform/store/audit.ts'
 import type { Db } from '../../../src/platform/store/db.ts'
 import { sql } from '../../../src/platform/store/sql.ts'

@@ -5,7 +5,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ADMIN_NOUNS } from '../../../src/cli/admin-verbs.ts'
+import { ADMIN_NOUNS } from '../../../src/cli/admin/admin-verbs.ts'
 import { OPERATOR_CALLS } from '../../../src/contract/operator-calls.ts'
 import { runCommand } from '../../support/command-line.ts'
 import {

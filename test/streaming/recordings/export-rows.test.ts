@@ -1,4 +1,4 @@
-/** The rows of the state of an instrument; books, trades and losses are tested by `cli/export`. */
+/** The rows of the state of an instrument; books, trades and losses are tested by `export.test`. */
 import { expect, it } from 'vitest'
 import type { MarketEvent } from '../../../src/streaming/market/event.ts'
 import { type ExportRow, MarketRows } from '../../../src/streaming/recordings/export-rows.ts'

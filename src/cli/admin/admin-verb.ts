@@ -1,0 +1,127 @@
+/**
+ * The definition of a verb of `tidegate admin`: one call of the operator API, built from arguments and options. `admin` runs
+ * it and shows the answer; `admin-verbs` lists the verbs.
+ */
+import { InvalidArgumentError } from 'commander'
+import { OPERATOR_CALLS, type OperatorCallId, type OperatorCallRow } from '../../contract/operator-calls.ts'
+import type { OperatorCall } from './operator-client.ts'
+
+/** The arguments and options of a call. */
+export interface Given {
+  /** Arguments after those of the path. */
+  readonly rest: readonly string[]
+  /** By the camel-cased long name of the option, as read. */
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+export interface AdminOption {
+  readonly flags: string
+  readonly description: string
+  readonly read?: (text: string) => unknown
+  readonly isRequired?: true
+  /** Its value is the id or the name of one. */
+  readonly named?: Named
+}
+
+/** Records that verbs take by name too. */
+export type Named = 'customer' | 'client'
+
+export interface AdminVerb {
+  /** Verb and arguments; the first of them fill the path. */
+  readonly usage: string
+  readonly description: string
+  readonly example: string
+  readonly method: OperatorCall['method']
+  /** Below `/admin/v1`, with `:name` for each argument in it. */
+  readonly path: string
+  readonly options?: readonly AdminOption[]
+  readonly query?: (given: Given) => NonNullable<OperatorCall['query']>
+  readonly body?: (given: Given) => NonNullable<OperatorCall['body']>
+  /** Of a list: the members that a terminal shows, one column each; `best_bid.price` is a member of a member. */
+  readonly columns?: readonly string[]
+  /** The text for a terminal, instead of the members. */
+  readonly text?: (answer: object) => string
+  /** A failure that the answer reports: one line on stderr, and exit 1. */
+  readonly fault?: (answer: object) => string | undefined
+  /** The default verb of its noun. */
+  readonly isDefault?: true
+  /** Whether the list has pages. */
+  readonly isPaged?: true
+  /** The records that the first arguments name by id or name. */
+  readonly named?: readonly Named[]
+  /** Options whose values fill the path, before the arguments do. */
+  readonly pathOptions?: readonly string[]
+  /** The answer in another format, such as CSV, when the options request it. */
+  readonly otherText?: (answer: object, options: Given['options']) => string | undefined
+  /** A call that is made before and shown on stderr; its answer has the members that the body needs. */
+  readonly before?: { readonly path: string; readonly body: readonly string[] }
+  /** The answer contains a secret, which `--credentials FILE` writes to a file. */
+  readonly createsClient?: true
+}
+
+export interface AdminNoun {
+  readonly name: string
+  readonly description: string
+  readonly verbs: readonly AdminVerb[]
+}
+
+const PAGE_OPTIONS: readonly AdminOption[] = [
+  { flags: '--limit <number>', description: 'maximum number of records per page, 1 to 1000' },
+  { flags: '--order <ASC|DESC>', description: 'sort by time of creation' },
+  { flags: '--page-cursor <cursor>', description: 'next_page_cursor of the previous page' },
+]
+
+const CREDENTIALS_OPTIONS: readonly AdminOption[] = [
+  {
+    flags: '--credentials <file>',
+    description: 'writes a new file that watch, verify and the examples read (mode 600)',
+  },
+  { flags: '--url <url>', description: 'address of the service in that file (default: the configured one)' },
+]
+
+const COMMENT_OPTION: AdminOption = {
+  flags: '--comment <text>',
+  description: 'why, for the second operator; required while operator.four_eyes lists the kind of this call',
+}
+
+/** All options of a verb, those of paging and of four eyes included. */
+export function optionsOf(verb: AdminVerb): readonly AdminOption[] {
+  const { options = [], isPaged, createsClient } = verb
+  const more = [...(isPaged ? PAGE_OPTIONS : []), ...(createsClient ? CREDENTIALS_OPTIONS : [])]
+  return [...options, ...more, ...(needsComment(verb) ? [COMMENT_OPTION] : [])]
+}
+
+/** Whether the verb's call may need a second operator. */
+function needsComment({ method, path }: AdminVerb): boolean {
+  const row = OPERATOR_CALLS[`${method} ${path}` as OperatorCallId] as OperatorCallRow | undefined
+  return row?.fourEyes !== undefined
+}
+
+/** The call that a verb makes with these arguments and options. */
+export function callOf(verb: AdminVerb, given: readonly string[], options: Given['options']): OperatorCall {
+  const rest = [...(verb.pathOptions ?? []).map((name) => textOf(options[name]) ?? ''), ...given]
+  const path = verb.path.replaceAll(/:[a-z]+/g, () => encodeURIComponent(rest.shift() ?? ''))
+  const page = verb.isPaged
+    ? { limit: textOf(options.limit), order: textOf(options.order), page_cursor: textOf(options.pageCursor) }
+    : {}
+  const query = { ...verb.query?.({ rest, options }), ...page }
+  const own = verb.body?.({ rest, options })
+  const body = options.comment === undefined || !needsComment(verb) ? own : { ...own, comment: options.comment }
+  return { method: verb.method, path, query, ...(body === undefined ? {} : { body }) }
+}
+
+/** The option as a member of the same name, when it was given. */
+export function pick(options: Given['options'], name: string): Readonly<Record<string, unknown>> {
+  return options[name] === undefined ? {} : { [name]: options[name] }
+}
+
+/** The text of an option; nothing when it was not given. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Reads an option that is `on` or `off`. */
+export function onOrOff(text: string): boolean {
+  if (text === 'on' || text === 'off') return text === 'on'
+  throw new InvalidArgumentError('It must be on or off.')
+}

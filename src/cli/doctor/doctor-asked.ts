@@ -1,0 +1,45 @@
+/** The findings of `tidegate doctor` that the running service is asked for. */
+import type { ControlsDocument } from '../../money/controls/store.ts'
+import type { LedgerState } from '../../money/ledger/upkeep.ts'
+import { poolFindings } from '../../service/doctor/addresses.ts'
+import { bad, type Finding, reasonOf } from '../../service/doctor/finding.ts'
+import { ledgerFinding } from '../../service/doctor/ledger.ts'
+import { nodeFindings } from '../../service/doctor/nodes.ts'
+import { restoredFinding } from '../../service/doctor/store.ts'
+import type { NodeDocument } from '../../streaming/cluster/nodes.ts'
+import { callOperator, type OperatorApi } from '../admin/operator-client.ts'
+
+type Items<Item> = { readonly items: readonly Item[] }
+
+export function askAddressPools(api: OperatorApi): Promise<Finding[]> {
+  return asked<Items<Parameters<typeof poolFindings>[0][number]>>(api, '/address-pool', 'addresses', ({ items }) =>
+    poolFindings(items),
+  )
+}
+
+export function askLedger(api: OperatorApi): Promise<Finding[]> {
+  return asked<LedgerState>(api, '/ledger', 'ledger', (state) => [ledgerFinding(state)])
+}
+
+export function askControls(api: OperatorApi): Promise<Finding[]> {
+  return asked<ControlsDocument>(api, '/controls', 'deliveries', ({ deliveries_paused_because: because }) =>
+    because === undefined ? [] : [restoredFinding()],
+  )
+}
+
+export function askNodes(api: OperatorApi): Promise<Finding[]> {
+  return asked<Items<NodeDocument>>(api, '/nodes', 'nodes', ({ items }) => nodeFindings(items))
+}
+
+async function asked<Answer>(
+  api: OperatorApi,
+  path: string,
+  name: string,
+  findingsOf: (answer: Answer) => Finding[],
+): Promise<Finding[]> {
+  try {
+    return findingsOf((await callOperator(api, { method: 'GET', path })) as Answer)
+  } catch (error) {
+    return [bad(name, `cannot be read: ${reasonOf(error)}`, 'see the log of the service')]
+  }
+}

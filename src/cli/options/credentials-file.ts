@@ -1,0 +1,57 @@
+/**
+ * The file that `admin client create --credentials` writes, in the format that `watch`, `verify` and the examples read;
+ * only its owner can read it. An existing file is never replaced, and the file is created before the client, so that no
+ * secret is lost because it could not be written.
+ */
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { addressesAt, type ServiceAddresses } from '../../access/clients/operator-answers.ts'
+import type { Config } from '../../service/config/settings.ts'
+import { addressText, reachable } from './listener-address.ts'
+
+export interface CreatedClient {
+  readonly client_id: string
+  readonly client_secret: string
+  readonly scopes: readonly string[]
+}
+
+export interface ReservedFile {
+  write(client: CreatedClient, addresses: ServiceAddresses): void
+  /** Removes the file when there is nothing to write. */
+  release(): void
+}
+
+export function reserveCredentialsFile(path: string): ReservedFile {
+  let descriptor: number
+  try {
+    descriptor = openSync(path, 'wx', 0o600)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new Error(`${path} exists: name another file, or delete it`)
+    throw new Error(`${path} cannot be written (${code}): name another file`)
+  }
+  return {
+    write({ client_id, client_secret, scopes }, addresses) {
+      writeFileSync(descriptor, `${JSON.stringify({ client_id, client_secret, scopes, ...addresses }, null, 2)}\n`)
+      closeSync(descriptor)
+    },
+    release() {
+      closeSync(descriptor)
+      rmSync(path, { force: true })
+    },
+  }
+}
+
+/** @param url the public address of the service, and of its stream; absent = the configured ones */
+export function serviceAddresses(config: Config, url?: string): ServiceAddresses {
+  if (url === undefined) return addressesAt(configuredUrl(config), config['stream.public_url'])
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error(`--url '${url}' is not an http address`)
+  return addressesAt(url)
+}
+
+function configuredUrl(config: Config): string {
+  if (config['http.public_url'] !== '') return config['http.public_url']
+  const port = config['http.port']
+  if (port === 0) throw new Error('http.port is 0, so --url is required')
+  const scheme = config['http.tls.cert_file'] === '' ? 'http' : 'https'
+  return `${scheme}://${addressText(reachable(config['http.host']), port)}`
+}

@@ -1,0 +1,124 @@
+/**
+ * Restarts a payment endpoint with the operator's command, and repeats every test delivery after a time in which what it
+ * keeps only in memory is forgotten: the answers must be the first ones. A command that fails, does not end or restarts
+ * nothing, and an endpoint that does not come back, leave the rule unchecked.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { postWebhook } from '../../../money/deliveries/webhook-request.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
+import { wait, withTimeLimit } from '../../../platform/base/time-limit.ts'
+import { type CheckResult, type ExecutorSession, nameOf, resultOf, send, Violation } from './executor-checks.ts'
+
+export interface Restart {
+  /** Run by the shell; has to end when the endpoint is started. */
+  readonly command: string
+  /** The time between the restart and the repeats. */
+  readonly memorySeconds: number
+  /** For the command and for the endpoint to come back, each; default: COMES_BACK_SECONDS_MAX. */
+  readonly secondsMax?: number
+}
+
+const NAME = 'restart'
+const RULE = 'after a restart, every delivery is answered with its first result (--restart)'
+export const RESTART_RULE = [NAME, RULE] as const
+
+const COMES_BACK_SECONDS_MAX = 60
+const POLL_MILLISECONDS = 500
+/** Answers of a proxy in front of an endpoint that is not running. */
+const PROXY_STATUSES = [502, 503, 504]
+
+/** @param restart undefined: the rule is not checked */
+export async function checkRestart(
+  executor: ExecutorSession,
+  restart: Restart | undefined,
+  report: (line: string) => void,
+): Promise<CheckResult> {
+  const notChecked = await reasonNotToRepeat(executor, restart, report)
+  if (notChecked !== undefined) return { name: NAME, rule: RULE, notChecked }
+  return await resultOf(NAME, RULE, () => repeatAll(executor))
+}
+
+/** Restarts the endpoint and waits; returns why its results cannot be compared. */
+async function reasonNotToRepeat(
+  executor: ExecutorSession,
+  restart: Restart | undefined,
+  report: (line: string) => void,
+): Promise<string | undefined> {
+  if (restart === undefined) return 'whether it still knows its results after a restart was not tested'
+  if (executor.results.size === 0) return 'there is no result to repeat'
+  const { command, memorySeconds, secondsMax = COMES_BACK_SECONDS_MAX } = restart
+  const before = connect(portOf(new URL(executor.url)))
+  // A connection that the endpoint refuses or resets is closed.
+  before.on('error', () => undefined)
+  try {
+    const fault = (await run(command, executor.clock, secondsMax)) ?? (await comesBack(executor, before, secondsMax))
+    if (fault !== undefined) return fault
+  } finally {
+    before.destroy()
+  }
+  report(`The endpoint was restarted. Its ${executor.results.size} results are asked for again in ${memorySeconds} s.`)
+  await wait(executor.clock, memorySeconds * 1_000)
+  return undefined
+}
+
+function portOf({ protocol, hostname, port }: URL) {
+  const usual = protocol === 'https:' ? 443 : 80
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? usual : Number(port) }
+}
+
+/** Runs the command with its process group, which is killed when it does not end; returns why it failed. */
+async function run(command: string, clock: Clock, secondsMax: number): Promise<string | undefined> {
+  const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'ignore', 'inherit'], detached: true })
+  const ended = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>
+  const result = await withTimeLimit(clock, secondsMax * 1_000, ended, async () => undefined)
+  if (result === undefined) {
+    process.kill(-(child.pid as number), 'SIGKILL')
+    return `the restart command did not end within ${secondsMax} seconds; it has to leave the endpoint in the background`
+  }
+  const [code, signal] = result
+  if (code === 0) return undefined
+  return `the restart command ended with ${code === null ? signal : `exit code ${code}`}`
+}
+
+/**
+ * Waits until the endpoint answers again and has closed the connection that was made before; returns what did not happen. It
+ * asks without a signature, so nothing is paid.
+ */
+async function comesBack(
+  { url, clock }: ExecutorSession,
+  before: Socket,
+  secondsMax: number,
+): Promise<string | undefined> {
+  const end = clock.monotonicMilliseconds() + secondsMax * 1_000
+  for (;;) {
+    const reply = await postWebhook({ url, headers: {}, body: '{}', allowPrivate: true }, { clock })
+    const isBack = reply.kind === 'answered' && !PROXY_STATUSES.includes(reply.status)
+    if (isBack && before.closed) return undefined
+    if (clock.monotonicMilliseconds() < end) {
+      await wait(clock, POLL_MILLISECONDS)
+      continue
+    }
+    if (!isBack) return `the endpoint did not answer within ${secondsMax} seconds after the restart command`
+    return 'the endpoint kept a connection from before the restart command: it was not restarted, or this is a proxy'
+  }
+}
+
+async function repeatAll(executor: ExecutorSession): Promise<void> {
+  const wrong: string[] = []
+  let losesMoney = false
+  for (const { delivery, outcome: first } of [...executor.results.values()]) {
+    const again = await send(executor, delivery)
+    const isSame = again.kind === first.kind
+    const isOtherPayment = again.kind === 'settled' && first.kind === 'settled' && again.reference !== first.reference
+    if (isSame && !isOtherPayment) continue
+    wrong.push(`${nameOf(first)} became ${isOtherPayment ? 'SETTLED with another reference' : nameOf(again)}`)
+    losesMoney ||= again.kind === 'settled' || again.kind === 'refused'
+  }
+  if (wrong.length === 0) return
+  throw new Violation(
+    `${wrong.length} of ${executor.results.size} results changed: ${[...new Set(wrong)].join(', ')}`,
+    losesMoney,
+  )
+}

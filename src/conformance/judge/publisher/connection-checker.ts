@@ -1,0 +1,117 @@
+/**
+ * Checks everything that a publisher sends on one connection besides answers: the form of each message, the market that it
+ * belongs to, and the heartbeats. It opens nothing and reads no clock: the caller passes times.
+ */
+import { isObject, membersOf, parseJson } from '../../../platform/base/json-value.ts'
+import {
+  type PublicationProblem,
+  problemText,
+  readPublication,
+} from '../../../streaming/sources/publication/message.ts'
+import { PublicationLine } from './publication-line.ts'
+import type { PublishedMarket } from './published-market.ts'
+import type { PublisherRuleName, ReportBroken } from './rules.ts'
+
+export interface ConnectionCheckerOptions {
+  readonly markets: ReadonlyMap<string, PublishedMarket>
+  readonly report: ReportBroken
+  /** Longest time between two heartbeats. */
+  readonly heartbeatMilliseconds: number
+  /** Whether it is the connection that sees every message. */
+  readonly isMain: boolean
+  /** What is broken by a message of a market that is not expected. */
+  readonly unexpected: 'message-unrequested' | 'market-unknown'
+}
+
+export class ConnectionChecker {
+  readonly #options: ConnectionCheckerOptions
+  readonly #lines = new Map<string, PublicationLine>()
+  readonly #ignored = new Set<string>()
+  /** When heartbeats are expected: the time of the last one, or of the beginning. */
+  #heartbeatMilliseconds: number | undefined
+  messages = 0
+  bytes = 0
+
+  constructor(options: ConnectionCheckerOptions) {
+    this.#options = options
+  }
+
+  /** The messages of a market that is expected now. */
+  line(market: string): PublicationLine | undefined {
+    return this.#lines.get(market)
+  }
+
+  /** Expects messages of a market from now on. */
+  open(market: PublishedMarket): PublicationLine {
+    const line = new PublicationLine(market, this.#options.isMain, this.#options.report)
+    this.#lines.set(market.symbol, line)
+    return line
+  }
+
+  /** Expects no messages of a market any more. */
+  close(market: string): void {
+    this.#lines.delete(market)
+  }
+
+  /** Checks nothing of a market whose subscription was answered wrongly. */
+  ignore(market: string): void {
+    this.#ignored.add(market)
+  }
+
+  /** Expects heartbeats from now on, or not. */
+  expectHeartbeats(nowMilliseconds: number | undefined): void {
+    this.#heartbeatMilliseconds = nowMilliseconds
+  }
+
+  /** Reports a heartbeat that is overdue. */
+  checkHeartbeat(nowMilliseconds: number): void {
+    const last = this.#heartbeatMilliseconds
+    if (last === undefined || nowMilliseconds - last <= this.#options.heartbeatMilliseconds) return
+    this.#heartbeatMilliseconds = nowMilliseconds
+    const seconds = ((nowMilliseconds - last) / 1000).toFixed(1)
+    this.#options.report('heartbeat-missing', undefined, `none for ${seconds} s`)
+  }
+
+  take(text: string, nowMilliseconds: number): void {
+    this.messages++
+    this.bytes += text.length
+    this.checkHeartbeat(nowMilliseconds)
+    const value = parseJson(text)
+    const message =
+      value === undefined
+        ? malformed('is not JSON')
+        : isObject(value)
+          ? readPublication(value)
+          : malformed('is not an object')
+    if (message.type === 'problem') {
+      this.#takeProblem(message, value, text)
+    } else if (message.type === 'heartbeat') {
+      if (this.#heartbeatMilliseconds !== undefined) this.#heartbeatMilliseconds = nowMilliseconds
+      for (const book of message.books) this.#options.markets.get(book.market)?.compareDigest(book, text)
+    } else {
+      const line = this.#lines.get(message.market)
+      const hasPrev = membersOf(membersOf(value).stream).prev !== undefined
+      if (line !== undefined) line.take(message, hasPrev, text)
+      else if (!this.#ignored.has(message.market))
+        this.#options.report(this.#options.unexpected, message.market, `a message of ${message.market}`, text)
+    }
+  }
+
+  #takeProblem(problem: PublicationProblem, value: unknown, text: string): void {
+    const { stream } = membersOf(value)
+    const { epoch, seq } = membersOf(stream)
+    const { market, isSnapshot } = problem
+    this.#options.report(nameOf(problem), market, problemText(problem), text)
+    if (market !== undefined) this.#lines.get(market)?.skip(epoch, seq, isSnapshot)
+  }
+}
+
+function nameOf({ member, rule, isSnapshot }: PublicationProblem): PublisherRuleName {
+  if (/JSON number/.test(rule)) return 'number-not-text'
+  if (isSnapshot && member === 'payload.instrument') return 'snapshot-without-instrument'
+  return /stands beside/.test(rule) ? 'orders-and-levels-mixed' : 'message-malformed'
+}
+
+function malformed(rule: string): PublicationProblem {
+  return { type: 'problem', market: undefined, isSnapshot: false, member: '', rule }
+}

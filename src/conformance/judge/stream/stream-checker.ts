@@ -1,0 +1,248 @@
+/**
+ * Checks the messages of one client's stream: it keeps a simple book per market, built from the messages alone, and reports
+ * every violated rule of the API by name (`violations`). It continues after a violation, and reports which subscriptions
+ * the service ended, since markets may be removed and changed. It does no I/O and reads no clock: the caller passes
+ * times.
+ */
+import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../../../contract/channels.ts'
+import { isObject } from '../../../platform/base/json-value.ts'
+import { BookChecker } from './book-checker.ts'
+import { isDecimal, isTimeText, isZero, type Report } from './checker-forms.ts'
+import { HeartbeatChecker } from './heartbeat-checker.ts'
+import type { Violation, ViolationName } from './violations.ts'
+
+export interface StreamCheckerOptions {
+  /** The interval of heartbeats; absent = the median of the first gaps. */
+  readonly heartbeatMilliseconds?: number
+  /** Whether the messages are those of `tidegate.v1`. */
+  readonly isExtended?: boolean
+}
+
+export interface StreamCounts {
+  messages: number
+  snapshots: number
+  updates: number
+  tops: number
+  executions: number
+  heartbeats: number
+}
+
+export class StreamChecker {
+  readonly counts: StreamCounts = { messages: 0, snapshots: 0, updates: 0, tops: 0, executions: 0, heartbeats: 0 }
+  readonly #heartbeat: HeartbeatChecker
+  readonly #isExtended: boolean
+  readonly #books = new Map<string, BookChecker>()
+  /** Subscriptions by channel and market: true = acknowledged, false = ended. */
+  readonly #subscriptions = new Map<string, boolean>()
+  #ended: object[] = []
+  /** Markets whose subscriptions the service ended, until they are acknowledged again. */
+  readonly #endedMarkets = new Set<string>()
+  readonly #removed = new Set<string>()
+  #found: Violation[] = []
+  #now = 0
+
+  constructor(options: StreamCheckerOptions = {}) {
+    this.#heartbeat = new HeartbeatChecker(options.heartbeatMilliseconds)
+    this.#isExtended = options.isExtended === true
+  }
+
+  /** The number of levels of a market's book; undefined before its first SNAPSHOT on this connection. */
+  levels(market: string): { bids: number; asks: number } | undefined {
+    return this.#books.get(market)?.levels()
+  }
+
+  /** The channels that the service ended since the last call, as entries of a request that subscribes them again. */
+  takeEnded(): readonly object[] {
+    const ended = this.#ended
+    this.#ended = []
+    return ended
+  }
+
+  /** Whether the service removed the market, and therefore rejected the repeated subscription. */
+  isRemoved(market: string): boolean {
+    return this.#removed.has(market)
+  }
+
+  /** A new connection: resets subscriptions, books and times; the decimals of markets are kept. */
+  onConnect(): void {
+    this.#subscriptions.clear()
+    this.#ended = []
+    for (const book of this.#books.values()) book.reset()
+    this.#heartbeat.reset()
+  }
+
+  onMessage(text: string, receivedAtMilliseconds: number): Violation[] {
+    this.#begin(receivedAtMilliseconds)
+    this.counts.messages++
+    const message = parse(text)
+    if (message === undefined) {
+      this.#report('message-malformed', undefined, excerpt(text))
+    } else if (typeof message.channel === 'string') {
+      this.#onData(message.channel, message.payload, text)
+    } else {
+      this.#onReply(message, text)
+    }
+    this.#checkHeartbeat()
+    return this.#found
+  }
+
+  /** Checks that depend only on time; `markets` are those that must have a SNAPSHOT by now. */
+  onEnd(nowMilliseconds: number, markets: readonly string[]): Violation[] {
+    this.#begin(nowMilliseconds)
+    for (const market of markets) {
+      if (!this.#removed.has(market) && this.#books.get(market)?.levels() === undefined) {
+        this.#report('snapshot-missing', market, 'no SNAPSHOT on this connection')
+      }
+    }
+    for (const book of this.#books.values()) book.checkTop(nowMilliseconds)
+    this.#checkHeartbeat()
+    return this.#found
+  }
+
+  #begin(nowMilliseconds: number): void {
+    this.#found = []
+    this.#now = nowMilliseconds
+  }
+
+  readonly #report: Report = (name: ViolationName, market: string | undefined, detail: string) => {
+    const where = market === undefined ? {} : { market }
+    this.#found.push({ name, ...where, detail, receivedAtMilliseconds: this.#now })
+  }
+
+  #onReply(message: Record<string, unknown>, text: string): void {
+    if (message.type === 'error') {
+      this.#report('request-refused', undefined, excerpt(text))
+    } else if (!(REQUEST_TYPES as readonly unknown[]).includes(message.type)) {
+      this.#report('message-unknown', undefined, excerpt(text))
+    } else if (!Array.isArray(message.channels)) {
+      this.#report('field-missing', undefined, `channels in ${excerpt(text)}`)
+    } else if (message.type !== 'subscription_list') {
+      for (const entry of message.channels) this.#onReplyEntry(message.type === 'subscribe', entry)
+    }
+  }
+
+  #onReplyEntry(isSubscribed: boolean, entry: unknown): void {
+    if (!isObject(entry) || typeof entry.type !== 'string' || typeof entry.success !== 'boolean') {
+      this.#report('field-missing', undefined, `type or success in ${JSON.stringify(entry)}`)
+      return
+    }
+    const market = isObject(entry.params) && typeof entry.params.market === 'string' ? entry.params.market : undefined
+    if (!entry.success) {
+      const isUnknown = entry.error === 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION'
+      if (isUnknown && market !== undefined && this.#endedMarkets.has(market)) this.#removed.add(market)
+      else this.#report('request-refused', market, `${entry.type}: ${entry.error} ${entry.message ?? ''}`.trimEnd())
+      return
+    }
+    if (!isSubscribed) this.#ended.push({ type: entry.type, params: entry.params })
+    if (market !== undefined) this.#endedMarkets[isSubscribed ? 'delete' : 'add'](market)
+    this.#subscriptions.set(subscriptionKey(entry.type, market), isSubscribed)
+    if (entry.type === 'heartbeat') this.#heartbeat.onSubscription(isSubscribed, this.#now)
+    if (market !== undefined) this.#book(market).onSubscription(entry.type, isSubscribed)
+  }
+
+  #onData(channel: string, payload: unknown, text: string): void {
+    if (!Object.hasOwn(CHANNELS, channel)) {
+      this.#report('channel-unknown', undefined, excerpt(text))
+    } else if (!isObject(payload)) {
+      this.#report('field-missing', undefined, `payload in ${excerpt(text)}`)
+    } else if (channel === 'heartbeat') {
+      if (this.#mayCome(channel, undefined)) this.#onHeartbeat(payload)
+    } else if (typeof payload.market !== 'string') {
+      this.#report('field-missing', undefined, `market in ${excerpt(text)}`)
+    } else if (this.#mayCome(channel, payload.market)) {
+      const book = this.#book(payload.market)
+      if (channel === 'market_data') this.#onBook(book, payload, payload.market)
+      else if (channel === 'market_data.top_of_book') this.#onTop(book, payload)
+      else this.#onExecution(book, payload, payload.market)
+    }
+  }
+
+  /** Whether the channel is subscribed now; reports when not. */
+  #mayCome(type: string, market: string | undefined): boolean {
+    const state = this.#subscriptions.get(subscriptionKey(type, market))
+    if (state === undefined) this.#report('not-subscribed', market, `${type} without an acknowledged subscription`)
+    if (state === false) this.#report('after-unsubscribe', market, `${type} after its unsubscription`)
+    return state === true
+  }
+
+  #onBook(book: BookChecker, payload: Record<string, unknown>, market: string): void {
+    if (payload.type === PAYLOAD_TYPES.snapshot) {
+      this.counts.snapshots++
+      book.onSnapshot(payload, this.#now)
+    } else if (payload.type === PAYLOAD_TYPES.update) {
+      this.counts.updates++
+      book.onUpdate(payload, this.#now)
+    } else {
+      this.#report('field-missing', market, `type is neither SNAPSHOT nor UPDATE but ${JSON.stringify(payload.type)}`)
+    }
+  }
+
+  #onTop(book: BookChecker, payload: Record<string, unknown>): void {
+    this.counts.tops++
+    book.onTop(payload, this.#now)
+  }
+
+  #onExecution(book: BookChecker, payload: Record<string, unknown>, market: string): void {
+    this.counts.executions++
+    const wrong: string[] = []
+    for (const field of ['price', 'amount'] as const) {
+      const number = payload[field]
+      if (!isDecimal(number)) wrong.push(`${field} is ${JSON.stringify(number)}`)
+      else if (isZero(number)) wrong.push(`${field} is zero`)
+      else book.checkDecimals(field, number)
+    }
+    if (!isTimeText(payload.executed_at, 3)) wrong.push(`executed_at is ${JSON.stringify(payload.executed_at)}`)
+    if (this.#isExtended) wrong.push(...identityProblems(payload))
+    if (wrong.length > 0) this.#report('execution-malformed', market, wrong.join(', '))
+  }
+
+  #onHeartbeat(payload: Record<string, unknown>): void {
+    this.counts.heartbeats++
+    if (!isTimeText(payload.timestamp, 9)) {
+      this.#report('time-form', undefined, `heartbeat timestamp is ${JSON.stringify(payload.timestamp)}`)
+    }
+    this.#checkHeartbeat()
+    this.#heartbeat.onBeat(this.#now)
+  }
+
+  #checkHeartbeat(): void {
+    const late = this.#heartbeat.check(this.#now)
+    if (late !== undefined) this.#report('heartbeat-late', undefined, late)
+  }
+
+  #book(market: string): BookChecker {
+    let book = this.#books.get(market)
+    if (book === undefined) {
+      book = new BookChecker(market, this.#report)
+      this.#books.set(market, book)
+    }
+    return book
+  }
+}
+
+/** What is wrong with the members that only executions of `tidegate.v1` have. */
+function identityProblems({ id, side, venue }: Record<string, unknown>): string[] {
+  const isNamed = (value: unknown) => typeof value === 'string' && value !== ''
+  return [
+    ...(isNamed(id) ? [] : [`id is ${JSON.stringify(id)}`]),
+    ...(isNamed(venue) ? [] : [`venue is ${JSON.stringify(venue)}`]),
+    ...([undefined, 'buy', 'sell'].includes(side as string) ? [] : [`side is ${JSON.stringify(side)}`]),
+  ]
+}
+
+function subscriptionKey(type: string, market: string | undefined): string {
+  return market === undefined ? type : `${type} ${market}`
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function excerpt(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}

@@ -1,0 +1,88 @@
+/**
+ * The process of the program under test, if `torture` starts it. It keeps the end of the program's stderr for the report;
+ * the output of the program is not shown.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Clock } from '../../../platform/base/clock.ts'
+
+/** How long a program may take to stop after SIGTERM. */
+const STOP_MILLISECONDS_MAX = 5_000
+const STDERR_CHARACTERS_KEPT = 8_000
+/** The line that states the error of a program in JavaScript, Python, Java or Go, and the line after a stack. */
+const ERROR_LINE =
+  /^(?:Caused by: |Uncaught |Exception in thread \S+ )?(?:[\w.$]*(?:Error|Exception)|panic)(?: \[\w+\])?(?::|$)/
+const VERSION_LINE = /^(?:Node\.js|Bun) v/
+
+export class ClientProcess {
+  readonly #command: readonly string[]
+  readonly #variables: Readonly<Record<string, string | undefined>>
+  readonly #clock: Clock
+  readonly #onEnd: () => void
+  #child: ChildProcess | undefined
+  #stderr = ''
+  #ending: string | undefined
+
+  /** `onEnd` is called when the program has ended. */
+  constructor(
+    command: readonly string[],
+    variables: Readonly<Record<string, string | undefined>>,
+    clock: Clock,
+    onEnd: () => void,
+  ) {
+    this.#command = command
+    this.#variables = variables
+    this.#clock = clock
+    this.#onEnd = onEnd
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined
+  }
+
+  /** How the program ended last, with the error on its stderr; undefined while it runs. */
+  get ending(): string | undefined {
+    return this.#ending
+  }
+
+  start(): void {
+    const [file = '', ...args] = this.#command
+    this.#stderr = ''
+    this.#ending = undefined
+    const child = spawn(file, args, { env: this.#variables, stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#child = child
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + String(chunk)).slice(-STDERR_CHARACTERS_KEPT)
+    })
+    const end = (how: string): void => {
+      if (this.#child !== child) return
+      this.#child = undefined
+      const line = errorLine(this.#stderr)
+      this.#ending = line === undefined ? how : `${how}: ${line}`
+      this.#onEnd()
+    }
+    child.once('error', (error) => end(`it could not be started (${error.message})`))
+    // 'close' and not 'exit': by then all of its output has been read.
+    child.once('close', (code, signal) =>
+      end(signal === null ? `it ended with exit code ${code}` : `it ended by ${signal}`),
+    )
+  }
+
+  /** Resolves when the program has ended. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (child === undefined) return
+    const ended = new Promise<void>((resolve) => {
+      child.once('close', () => resolve())
+    })
+    child.kill('SIGTERM')
+    const kill = this.#clock.schedule(STOP_MILLISECONDS_MAX, () => child.kill('SIGKILL'))
+    await ended
+    kill.cancel()
+  }
+}
+
+/** The line that states the error: a stack, whose lines are indented, can follow it. Without one, the last line. */
+function errorLine(stderr: string): string | undefined {
+  const lines = stderr.split('\n').filter((line) => /^[^\s{}]/.test(line) && !VERSION_LINE.test(line))
+  return lines.findLast((line) => ERROR_LINE.test(line)) ?? lines.at(-1)
+}

@@ -1,0 +1,50 @@
+/** What several connections show of one market, as `check-publisher` puts it together. */
+import { expect, it } from 'vitest'
+import type { NumberedMessage } from '../../../../src/conformance/judge/publisher/published-market.ts'
+import { PublishedMarket } from '../../../../src/conformance/judge/publisher/published-market.ts'
+import { parsePublication, type SnapshotMessage } from '../../../../src/streaming/sources/publication/message.ts'
+
+const TIME = '2026-11-20T12:00:00.123Z'
+const INSTRUMENT = { price_decimals: 0, amount_decimals: 0, state: 'OPEN' }
+type Bids = Readonly<Record<string, string>>
+
+const parse = (payload: object, stream: object) =>
+  parsePublication(
+    JSON.stringify({ channel: 'publication', payload: { market: 'BTCUSD', time: TIME, ...payload }, stream }),
+  )
+const levelsOf = (bids: Bids) => Object.entries(bids).map(([price, amount]) => ({ price, amount }))
+const snapshot = (seq: number, bids: Bids) =>
+  parse(
+    { type: 'SNAPSHOT', instrument: INSTRUMENT, bids: levelsOf(bids), asks: [] },
+    { epoch: 'a', seq },
+  ) as SnapshotMessage
+const update = (prev: number, seq: number, bids: Bids) =>
+  parse({ type: 'UPDATE', bids: levelsOf(bids) }, { epoch: 'a', seq, prev }) as NumberedMessage
+
+function startMarket() {
+  const reports: string[] = []
+  const market = new PublishedMarket({ symbol: 'BTCUSD', decimals: undefined }, 1_000, (name, _market, detail) =>
+    reports.push(`${name}: ${detail}`),
+  )
+  market.takeSnapshot(snapshot(1, { 10: '1' }), '')
+  return { market, reports }
+}
+
+it('a conflated message that began before the known book is not applied to it', () => {
+  const { market, reports } = startMarket()
+  // Another connection is ahead: level 10 changes, and changes back by message 3.
+  market.takeNumbered(update(1, 2, { 10: '2' }), false, '')
+  market.takeNumbered(update(1, 3, { 9: '1' }), true, '')
+  market.takeSnapshot(snapshot(3, { 10: '1', 9: '1' }), '')
+  expect(reports).toEqual([])
+  expect(market.levels).toBe(2)
+})
+
+it('a conflated message of another connection leaves the book to the messages that continue it', () => {
+  const { market, reports } = startMarket()
+  market.takeNumbered(update(1, 2, { 10: '2' }), true, '')
+  market.takeNumbered(update(1, 3, { 9: '1' }), false, '')
+  market.takeNumbered(update(2, 3, { 10: '1', 9: '1' }), true, '')
+  market.takeSnapshot(snapshot(3, { 10: '1', 9: '2' }), '')
+  expect(reports).toEqual([expect.stringMatching(/^snapshot-differs: /)])
+})
