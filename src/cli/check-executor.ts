@@ -8,11 +8,12 @@ import type { Command } from 'commander'
 import {
   type CheckResult,
   checkExecutor,
-  EXECUTOR_RULES,
+  EXECUTOR_SCENARIOS,
   newSession,
   notKnown,
 } from '../conformance/judge/executor/executor-checks.ts'
-import { checkRestart, RESTART_RULE } from '../conformance/judge/executor/executor-restart.ts'
+import { restartScenario } from '../conformance/judge/executor/executor-restart.ts'
+import { createPaymentSender } from '../conformance/stimulus/payments.ts'
 import { isLoopbackHost } from '../money/deliveries/webhook-addresses.ts'
 import { secretsOf } from '../money/deliveries/webhook-signature.ts'
 import { createSystemClock } from '../platform/base/clock.ts'
@@ -49,7 +50,7 @@ Examples:
       --restart "systemctl restart payments"
 
 Rules:
-${[...EXECUTOR_RULES, RESTART_RULE].map(([name, rule]) => `  ${name.padEnd(21)}${rule}`).join('\n')}`
+${[...EXECUTOR_SCENARIOS, restartScenario(undefined, () => undefined)].map(({ name, rule }) => `  ${name.padEnd(21)}${rule}`).join('\n')}`
 
 export function registerCheckExecutor(program: Command): void {
   program
@@ -74,10 +75,10 @@ export function registerCheckExecutor(program: Command): void {
 async function check(text: string, options: CheckExecutorOptions): Promise<void> {
   const { secretFile, json, restart: command, memorySeconds } = options
   if (command === undefined && memorySeconds !== undefined) throw new Error('--memory-seconds needs --restart')
-  const session = newSession({ url: addressOf(text), secrets: readSecrets(secretFile), clock: createSystemClock() })
+  const session = newSession(createPaymentSender(addressOf(text), readSecrets(secretFile), createSystemClock()))
   const restart = command === undefined ? undefined : { command, memorySeconds: memorySeconds ?? MEMORY_SECONDS }
   const say = (line: string) => void process.stderr.write(`${line}\n`)
-  const results = [...(await checkExecutor(session)), await checkRestart(session, restart, say)]
+  const results = await checkExecutor(session, [...EXECUTOR_SCENARIOS, restartScenario(restart, say)])
   const broken = results.filter(({ violation }) => violation !== undefined)
   const isFailed = restart !== undefined && results.some(({ notChecked }) => notChecked !== undefined)
   const losesMoney = broken.some((result) => result.losesMoney === true)

@@ -7,14 +7,14 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { checkPull, checkPush, type PublisherCheck } from '../conformance/judge/publisher/check-publisher-run.ts'
-import type { CheckOptions, Finding, ScenarioResult } from '../conformance/judge/publisher/check-run.ts'
+import type { BrokenRule, CheckOptions, ScenarioResult } from '../conformance/judge/publisher/check-run.ts'
 import type { CheckedMarket } from '../conformance/judge/publisher/published-market.ts'
 import { PULL_SCENARIOS } from '../conformance/judge/publisher/pull-scenarios.ts'
 import { PUSH_SCENARIOS } from '../conformance/judge/publisher/push-scenarios.ts'
 import { PUSH_CLIENT_ID } from '../conformance/judge/publisher/push-server.ts'
 import { PUBLISHER_RULES } from '../conformance/judge/publisher/rules.ts'
+import { PUBLISHED_ENTRIES_MAX } from '../contract/publication.ts'
 import { fileErrorText } from '../platform/base/regular-file.ts'
-import { PUBLISHED_ENTRIES_MAX } from '../streaming/sources/publication/message.ts'
 import { addressText } from './options/listener-address.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
@@ -214,7 +214,7 @@ function textOf(results: readonly ScenarioResult[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function findingLines(scenario: string, finding: Finding): readonly string[] {
+function findingLines(scenario: string, finding: BrokenRule): readonly string[] {
   const { name, isWarning, expected, section, count, examples } = finding
   const kind = isWarning ? 'warning' : 'broken'
   return [

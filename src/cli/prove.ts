@@ -7,17 +7,18 @@
 import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { collectReceipts, FramesProof } from '../conformance/judge/receipts/prove-frames.ts'
-import { endRecordings, proveRecording } from '../conformance/judge/receipts/prove-recording.ts'
+import { endRecordings, proveRecording, type RecordingFormat } from '../conformance/judge/receipts/prove-recording.ts'
 import {
   type Covered,
-  type Finding,
   type MatchedBook,
+  type ReceiptFinding,
   ReceiptList,
 } from '../conformance/judge/receipts/receipt-list.ts'
 import { type ReceiptKeys, readReceiptKeys } from '../conformance/judge/receipts/receipt-proof.ts'
 import { fileErrorText, readRegularFile } from '../platform/base/regular-file.ts'
 import { openRecording } from '../streaming/recordings/reader.ts'
-import { readSignature, SIGNATURE_BYTES_MAX } from '../streaming/recordings/recording.ts'
+import { RecordingError, readSignature, SIGNATURE_BYTES_MAX } from '../streaming/recordings/recording.ts'
+import { Cursors } from '../streaming/sequencing/cursor.ts'
 import { type CommandEnvironment, processEnvironment } from './terminal/environment.ts'
 import { linesOf } from './terminal/line-reader.ts'
 import { printable } from './terminal/styled-line.ts'
@@ -41,7 +42,7 @@ interface Verdict {
   readonly unmatched: number
   readonly signers: readonly { readonly issuer: string; readonly keyId: string }[]
   readonly books: readonly MatchedBook[]
-  readonly failures: readonly Finding[]
+  readonly failures: readonly ReceiptFinding[]
 }
 
 const VERSION_1 = 'Receipts of version 1 are checksums, not a proof against a person who changes the files.'
@@ -108,11 +109,19 @@ async function prove(files: readonly string[], options: ProveOptions, environmen
   if (!verdict.ok) environment.setExitCode(1)
 }
 
+const FORMAT: RecordingFormat = {
+  isDamage: (error) => error instanceof RecordingError,
+  cursorsOf(market, depth) {
+    const cursors = new Cursors(market, 'market_data', depth)
+    return (epoch, version) => cursors.token({ id: epoch, base: 0 }, version)
+  },
+}
+
 async function proveRecordings(files: readonly string[], receipts: ReceiptList): Promise<void> {
   for (const file of files) {
     const reader = await openRecording(file)
     try {
-      await proveRecording(reader, receipts)
+      await proveRecording(reader, FORMAT, receipts)
     } finally {
       await reader.close()
     }
@@ -207,7 +216,7 @@ function coveredText({ covered, total }: Covered): string {
   return `${covered} of ${total}`
 }
 
-function sum(failures: readonly Finding[]): number {
+function sum(failures: readonly ReceiptFinding[]): number {
   return failures.reduce((total, { count }) => total + count, 0)
 }
 

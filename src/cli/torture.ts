@@ -40,7 +40,7 @@ Examples:
   $ tidegate torture --port 9000 --only close-4001 --only market-changed
 
 Scenarios:
-${SCENARIOS.map(({ name, sends, rightReaction }) => `  ${name.padEnd(NAME_WIDTH)}  ${sends}\n  ${' '.repeat(NAME_WIDTH)}  right: ${rightReaction}`).join('\n')}
+${SCENARIOS.map(({ name, plays, expects }) => `  ${name.padEnd(NAME_WIDTH)}  ${plays}\n  ${' '.repeat(NAME_WIDTH)}  right: ${expects}`).join('\n')}
 
 Wrong reactions:
 ${Object.entries(WRONG_REACTIONS)

@@ -5,6 +5,7 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
+import { type Finding, Findings } from '../conformance/judge/findings.ts'
 import { StreamChecker, type StreamCounts } from '../conformance/judge/stream/stream-checker.ts'
 import { StreamConnection } from '../conformance/judge/stream/stream-connection.ts'
 import { VIOLATIONS, type Violation, type ViolationName } from '../conformance/judge/stream/violations.ts'
@@ -31,16 +32,19 @@ interface Verdict {
   readonly connections: number
   readonly counts: StreamCounts
   readonly books: readonly { readonly market: string; readonly bids: number; readonly asks: number }[]
-  readonly violations: readonly Finding[]
+  readonly violations: readonly RuleFinding[]
 }
 
 /** All violations of one name. */
-interface Finding {
-  readonly name: ViolationName
+interface RuleFinding extends Finding<ViolationName, Example> {
   readonly rule: string
-  count: number
-  /** The first ones, with the milliseconds since the start at which their messages arrived. */
-  readonly examples: { readonly market?: string; readonly detail: string; readonly atMilliseconds: number }[]
+}
+
+/** With the milliseconds since the start at which the message arrived. */
+interface Example {
+  readonly market?: string
+  readonly detail: string
+  readonly atMilliseconds: number
 }
 
 const EXAMPLES_KEPT = 5
@@ -98,12 +102,12 @@ async function verify(
     ...(interval === undefined ? {} : { heartbeatMilliseconds: interval * 1000 }),
     isExtended: options.save !== undefined,
   })
-  const findings = new Map<ViolationName, Finding>()
+  const findings = new Findings<RuleFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: VIOLATIONS[name] }))
   const start = clock.monotonicMilliseconds()
   let connections = 0
   const saved = options.save === undefined ? undefined : createFile(options.save)
   const take = (violations: readonly Violation[]): void => {
-    for (const violation of violations) note(findings, violation, start)
+    for (const violation of violations) findings.add(violation.name, () => exampleOf(violation, start))
     // A rejected subscription sends nothing: there is nothing to wait for.
     if (findings.has('request-refused')) connection.stop()
   }
@@ -141,13 +145,13 @@ async function verify(
   const now = clock.monotonicMilliseconds()
   take(checker.onEnd(now, markets))
   const verdict: Verdict = {
-    ok: findings.size === 0,
+    ok: findings.count === 0,
     service: credentials.ws_url,
     seconds: Math.round(now - start) / 1000,
     connections,
     counts: checker.counts,
     books: markets.map((market) => ({ market, ...(checker.levels(market) ?? { bids: 0, asks: 0 }) })),
-    violations: [...findings.values()],
+    violations: findings.all,
   }
   stdout.write(options.json === true ? `${JSON.stringify(verdict)}\n` : reportText(verdict))
   if (!verdict.ok) environment.setExitCode(1)
@@ -169,20 +173,15 @@ function createFile(path: string): number {
   }
 }
 
-function note(findings: Map<ViolationName, Finding>, violation: Violation, startMilliseconds: number): void {
-  const { name, market, detail } = violation
-  const finding = findings.get(name) ?? { name, rule: VIOLATIONS[name], count: 0, examples: [] }
-  findings.set(name, finding)
-  finding.count++
-  if (finding.examples.length >= EXAMPLES_KEPT) return
-  const atMilliseconds = Math.round(violation.receivedAtMilliseconds - startMilliseconds)
-  finding.examples.push({ ...(market === undefined ? {} : { market }), detail, atMilliseconds })
+function exampleOf({ market, detail, receivedAtMilliseconds }: Violation, startMilliseconds: number): Example {
+  const atMilliseconds = Math.round(receivedAtMilliseconds - startMilliseconds)
+  return { ...(market === undefined ? {} : { market }), detail, atMilliseconds }
 }
 
 /** Shows the progress on a terminal; the returned function removes the line. */
 function showProgress(
   checker: StreamChecker,
-  findings: ReadonlyMap<ViolationName, Finding>,
+  findings: Findings<RuleFinding>,
   startMilliseconds: number,
   seconds: number,
   { stderr, clock }: CommandEnvironment,
@@ -192,9 +191,7 @@ function showProgress(
   function tick(): void {
     const passed = Math.floor((clock.monotonicMilliseconds() - startMilliseconds) / 1000)
     const { messages } = checker.counts
-    stderr.write(
-      `${clearLine(stderr)}${passed} of ${seconds} s, ${messages} messages, ${violationCount(findings.values())} violations`,
-    )
+    stderr.write(`${clearLine(stderr)}${passed} of ${seconds} s, ${messages} messages, ${findings.count} violations`)
     next = clock.schedule(PROGRESS_MILLISECONDS, tick)
   }
   return () => {
@@ -205,12 +202,6 @@ function showProgress(
 
 function clearLine({ isTTY }: { readonly isTTY?: boolean }): string {
   return isTTY === true ? '\r\u001b[2K' : ''
-}
-
-function violationCount(findings: Iterable<Finding>): number {
-  let sum = 0
-  for (const { count } of findings) sum += count
-  return sum
 }
 
 function reportText(verdict: Verdict): string {
@@ -228,7 +219,9 @@ function reportText(verdict: Verdict): string {
   }
   lines.push(
     '',
-    verdict.ok ? 'No violations.' : `${violationCount(violations)} violations of ${violations.length} rules.`,
+    verdict.ok
+      ? 'No violations.'
+      : `${violations.reduce((sum, { count }) => sum + count, 0)} violations of ${violations.length} rules.`,
   )
   return `${lines.join('\n')}\n`
 }

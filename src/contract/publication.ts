@@ -6,7 +6,8 @@
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
-const ENTRIES_MAX = 250_000
+/** Levels of both sides, orders, or order changes in one message, and in a book. */
+export const PUBLISHED_ENTRIES_MAX = 250_000
 const EXECUTIONS_MAX = 100_000
 const BOOKS_MAX = 10_000
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER
@@ -76,9 +77,9 @@ const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
       ...members(
         {
           instrument: reference('Instrument'),
-          bids: list('Level', ENTRIES_MAX),
-          asks: list('Level', ENTRIES_MAX),
-          orders: list('Order', ENTRIES_MAX),
+          bids: list('Level', PUBLISHED_ENTRIES_MAX),
+          asks: list('Level', PUBLISHED_ENTRIES_MAX),
+          orders: list('Order', PUBLISHED_ENTRIES_MAX),
         },
         ['instrument'],
       ),
@@ -95,10 +96,10 @@ const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
     {
       ...members(
         {
-          bids: list('LevelChange', ENTRIES_MAX),
-          asks: list('LevelChange', ENTRIES_MAX),
+          bids: list('LevelChange', PUBLISHED_ENTRIES_MAX),
+          asks: list('LevelChange', PUBLISHED_ENTRIES_MAX),
           executions: list('Execution', EXECUTIONS_MAX),
-          orders: list('OrderChange', ENTRIES_MAX),
+          orders: list('OrderChange', PUBLISHED_ENTRIES_MAX),
           missed: { type: 'string' },
           instrument: reference('Instrument'),
         },

@@ -11,11 +11,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   type CheckResult,
   checkExecutor,
-  EXECUTOR_RULES,
+  EXECUTOR_SCENARIOS,
+  type ExecutorSession,
   newSession,
   notKnown,
 } from '../../src/conformance/judge/executor/executor-checks.ts'
-import { checkRestart, type Restart } from '../../src/conformance/judge/executor/executor-restart.ts'
+import { type Restart, restartScenario } from '../../src/conformance/judge/executor/executor-restart.ts'
+import { createPaymentSender } from '../../src/conformance/stimulus/payments.ts'
 import { createSystemClock } from '../../src/platform/base/clock.ts'
 import { type RunningCommand, runCommand, startProgram } from '../support/command-line.ts'
 import { claimPort } from '../support/ports.ts'
@@ -121,7 +123,7 @@ async function endpointWith(mistakes: Mistakes): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-const sessionAt = (url: string) => newSession({ url, secrets: [SECRET], clock: createSystemClock() })
+const sessionAt = (url: string) => newSession(createPaymentSender(url, [SECRET], createSystemClock()))
 
 /** The names of the rules that an endpoint breaks, whether money would be lost, and what is not known. */
 async function brokenBy(mistakes: Mistakes) {
@@ -171,6 +173,11 @@ it.each<[keyof Mistakes, string, boolean]>([
 })
 
 describe('a restart', () => {
+  async function restarted(session: ExecutorSession, restart: Restart): Promise<CheckResult> {
+    const [result] = await checkExecutor(session, [restartScenario(restart, () => undefined)])
+    return result as CheckResult
+  }
+
   /** Asks the endpoint for its results, restarts it with this command, and asks again. */
   async function restartedBy(mistakes: Mistakes, command: string, changes: Partial<Restart> = {}) {
     const url = await endpointWith(mistakes)
@@ -180,7 +187,7 @@ describe('a restart', () => {
       session.results.set('asked', { delivery: { id: 'asked', body: '{}' }, outcome: { kind: 'refused', detail: '' } })
     const ask = (path: string) => `${process.execPath} -e "fetch('${url}${path}')"`
     const restart = { command: command.replace(/^GET (.*)/, (_, path) => ask(path)), memorySeconds: 0, ...changes }
-    return await checkRestart(session, restart, () => undefined)
+    return await restarted(session, restart)
   }
 
   it('changes no result of an endpoint that keeps its results', async () => {
@@ -207,7 +214,7 @@ describe('a restart', () => {
 
   it('is not checked when nothing was paid before it', async () => {
     const session = sessionAt('http://127.0.0.1:9/')
-    const { notChecked } = await checkRestart(session, { command: 'true', memorySeconds: 0 }, () => undefined)
+    const { notChecked } = await restarted(session, { command: 'true', memorySeconds: 0 })
     expect(notChecked).toBe('there is no result to repeat')
   })
 })
@@ -215,7 +222,7 @@ describe('a restart', () => {
 it('check-executor reports no broken rule of the example', async () => {
   const session = sessionAt(exampleUrl)
   const found = await checkExecutor(session)
-  expect(found).toEqual(EXECUTOR_RULES.map(([name, rule]) => ({ name, rule })))
+  expect(found).toEqual(EXECUTOR_SCENARIOS.map(({ name, rule }) => ({ name, rule })))
   expect(notKnown(session, found)).toEqual([])
 })
 

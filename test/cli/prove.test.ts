@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { registerProve } from '../../src/cli/prove.ts'
-import { ProofBook } from '../../src/conformance/judge/proof-book.ts'
+import { NaiveBook } from '../../src/conformance/judge/naive-book.ts'
+import type { ReceiptClaims } from '../../src/contract/receipt.ts'
 import { nanosecondText } from '../../src/platform/base/clock.ts'
 import { ASK, BID, type LevelChange } from '../../src/streaming/market/event.ts'
 import type { RecordedEntry } from '../../src/streaming/recordings/recording.ts'
 import { Cursors } from '../../src/streaming/sequencing/cursor.ts'
-import { type ReceiptClaims, ReceiptSigner } from '../../src/streaming/sequencing/receipt-signer.ts'
+import { ReceiptSigner } from '../../src/streaming/sequencing/receipt-signer.ts'
 import { deepBook, LiveStream } from '../streaming/gateway/live-stream.ts'
 import { runCommand } from '../support/command-run.ts'
 import { Random } from '../support/random.ts'
@@ -216,7 +217,7 @@ describe('prove, with a recording', () => {
     })
     await writeRecording(path, [{ entries }])
     const receipts = [0, 1].map((index) => {
-      const book = new ProofBook()
+      const book = new NaiveBook()
       book.set('bids', '1.00', `0.0000000${1 + index}`)
       return signReceipt(issuer, {
         ...claimsOf(last),
@@ -366,7 +367,7 @@ describe('prove reports', () => {
 
 describe('the digest of prove', () => {
   it('is that of the page about the extended protocol', () => {
-    const book = new ProofBook()
+    const book = new NaiveBook()
     expect(book.digest()).toBe('0000000000000000')
     book.set('bids', '100.00', '1.5000')
     expect(book.digest()).toBe('720a0d8edf5f56db')

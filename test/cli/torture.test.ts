@@ -169,7 +169,7 @@ it('torture rejects the name of an unknown scenario', async () => {
 it('docs/how-to/test-your-client.md lists every scenario and every wrong reaction', () => {
   const page = readFileSync(join(ROOT, 'docs/how-to/test-your-client.md'), 'utf8')
   const scenarios = SCENARIOS.map(
-    ({ name, sends, rightReaction, waitSeconds }) => `| \`${name}\` | ${sends} | ${rightReaction} | ${waitSeconds} |`,
+    ({ name, plays, expects, waitSeconds }) => `| \`${name}\` | ${plays} | ${expects} | ${waitSeconds} |`,
   )
   const reactions = Object.entries(WRONG_REACTIONS).map(([name, rule]) => `| \`${name}\` | ${rule} |`)
   expect([...scenarios, ...reactions].filter((row) => !page.includes(`${row}\n`))).toEqual([])

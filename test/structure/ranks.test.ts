@@ -54,7 +54,7 @@ const AREAS: readonly Area[] = [
   },
   {
     name: 'conformance/judge',
-    imports: ['contract', 'platform/base', 'money', 'streaming'],
+    imports: ['contract', 'platform/base'],
     ranks: [['judge'], ['stream'], ['executor', 'publisher', 'receipts']],
   },
   {
@@ -119,7 +119,7 @@ const PURE = [
   'src/service/api-docs/stream-page.ts',
   'src/cli/admin/admin-output.ts',
   'src/conformance/judge/stream/checker-forms.ts',
-  'src/conformance/judge/client-book.ts',
+  'src/conformance/judge/naive-book.ts',
   'src/service/doctor/finding.ts',
   'src/service/doctor/readiness.ts',
   'src/service/process/hang-meter.ts',
@@ -248,6 +248,28 @@ describe('the import rules detect a violation', () => {
       'src/money/ledger/e.ts:1 [area] money imports src/stray/f.ts',
       'src/money/stray/f.ts:1 [area] money/stray is not in the table of areas',
       'src/stray/f.ts:1 [area] stray/stray is not in the table of areas',
+    ])
+  })
+
+  it('of checks in `conformance/judge` that import a stimulus, the product, or more of the platform than its base', () => {
+    const broken = sourceTreeOf({
+      'src/conformance/judge/harness.ts': `import '../stimulus/payments.ts'\nimport '../../platform/base/a.ts'`,
+      'src/conformance/judge/stream/a.ts': `import type { B } from '../../../streaming/market/b.ts'\nimport '../harness.ts'`,
+      'src/conformance/judge/receipts/c.ts': `import '../../../platform/http/d.ts'\nimport '../executor/e.ts'`,
+      'src/conformance/judge/executor/e.ts': `import '../../../money/ledger/f.ts'\nimport '../../../contract/g.ts'`,
+      'src/conformance/stimulus/payments.ts': `import '../../money/ledger/f.ts'\nimport '../judge/harness.ts'`,
+      'src/platform/base/a.ts': '',
+      'src/platform/http/d.ts': '',
+      'src/streaming/market/b.ts': '',
+      'src/money/ledger/f.ts': '',
+      'src/contract/g.ts': '',
+    })
+    expect(describeViolations(areaViolations(broken, AREAS))).toEqual([
+      'src/conformance/judge/harness.ts:1 [area] conformance/judge imports src/conformance/stimulus/payments.ts',
+      'src/conformance/judge/stream/a.ts:1 [area] conformance/judge imports src/streaming/market/b.ts',
+      'src/conformance/judge/receipts/c.ts:1 [area] conformance/judge imports src/platform/http/d.ts',
+      'src/conformance/judge/receipts/c.ts:2 [area] conformance/judge/receipts (rank 2) imports src/conformance/judge/executor/e.ts',
+      'src/conformance/judge/executor/e.ts:1 [area] conformance/judge imports src/money/ledger/f.ts',
     ])
   })
 

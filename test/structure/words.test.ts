@@ -39,7 +39,7 @@ const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\bendOfTurn|\b(a|one|per|each|this|the|every) turn\b/i, 'tick, or connection'],
   [/\bwitness/i, 'verifier'],
   // `conformance/judge` is a folder.
-  [/(?<!conformance\/|['`]|\| )\bjudg(e|es|ed|ing|ement)\b/i, 'check, compare or decide'],
+  [/(?<!conformance\/|\.\.\/|['`]|\| )\bjudg(e|es|ed|ing|ement)\b/i, 'check, compare or decide'],
   [/\bso many\b/i, 'the number, or too many'],
 ]
 

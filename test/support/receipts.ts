@@ -1,6 +1,7 @@
 /** Receipts for tests: issuers with a key, receipts signed by hand, and their parts. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { ReceiptClaims, ReceiptIssuer } from '../../src/streaming/sequencing/receipt-signer.ts'
+import type { ReceiptClaims } from '../../src/contract/receipt.ts'
+import type { ReceiptIssuer } from '../../src/streaming/sequencing/receipt-signer.ts'
 
 export interface TestReceiptIssuer extends ReceiptIssuer {
   readonly publicKey: KeyObject

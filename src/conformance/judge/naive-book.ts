@@ -1,146 +1,149 @@
 /**
- * The book of one published market, kept from the text of messages alone. It is deliberately simple and shares no code
- * with the reader of the service, so that both can be compared: amounts are bigint at 18 decimals, levels a map for each
- * side, resting orders a map, and the digest is computed as docs/reference/extended-stream.md describes it. Pure.
+ * The order book of the checks: levels keyed by price text, with the digest that docs/reference/extended-stream.md describes, in
+ * arbitrary precision. Nothing is rounded. It is deliberately simple and shares no code with the books and digests of the
+ * service and of `@tidegate/client`, so it can check them. The rules themselves are elsewhere. Pure.
  */
 
-export type BookSide = 'bid' | 'ask'
+export type BookSide = 'bids' | 'asks'
 
-interface Resting {
-  readonly side: BookSide
-  readonly price: bigint
-  readonly amount: bigint
+export const BOOK_SIDES: readonly BookSide[] = ['bids', 'asks']
+
+/** One level as it travels: decimal text. */
+export interface WireLevel {
+  readonly price: string
+  readonly amount: string
 }
 
+/** Digits after the point of a market's prices and amounts. */
 export interface Decimals {
   readonly price: number
   readonly amount: number
 }
 
-/** What an order change makes impossible. */
-export type OrderFault = 'order-unknown' | 'order-added-twice' | 'trade-exceeds-order'
-
-const SCALE = 18
-const MASK = 0xffff_ffff_ffff_ffffn
-
-/** A decimal text at 18 decimals; digits after them are cut. */
-export function scaled(text: string): bigint {
-  const [whole = '', fraction = ''] = text.split('.')
-  return BigInt(whole + fraction.padEnd(SCALE, '0').slice(0, SCALE))
+/**
+ * Orders two prices by value. Exact if neither has leading zeros and both have the same decimals: a longer integer part is
+ * larger, and equal lengths compare digit by digit. Negative: `left` is lower.
+ */
+function comparePrices(left: string, right: string): number {
+  const difference = integerDigits(left) - integerDigits(right)
+  if (difference !== 0) return difference
+  if (left === right) return 0
+  return left < right ? -1 : 1
 }
 
-/** Digits after the point without zeros at the end. */
-export function decimalsOf(text: string): number {
-  const [, fraction = ''] = text.split('.')
-  return fraction.replace(/0+$/, '').length
+/** True when `left` stands before `right` on its side: bids descend, asks ascend. */
+export function standsBefore(side: BookSide, left: string, right: string): boolean {
+  const order = comparePrices(left, right)
+  return side === 'bids' ? order > 0 : order < 0
+}
+
+/** The text with exactly these digits after the point, of the more that it has. */
+export function cutDecimals(text: string, decimals: number): string {
+  const [whole = '', fraction = ''] = text.split('.')
+  return decimals === 0 ? whole : `${whole}.${fraction.slice(0, decimals)}`
 }
 
 export class NaiveBook {
-  readonly #levels: Record<BookSide, Map<bigint, bigint>> = { bid: new Map(), ask: new Map() }
-  readonly #best: Record<BookSide, bigint | undefined> = { bid: undefined, ask: undefined }
-  /** Present where the market is published with orders. */
-  readonly orders: Map<string, Resting> | undefined
-  readonly #decimals: Decimals
-  #digest = 0n
+  readonly #levels: Record<BookSide, Map<string, string>> = { bids: new Map(), asks: new Map() }
+  readonly #best: Record<BookSide, string | undefined> = { bids: undefined, asks: undefined }
+  readonly #decimals: Decimals | undefined
+  /** Sum of the level hashes; undefined until the first digest, since a checker may never need one. */
+  #sum: bigint | undefined
 
-  /** @param decimals those of the market, which the digest is written with */
-  constructor(hasOrders: boolean, decimals: Decimals) {
-    this.orders = hasOrders ? new Map() : undefined
+  /** @param decimals those of the digest, where the levels have more */
+  constructor(decimals?: Decimals) {
     this.#decimals = decimals
   }
 
-  /** 16 lower-case hexadecimal digits. */
-  get digest(): string {
-    return (this.#digest & MASK).toString(16).padStart(16, '0')
+  size(side: BookSide): number {
+    return this.#levels[side].size
   }
 
-  /** Levels of both sides. */
-  get size(): number {
-    return this.#levels.bid.size + this.#levels.ask.size
+  /** Levels of the side that has more. */
+  get depth(): number {
+    return Math.max(this.size('bids'), this.size('asks'))
   }
 
-  /** Sets the amount of a level; 0 removes it. Returns whether the level was in the book. */
-  set(side: BookSide, price: bigint, amount: bigint): boolean {
-    const levels = this.#levels[side]
-    const before = levels.get(price)
-    if (before !== undefined) this.#digest -= levelHash(this.#text(side, price, before))
-    if (amount === 0n) this.#remove(side, price)
-    else {
-      levels.set(price, amount)
-      this.#digest += levelHash(this.#text(side, price, amount))
-      const best = this.#best[side]
-      if (best === undefined || (side === 'bid' ? price > best : price < best)) this.#best[side] = price
+  amount(side: BookSide, price: string): string | undefined {
+    return this.#levels[side].get(price)
+  }
+
+  /** Sets a level's amount; exactly `0` removes the level. */
+  set(side: BookSide, price: string, amount: string): void {
+    if (amount === '0') {
+      this.remove(side, price)
+      return
     }
-    return before !== undefined
+    this.#count(side, price, -1n)
+    this.#levels[side].set(price, amount)
+    this.#count(side, price, 1n)
+    const best = this.#best[side]
+    if (best === undefined || standsBefore(side, price, best)) this.#best[side] = price
   }
 
-  add(id: string, order: Resting): OrderFault | undefined {
-    if (this.#resting.has(id)) return 'order-added-twice'
-    this.#resting.set(id, order)
-    this.#change(order.side, order.price, order.amount)
-    return undefined
-  }
-
-  modify(id: string, amount: bigint, price: bigint | undefined): OrderFault | undefined {
-    const order = this.#resting.get(id)
-    if (order === undefined) return 'order-unknown'
-    this.delete(id)
-    return this.add(id, { side: order.side, price: price ?? order.price, amount })
-  }
-
-  delete(id: string): OrderFault | undefined {
-    const order = this.#resting.get(id)
-    if (order === undefined) return 'order-unknown'
-    this.#resting.delete(id)
-    this.#change(order.side, order.price, -order.amount)
-    return undefined
-  }
-
-  trade(id: string, amount: bigint): OrderFault | undefined {
-    const order = this.#resting.get(id)
-    if (order === undefined) return 'order-unknown'
-    if (amount > order.amount) return 'trade-exceeds-order'
-    if (amount === order.amount) return this.delete(id)
-    return this.modify(id, order.amount - amount, undefined)
-  }
-
-  /** The crossing prices; undefined while the book is not crossed. */
-  crossing(): string | undefined {
-    const { bid, ask } = this.#best
-    if (bid === undefined || ask === undefined || bid < ask) return undefined
-    return `bid ${decimalText(bid, this.#decimals.price)}, ask ${decimalText(ask, this.#decimals.price)}`
-  }
-
-  get #resting(): Map<string, Resting> {
-    if (this.orders === undefined) throw new Error('the book has no orders')
-    return this.orders
-  }
-
-  #change(side: BookSide, price: bigint, by: bigint): void {
-    this.set(side, price, (this.#levels[side].get(price) ?? 0n) + by)
-  }
-
-  #remove(side: BookSide, price: bigint): void {
-    const levels = this.#levels[side]
-    levels.delete(price)
+  remove(side: BookSide, price: string): void {
+    this.#count(side, price, -1n)
+    this.#levels[side].delete(price)
     if (this.#best[side] !== price) return
-    let best: bigint | undefined
-    for (const other of levels.keys()) {
-      if (best === undefined || (side === 'bid' ? other > best : other < best)) best = other
+    this.#best[side] = undefined
+    for (const candidate of this.#levels[side].keys()) {
+      const best = this.#best[side]
+      if (best === undefined || standsBefore(side, candidate, best)) this.#best[side] = candidate
     }
-    this.#best[side] = best
   }
 
-  #text(side: BookSide, price: bigint, amount: bigint): string {
-    return `${side}|${decimalText(price, this.#decimals.price)}|${decimalText(amount, this.#decimals.amount)}`
+  best(side: BookSide): WireLevel | undefined {
+    const price = this.#best[side]
+    return price === undefined ? undefined : { price, amount: this.#levels[side].get(price) as string }
+  }
+
+  isCrossed(): boolean {
+    const bid = this.#best.bids
+    const ask = this.#best.asks
+    return bid !== undefined && ask !== undefined && comparePrices(bid, ask) >= 0
+  }
+
+  /** The best `count` levels of one side, best first. One pass, because a book may have 50,000 levels. */
+  top(side: BookSide, count: number): WireLevel[] {
+    const prices: string[] = []
+    for (const price of this.#levels[side].keys()) {
+      const last = prices.at(-1)
+      if (prices.length >= count && (last === undefined || !standsBefore(side, price, last))) continue
+      let position = prices.length
+      while (position > 0 && standsBefore(side, price, prices[position - 1] as string)) position--
+      prices.splice(position, 0, price)
+      if (prices.length > count) prices.pop()
+    }
+    return prices.map((price) => ({ price, amount: this.#levels[side].get(price) as string }))
+  }
+
+  /** The digest of the best `depth` levels per side, as 16 hexadecimal digits; 0 = all levels. */
+  digest(depth = 0): string {
+    if (depth !== 0 && this.depth > depth) return digestText(this.#sumOf((side) => this.top(side, depth)))
+    this.#sum ??= this.#sumOf((side) => [...this.#levels[side]].map(([price, amount]) => ({ price, amount })))
+    return digestText(this.#sum)
+  }
+
+  #count(side: BookSide, price: string, factor: bigint): void {
+    const amount = this.#levels[side].get(price)
+    if (this.#sum !== undefined && amount !== undefined) this.#sum += factor * this.#hash(side, { price, amount })
+  }
+
+  #sumOf(levelsOf: (side: BookSide) => readonly WireLevel[]): bigint {
+    let sum = 0n
+    for (const side of BOOK_SIDES) for (const level of levelsOf(side)) sum += this.#hash(side, level)
+    return sum
+  }
+
+  #hash(side: BookSide, { price, amount }: WireLevel): bigint {
+    const decimals = this.#decimals
+    const priceText = decimals === undefined ? price : cutDecimals(price, decimals.price)
+    const amountText = decimals === undefined ? amount : cutDecimals(amount, decimals.amount)
+    return levelHash(`${side === 'bids' ? 'bid' : 'ask'}|${priceText}|${amountText}`)
   }
 }
 
-function decimalText(value: bigint, decimals: number): string {
-  const digits = value.toString().padStart(SCALE + 1, '0')
-  const whole = digits.slice(0, -SCALE)
-  return decimals === 0 ? whole : `${whole}.${digits.slice(-SCALE).slice(0, decimals)}`
-}
+const MASK = 2n ** 64n - 1n
 
 /** 64-bit FNV-1a, then fmix64 of MurmurHash3. */
 function levelHash(text: string): bigint {
@@ -151,4 +154,13 @@ function levelHash(text: string): bigint {
   hash = ((hash ^ (hash >> 33n)) * 0xff51afd7ed558ccdn) & MASK
   hash = ((hash ^ (hash >> 33n)) * 0xc4ceb9fe1a85ec53n) & MASK
   return hash ^ (hash >> 33n)
+}
+
+function digestText(sum: bigint): string {
+  return BigInt.asUintN(64, sum).toString(16).padStart(16, '0')
+}
+
+function integerDigits(price: string): number {
+  const point = price.indexOf('.')
+  return point === -1 ? price.length : point
 }

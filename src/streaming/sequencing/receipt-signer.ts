@@ -5,27 +5,12 @@
  * never waits. It does not decide which books get a receipt.
  */
 import { type KeyObject, sign } from 'node:crypto'
-import { RECEIPT_TYPE } from '../../contract/receipt.ts'
+import { RECEIPT_TYPE, type ReceiptClaims } from '../../contract/receipt.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
 
 /** Signatures per event-loop tick: 1 to 2 ms. */
 const SIGNATURES_PER_TICK_MAX = 32
-
-/** What a receipt states; the names are those of its payload. */
-export interface ReceiptClaims {
-  readonly market: string
-  /** Levels per side; 0 = all. */
-  readonly depth: number
-  readonly price_decimals: number
-  readonly amount_decimals: number
-  /** The cursor of the message that completes this book. */
-  readonly cursor: string
-  /** Commit time of that message: RFC 3339, UTC, nine fraction digits. */
-  readonly time: string
-  readonly digest: string
-  readonly origin?: string
-}
 
 export interface ReceiptIssuer {
   readonly issuer: string

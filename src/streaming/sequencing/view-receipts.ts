@@ -3,9 +3,11 @@
  * session whose book is of another version gets the latest receipt that is not later than its book. Only the last few
  * receipts and commit times are kept. It sees no session.
  */
+
+import type { ReceiptClaims } from '../../contract/receipt.ts'
 import { type Instant, nanosecondText } from '../../platform/base/clock.ts'
 import type { MarketDefinition } from '../market/event.ts'
-import type { ReceiptClaims, ReceiptSigner } from './receipt-signer.ts'
+import type { ReceiptSigner } from './receipt-signer.ts'
 
 /** Commits whose times are kept: those of the second by which a throttled session may lag, at one per millisecond. */
 const TIMES_KEPT = 1_024

@@ -1,23 +1,39 @@
 /**
  * Tests a payment endpoint for ways to pay a delivery twice, or to pay it and also refuse it: sequential and concurrent
- * repeats, connections that are cut, requests that must not be trusted. It sees only the answers of the endpoint, so it
- * also keeps what these cannot show (`notKnown`). See docs/how-to/deliveries.md for how an endpoint must handle these requests.
+ * repeats, connections that are cut, requests that must not be trusted. The sender of the requests is passed in. Only the
+ * endpoint's answers are visible, so what these cannot show is kept too (`notKnown`). See docs/how-to/deliveries.md for how
+ * an endpoint must handle these requests.
  */
 import { randomBytes } from 'node:crypto'
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
-import { outcomeOf, type WebhookOutcome } from '../../../money/deliveries/webhook-answer.ts'
-import { postWebhook } from '../../../money/deliveries/webhook-request.ts'
-import { signatureHeaders } from '../../../money/deliveries/webhook-signature.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import { newId } from '../../../platform/base/ids.ts'
+import { Failed, type Outcome, runScenarios } from '../harness.ts'
 
-export interface ExecutorUnderTest {
+/** How a request for a payment ended. */
+export type PaymentOutcome =
+  | { readonly kind: 'settled'; readonly reference: string }
+  /** Not paid, and it never will be. */
+  | { readonly kind: 'refused'; readonly detail: string }
+  /** Accepted by the executor, not paid yet. */
+  | { readonly kind: 'accepted'; readonly detail: string }
+  /** It may or may not have been paid. */
+  | { readonly kind: 'unknown'; readonly detail: string }
+
+/** Sends deliveries to an endpoint, as the service does. */
+export interface PaymentSender {
   readonly url: string
+  readonly clock: Clock
   /** One of them is enough for the endpoint. */
   readonly secrets: readonly string[]
-  readonly clock: Clock
+  /** The outcome, and the body of an answer. */
+  send(delivery: Sent, change: Change): Promise<{ readonly outcome: PaymentOutcome; readonly body: string | undefined }>
+  /** Cuts the connection; the outcome is that of the part of the answer which came before. */
+  sendAndCut(delivery: Sent, when: Cut): Promise<PaymentOutcome>
+  /** The status of the answer to a request without a signature, which pays nothing; undefined without an answer. */
+  probe(): Promise<number | undefined>
 }
+
+export type Cut = 'before the answer' | 'in the answer'
 
 export interface CheckResult {
   readonly name: string
@@ -33,7 +49,7 @@ export interface CheckResult {
 /** The requested outcome of a test delivery: `metadata.tidegate_check`. */
 type Wanted = 'settle' | 'refuse'
 
-interface Sent {
+export interface Sent {
   readonly id: string
   readonly body: string
 }
@@ -41,29 +57,30 @@ interface Sent {
 /** The first result of each test delivery. */
 interface Result {
   readonly delivery: Sent
-  readonly outcome: WebhookOutcome & { readonly kind: 'settled' | 'refused' }
+  readonly outcome: PaymentOutcome & { readonly kind: 'settled' | 'refused' }
 }
 
 /** An endpoint with what it has answered so far. */
-export interface ExecutorSession extends ExecutorUnderTest {
+export interface ExecutorSession {
+  readonly sender: PaymentSender
   readonly results: Map<string, Result>
   /** Whether a settled delivery was answered without the number of payments made for it. */
   hidesPayments: boolean
 }
 
-export function newSession(executor: ExecutorUnderTest): ExecutorSession {
-  return { ...executor, results: new Map(), hidesPayments: false }
+export function newSession(sender: PaymentSender): ExecutorSession {
+  return { sender, results: new Map(), hidesPayments: false }
 }
 
 /** Differences from an ordinary request. */
-interface Change {
+export interface Change {
   readonly secrets?: readonly string[]
   readonly ageSeconds?: number
   readonly sentBody?: string
   readonly headers?: (headers: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
 }
 
-export class Violation extends Error {
+export class Violation extends Failed {
   override name = 'Violation'
   readonly losesMoney: boolean
 
@@ -73,14 +90,19 @@ export class Violation extends Error {
   }
 }
 
-type Check = (executor: ExecutorSession) => Promise<void>
+/** One rule, with the requests that test it. */
+export interface ExecutorScenario {
+  readonly name: string
+  readonly rule: string
+  readonly play: (executor: ExecutorSession) => Promise<void>
+}
 
 const PARALLEL = 10
 const REPEATS = 3
 /** Further from the current time than a receiver should accept. */
 const OLD_SECONDS = 3_600
 
-const CHECKS: readonly (readonly [name: string, rule: string, check: Check])[] = [
+const CHECKS: readonly (readonly [name: string, rule: string, play: ExecutorScenario['play']])[] = [
   ['settles', 'a delivery is paid, and answered with SETTLED and a reference', settles],
   ['repeats', 'repeats of one webhook-id are answered with the reference of the first payment', repeats],
   ['parallel-repeats', `${PARALLEL} requests with one webhook-id at once make one payment`, parallelRepeats],
@@ -107,28 +129,34 @@ const CHECKS: readonly (readonly [name: string, rule: string, check: Check])[] =
   ['own-references', 'every payment is answered with a reference of its own', ownReferences],
 ]
 
-/** Every rule with its description. */
-export const EXECUTOR_RULES: readonly (readonly [name: string, rule: string])[] = CHECKS.map(([name, rule]) => [
+/** All scenarios, without that of a restart. */
+export const EXECUTOR_SCENARIOS: readonly ExecutorScenario[] = CHECKS.map(([name, rule, play]) => ({
   name,
   rule,
-])
+  play,
+}))
 
-/** Runs every check, one after another. */
-export async function checkExecutor(executor: ExecutorSession): Promise<readonly CheckResult[]> {
-  const results: CheckResult[] = []
-  for (const [name, rule, check] of CHECKS) results.push(await resultOf(name, rule, () => check(executor)))
-  return results
+/** Plays the scenarios, one after another. */
+export function checkExecutor(
+  executor: ExecutorSession,
+  scenarios: readonly ExecutorScenario[] = EXECUTOR_SCENARIOS,
+): Promise<readonly CheckResult[]> {
+  return runScenarios<ExecutorScenario, CheckResult>({
+    scenarios,
+    clock: executor.sender.clock,
+    play: async ({ play }) => {
+      await play(executor)
+      return undefined
+    },
+    resultOf: ({ name, rule }, outcome) => ({ name, rule, ...verdictOf(outcome) }),
+  })
 }
 
-/** Runs a check; a violation is its result. */
-export async function resultOf(name: string, rule: string, check: () => Promise<void>): Promise<CheckResult> {
-  try {
-    await check()
-    return { name, rule }
-  } catch (error) {
-    if (!(error instanceof Violation)) throw error
-    return { name, rule, violation: error.message, ...(error.losesMoney ? { losesMoney: true } : {}) }
-  }
+function verdictOf(outcome: Outcome): Omit<CheckResult, 'name' | 'rule'> {
+  if (outcome.kind === 'passed') return {}
+  if (outcome.kind === 'skipped') return { notChecked: outcome.reason }
+  const losesMoney = outcome.failure instanceof Violation && outcome.failure.losesMoney
+  return { violation: outcome.failure.message, ...(losesMoney ? { losesMoney: true } : {}) }
 }
 
 /** What the answers cannot show, although every rule may hold. */
@@ -168,14 +196,13 @@ async function parallelRepeats(executor: ExecutorSession): Promise<void> {
 
 async function cutEarly(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
-  await sendAndCut(executor, delivery, 'before the answer')
+  await executor.sender.sendAndCut(delivery, 'before the answer')
   await expectRepeats(executor, delivery, referenceOf(await send(executor, delivery)))
 }
 
 async function cutLate(executor: ExecutorSession): Promise<void> {
   const delivery = newDelivery('settle')
-  const seen = await sendAndCut(executor, delivery, 'in the answer')
-  const first = outcomeOf({ kind: 'answered', status: 200, body: seen })
+  const first = await executor.sender.sendAndCut(delivery, 'in the answer')
   const repeated = referenceOf(await send(executor, delivery))
   await expectRepeats(executor, delivery, first.kind === 'settled' ? first.reference : repeated)
 }
@@ -248,7 +275,7 @@ function paidIn({ results }: ExecutorSession): readonly string[] {
 }
 
 async function twoSignatures(executor: ExecutorSession): Promise<void> {
-  const [secret = ''] = executor.secrets
+  const [secret = ''] = executor.sender.secrets
   for (const secrets of [
     [newSecret(), secret],
     [secret, newSecret()],
@@ -286,12 +313,12 @@ async function expectRepeats(executor: ExecutorSession, delivery: Sent, referenc
   }
 }
 
-function referenceOf(outcome: WebhookOutcome): string {
+function referenceOf(outcome: PaymentOutcome): string {
   if (outcome.kind === 'settled') return outcome.reference
   throw new Violation(`it was answered with ${nameOf(outcome)} instead of SETTLED`)
 }
 
-export function nameOf(outcome: WebhookOutcome): string {
+export function nameOf(outcome: PaymentOutcome): string {
   if (outcome.kind === 'settled') return 'SETTLED'
   return outcome.kind === 'refused'
     ? 'REFUSED'
@@ -311,19 +338,11 @@ function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
 }
 
-function requestOf({ secrets: ours, clock }: ExecutorUnderTest, { id, body }: Sent, change: Change) {
-  const { secrets = ours, ageSeconds = 0, sentBody = body, headers: adapt = (headers) => headers } = change
-  const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000) - ageSeconds
-  return { headers: adapt(signatureHeaders({ id, timestamp, body }, secrets)), body: sentBody }
-}
-
 /** Sends a delivery, and keeps its first result. */
-export async function send(executor: ExecutorSession, delivery: Sent, change: Change = {}): Promise<WebhookOutcome> {
-  const { url, clock, results } = executor
-  const request = { ...requestOf(executor, delivery, change), url, allowPrivate: true }
-  const reply = await postWebhook(request, { clock })
-  const outcome = outcomeOf(reply)
-  const payments = reply.kind === 'answered' ? paymentsIn(reply.body) : undefined
+export async function send(executor: ExecutorSession, delivery: Sent, change: Change = {}): Promise<PaymentOutcome> {
+  const { sender, results } = executor
+  const { outcome, body } = await sender.send(delivery, change)
+  const payments = body === undefined ? undefined : paymentsIn(body)
   if (outcome.kind === 'settled' && payments === undefined) executor.hidesPayments = true
   if ((outcome.kind === 'settled' || outcome.kind === 'refused') && !results.has(delivery.id)) {
     results.set(delivery.id, { delivery, outcome })
@@ -338,39 +357,4 @@ export async function send(executor: ExecutorSession, delivery: Sent, change: Ch
 function paymentsIn(body: string): number | undefined {
   const [, count] = /"payments"\s*:\s*([0-9]{1,9})\b/.exec(body) ?? []
   return count === undefined ? undefined : Number(count)
-}
-
-/** Sends a delivery and cuts the connection; returns the part of the answer received until then. */
-function sendAndCut(
-  executor: ExecutorSession,
-  delivery: Sent,
-  when: 'before the answer' | 'in the answer',
-): Promise<string> {
-  const { headers, body } = requestOf(executor, delivery, {})
-  const url = new URL(executor.url)
-  const request = url.protocol === 'http:' ? requestHttp : requestHttps
-  return new Promise((resolve) => {
-    let seen = ''
-    const end = () => resolve(seen)
-    const outgoing = request(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers },
-      agent: false,
-      timeout: 10_000,
-    })
-    outgoing.on('error', end)
-    outgoing.on('close', end)
-    outgoing.on('timeout', () => outgoing.destroy())
-    outgoing.on('response', (response) => {
-      response.on('error', end)
-      response.once('data', (part: Buffer) => {
-        seen = part.toString()
-        outgoing.destroy()
-      })
-    })
-    // The kernel has all bytes by then, so the endpoint reads the request and finds its client gone.
-    outgoing.end(body, () => {
-      if (when === 'before the answer') outgoing.destroy()
-    })
-  })
 }

@@ -6,10 +6,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { postWebhook } from '../../../money/deliveries/webhook-request.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
 import { wait, withTimeLimit } from '../../../platform/base/time-limit.ts'
-import { type CheckResult, type ExecutorSession, nameOf, resultOf, send, Violation } from './executor-checks.ts'
+import { Skipped } from '../harness.ts'
+import {
+  type ExecutorScenario,
+  type ExecutorSession,
+  nameOf,
+  type PaymentSender,
+  send,
+  Violation,
+} from './executor-checks.ts'
 
 export interface Restart {
   /** Run by the shell; has to end when the endpoint is started. */
@@ -20,24 +27,22 @@ export interface Restart {
   readonly secondsMax?: number
 }
 
-const NAME = 'restart'
-const RULE = 'after a restart, every delivery is answered with its first result (--restart)'
-export const RESTART_RULE = [NAME, RULE] as const
-
 const COMES_BACK_SECONDS_MAX = 60
 const POLL_MILLISECONDS = 500
 /** Answers of a proxy in front of an endpoint that is not running. */
 const PROXY_STATUSES = [502, 503, 504]
 
 /** @param restart undefined: the rule is not checked */
-export async function checkRestart(
-  executor: ExecutorSession,
-  restart: Restart | undefined,
-  report: (line: string) => void,
-): Promise<CheckResult> {
-  const notChecked = await reasonNotToRepeat(executor, restart, report)
-  if (notChecked !== undefined) return { name: NAME, rule: RULE, notChecked }
-  return await resultOf(NAME, RULE, () => repeatAll(executor))
+export function restartScenario(restart: Restart | undefined, report: (line: string) => void): ExecutorScenario {
+  return {
+    name: 'restart',
+    rule: 'after a restart, every delivery is answered with its first result (--restart)',
+    async play(executor) {
+      const reason = await reasonNotToRepeat(executor, restart, report)
+      if (reason !== undefined) throw new Skipped(reason)
+      await repeatAll(executor)
+    },
+  }
 }
 
 /** Restarts the endpoint and waits; returns why its results cannot be compared. */
@@ -49,17 +54,18 @@ async function reasonNotToRepeat(
   if (restart === undefined) return 'whether it still knows its results after a restart was not tested'
   if (executor.results.size === 0) return 'there is no result to repeat'
   const { command, memorySeconds, secondsMax = COMES_BACK_SECONDS_MAX } = restart
-  const before = connect(portOf(new URL(executor.url)))
+  const { sender } = executor
+  const before = connect(portOf(new URL(sender.url)))
   // A connection that the endpoint refuses or resets is closed.
   before.on('error', () => undefined)
   try {
-    const fault = (await run(command, executor.clock, secondsMax)) ?? (await comesBack(executor, before, secondsMax))
+    const fault = (await run(command, sender.clock, secondsMax)) ?? (await comesBack(sender, before, secondsMax))
     if (fault !== undefined) return fault
   } finally {
     before.destroy()
   }
   report(`The endpoint was restarted. Its ${executor.results.size} results are asked for again in ${memorySeconds} s.`)
-  await wait(executor.clock, memorySeconds * 1_000)
+  await wait(sender.clock, memorySeconds * 1_000)
   return undefined
 }
 
@@ -87,14 +93,14 @@ async function run(command: string, clock: Clock, secondsMax: number): Promise<s
  * asks without a signature, so nothing is paid.
  */
 async function comesBack(
-  { url, clock }: ExecutorSession,
+  { clock, probe }: PaymentSender,
   before: Socket,
   secondsMax: number,
 ): Promise<string | undefined> {
   const end = clock.monotonicMilliseconds() + secondsMax * 1_000
   for (;;) {
-    const reply = await postWebhook({ url, headers: {}, body: '{}', allowPrivate: true }, { clock })
-    const isBack = reply.kind === 'answered' && !PROXY_STATUSES.includes(reply.status)
+    const status = await probe()
+    const isBack = status !== undefined && !PROXY_STATUSES.includes(status)
     if (isBack && before.closed) return undefined
     if (clock.monotonicMilliseconds() < end) {
       await wait(clock, POLL_MILLISECONDS)

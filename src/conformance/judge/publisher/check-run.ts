@@ -3,6 +3,8 @@
  * rule by name, with its first messages. It opens nothing itself.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
+import { type Finding, Findings } from '../findings.ts'
+import { Failed, type Outcome, runScenarios, Skipped, Waits } from '../harness.ts'
 import { type CheckedMarket, PublishedMarket } from './published-market.ts'
 import { isWarning, PUBLISHER_RULES, type PublisherRuleName, type ReportBroken } from './rules.ts'
 
@@ -35,15 +37,17 @@ export interface CheckOptions {
 }
 
 /** A rule that was found broken. */
-export interface Finding {
-  readonly name: PublisherRuleName
+export interface BrokenRule extends Finding<PublisherRuleName, Example> {
   readonly isWarning: boolean
   /** What is expected, and the section of the page that requires it. */
   readonly expected: string
   readonly section: string
-  count: number
-  /** The first ones. */
-  readonly examples: { readonly market?: string; readonly detail: string; readonly message?: string }[]
+}
+
+interface Example {
+  readonly market?: string
+  readonly detail: string
+  readonly message?: string
 }
 
 export interface ScenarioResult {
@@ -51,7 +55,7 @@ export interface ScenarioResult {
   readonly outcome: 'right' | 'warning' | 'wrong' | 'skipped'
   /** Why it was skipped, or what was seen. */
   readonly note?: string
-  readonly findings: readonly Finding[]
+  readonly findings: readonly BrokenRule[]
 }
 
 /** One scenario; a returned text is the note of its result. */
@@ -62,22 +66,12 @@ export interface Scenario<Driver> {
   readonly play: (driver: Driver) => Promise<string | undefined>
 }
 
-/** What scenarios are written with. */
+/** What the scenarios are written with: the stimulus. */
 export interface ScenarioDriver {
   /** Why no further scenario can show anything; undefined otherwise. */
   readonly hopeless: string | undefined
   /** Ends a scenario. */
   afterEach(): Promise<void>
-}
-
-/** A scenario does not apply, for a reason that is shown. */
-export class Skipped extends Error {
-  override name = 'Skipped'
-}
-
-/** A broken rule was reported after which the scenario cannot continue. */
-export class Stopped extends Error {
-  override name = 'Stopped'
 }
 
 const EXAMPLES_KEPT = 3
@@ -86,12 +80,12 @@ const MESSAGE_CHARACTERS_MAX = 400
 export class CheckRun {
   readonly options: CheckOptions
   readonly markets: ReadonlyMap<string, PublishedMarket>
-  readonly #waiting = new Set<() => void>()
-  #findings = new Map<PublisherRuleName, Finding>()
-  #isStopped = false
+  readonly #waits: Waits
+  #findings = newFindings()
 
   constructor(options: CheckOptions) {
     this.options = options
+    this.#waits = new Waits(options.clock)
     this.markets = new Map(
       options.markets.map((market) => [
         market.symbol,
@@ -105,55 +99,31 @@ export class CheckRun {
   }
 
   readonly report: ReportBroken = (name, market, detail, text) => {
-    const { rule: expected, section } = PUBLISHER_RULES[name]
-    const finding = this.#findings.get(name) ?? {
-      name,
-      isWarning: isWarning(name),
-      expected,
-      section,
-      count: 0,
-      examples: [],
-    }
-    this.#findings.set(name, finding)
-    finding.count++
-    if (finding.examples.length >= EXAMPLES_KEPT) return
-    const message = text === undefined ? {} : { message: excerpt(text) }
-    finding.examples.push({ ...(market === undefined ? {} : { market }), detail, ...message })
+    this.#findings.add(name, () => {
+      const message = text === undefined ? {} : { message: excerpt(text) }
+      return { ...(market === undefined ? {} : { market }), detail, ...message }
+    })
   }
 
   /** Reports a broken rule after which the scenario cannot continue. */
   fail(name: PublisherRuleName, market: string | undefined, detail: string): never {
     this.report(name, market, detail)
-    throw new Stopped(detail)
+    throw new Failed(detail)
   }
 
   /** Ends the check: waits end at once, and no scenario begins. */
   stop(): void {
-    this.#isStopped = true
-    this.notify()
+    this.#waits.stop(new Skipped('the check was stopped'))
   }
 
   /** To be called after everything that may end a wait. */
   notify(): void {
-    for (const check of [...this.#waiting]) check()
+    this.#waits.notify()
   }
 
   /** Waits until `predicate` holds; false when it does not within the time. */
   until(predicate: () => boolean, milliseconds: number): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const end = (settle: () => void): void => {
-        this.#waiting.delete(check)
-        timer.cancel()
-        settle()
-      }
-      const timer = this.options.clock.schedule(milliseconds, () => end(() => resolve(predicate())))
-      const check = (): void => {
-        if (this.#isStopped) end(() => reject(new Skipped('the check was stopped')))
-        else if (predicate()) end(() => resolve(true))
-      }
-      this.#waiting.add(check)
-      check()
-    })
+    return this.#waits.until(predicate, milliseconds)
   }
 
   /** Lets the time pass. */
@@ -161,42 +131,44 @@ export class CheckRun {
     await this.until(() => false, milliseconds)
   }
 
-  async play<Driver extends ScenarioDriver>(
+  play<Driver extends ScenarioDriver>(
     scenarios: readonly Scenario<Driver>[],
     driver: Driver,
   ): Promise<readonly ScenarioResult[]> {
-    const results: ScenarioResult[] = []
-    for (const { name, play } of scenarios) {
-      if (this.#isStopped) break
-      this.options.onProgress(name, undefined)
-      this.#findings = new Map()
-      const { hopeless } = driver
-      const playing = hopeless === undefined ? play(driver) : Promise.reject(new Skipped(hopeless))
-      const { note, isSkipped } = await this.#outcome(playing)
-      await driver.afterEach()
-      const result = this.#result(name, note, isSkipped)
-      results.push(result)
-      this.options.onProgress(name, result)
-    }
-    return results
+    const { clock, onProgress } = this.options
+    return runScenarios<Scenario<Driver>, ScenarioResult>({
+      scenarios,
+      clock,
+      play: async (scenario) => {
+        const { hopeless } = driver
+        if (hopeless !== undefined) throw new Skipped(hopeless)
+        return await scenario.play(driver)
+      },
+      afterEach: () => driver.afterEach(),
+      resultOf: ({ name }, outcome) => this.#result(name, outcome),
+      onBegin: ({ name }) => {
+        this.#findings = newFindings()
+        onProgress(name, undefined)
+      },
+      onResult: ({ name }, result) => onProgress(name, result),
+      isStopped: () => this.#waits.isStopped,
+    })
   }
 
-  async #outcome(playing: Promise<string | undefined>): Promise<{ note: string | undefined; isSkipped: boolean }> {
-    try {
-      return { note: await playing, isSkipped: false }
-    } catch (error) {
-      if (error instanceof Stopped) return { note: undefined, isSkipped: false }
-      if (error instanceof Skipped) return { note: error.message, isSkipped: true }
-      throw error
-    }
-  }
-
-  #result(name: string, note: string | undefined, isSkipped: boolean): ScenarioResult {
-    const findings = [...this.#findings.values()]
+  #result(name: string, outcome: Outcome): ScenarioResult {
+    const findings = this.#findings.all
     const isWrong = findings.some((finding) => !finding.isWarning)
-    const seen = findings.length > 0 ? 'warning' : isSkipped ? 'skipped' : 'right'
+    const seen = findings.length > 0 ? 'warning' : outcome.kind === 'skipped' ? 'skipped' : 'right'
+    const note = outcome.kind === 'passed' ? outcome.note : outcome.kind === 'skipped' ? outcome.reason : undefined
     return { name, outcome: isWrong ? 'wrong' : seen, ...(note === undefined ? {} : { note }), findings }
   }
+}
+
+function newFindings(): Findings<BrokenRule> {
+  return new Findings<BrokenRule>(EXAMPLES_KEPT, (name) => {
+    const { rule: expected, section } = PUBLISHER_RULES[name]
+    return { name, isWarning: isWarning(name), expected, section }
+  })
 }
 
 function excerpt(text: string): string {

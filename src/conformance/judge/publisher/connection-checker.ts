@@ -3,14 +3,10 @@
  * belongs to, and the heartbeats. It opens nothing and reads no clock: the caller passes times.
  */
 import { isObject, membersOf, parseJson } from '../../../platform/base/json-value.ts'
-import {
-  type PublicationProblem,
-  problemText,
-  readPublication,
-} from '../../../streaming/sources/publication/message.ts'
+import { type MessageProblem, readMessage } from './message.ts'
 import { PublicationLine } from './publication-line.ts'
 import type { PublishedMarket } from './published-market.ts'
-import type { PublisherRuleName, ReportBroken } from './rules.ts'
+import type { ReportBroken } from './rules.ts'
 
 export interface ConnectionCheckerOptions {
   readonly markets: ReadonlyMap<string, PublishedMarket>
@@ -81,7 +77,7 @@ export class ConnectionChecker {
       value === undefined
         ? malformed('is not JSON')
         : isObject(value)
-          ? readPublication(value)
+          ? readMessage(value)
           : malformed('is not an object')
     if (message.type === 'problem') {
       this.#takeProblem(message, value, text)
@@ -97,21 +93,15 @@ export class ConnectionChecker {
     }
   }
 
-  #takeProblem(problem: PublicationProblem, value: unknown, text: string): void {
+  #takeProblem(problem: MessageProblem, value: unknown, text: string): void {
     const { stream } = membersOf(value)
     const { epoch, seq } = membersOf(stream)
-    const { market, isSnapshot } = problem
-    this.#options.report(nameOf(problem), market, problemText(problem), text)
+    const { market, isSnapshot, special } = problem
+    this.#options.report(special ?? 'message-malformed', market, problem.text, text)
     if (market !== undefined) this.#lines.get(market)?.skip(epoch, seq, isSnapshot)
   }
 }
 
-function nameOf({ member, rule, isSnapshot }: PublicationProblem): PublisherRuleName {
-  if (/JSON number/.test(rule)) return 'number-not-text'
-  if (isSnapshot && member === 'payload.instrument') return 'snapshot-without-instrument'
-  return /stands beside/.test(rule) ? 'orders-and-levels-mixed' : 'message-malformed'
-}
-
-function malformed(rule: string): PublicationProblem {
-  return { type: 'problem', market: undefined, isSnapshot: false, member: '', rule }
+function malformed(rule: string): MessageProblem {
+  return { type: 'problem', market: undefined, isSnapshot: false, text: `the message ${rule}`, special: undefined }
 }

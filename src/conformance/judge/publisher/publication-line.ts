@@ -2,7 +2,7 @@
  * The messages of one market on one connection: with which one they begin, and that none is left out. What the messages
  * contain is compared by the market, which all connections share.
  */
-import type { PublicationMessage } from '../../../streaming/sources/publication/message.ts'
+import type { PublicationMessage } from './message.ts'
 import type { NumberedMessage, Position, PublishedMarket } from './published-market.ts'
 import type { PublisherRuleName, ReportBroken } from './rules.ts'
 

@@ -5,6 +5,8 @@
  * limited; what is older is not compared.
  */
 import { createHash } from 'node:crypto'
+import { BOOK_SIDES, type BookSide, cutDecimals, type Decimals, NaiveBook } from '../naive-book.ts'
+import { decimalsOf, exactText } from './exact-decimals.ts'
 import type {
   HeartbeatBook,
   InstrumentMessage,
@@ -13,9 +15,8 @@ import type {
   PublishedLevel,
   SnapshotMessage,
   UpdateMessage,
-} from '../../../streaming/sources/publication/message.ts'
-import { type Decimals, decimalsOf, NaiveBook, scaled } from '../naive-book.ts'
-import { applyOrders, loadOrders, type Say } from './published-orders.ts'
+} from './message.ts'
+import { PublishedOrders, type Say } from './published-orders.ts'
 import type { ReportBroken } from './rules.ts'
 
 export type NumberedMessage = UpdateMessage | InstrumentMessage
@@ -38,6 +39,13 @@ interface Sent {
   readonly executions: readonly string[]
 }
 
+/** A book, with the orders that make its levels where the market is published with orders. */
+interface KnownBook {
+  readonly levels: NaiveBook
+  readonly orders: PublishedOrders | undefined
+  readonly decimals: Decimals
+}
+
 const NUMBERS_KEPT = 50_000
 const EXECUTIONS_KEPT = 500_000
 const EPOCHS_KEPT = 1_000
@@ -53,10 +61,10 @@ export class PublishedMarket {
   readonly #sent = new Map<number, Sent>()
   readonly #executions = new Map<string, Position & { readonly prev: number }>()
   readonly #digests = new Map<number, string>()
-  #book: NaiveBook | undefined
+  #book: KnownBook | undefined
   #bookSeq = 0
   /** A SNAPSHOT that came before the messages that lead to it, which another connection may still bring. */
-  #ahead: { readonly book: NaiveBook; readonly seq: number; readonly text: string } | undefined
+  #ahead: { readonly book: KnownBook; readonly seq: number; readonly text: string } | undefined
   #isCrossed = false
 
   constructor({ symbol, decimals }: CheckedMarket, entriesMax: number, report: ReportBroken) {
@@ -78,7 +86,8 @@ export class PublishedMarket {
 
   /** Levels of the book; undefined while none is trusted. */
   get levels(): number | undefined {
-    return this.#book?.size
+    const levels = this.#book?.levels
+    return levels === undefined ? undefined : sizeOf(levels)
   }
 
   takeSnapshot(message: SnapshotMessage, text: string): void {
@@ -87,10 +96,10 @@ export class PublishedMarket {
     this.#checkContinues(message, say)
     this.#enter(epoch, say)
     this.#takeInstrument(instrument, say)
-    const book = new NaiveBook(orders !== undefined, this.#marketDecimals ?? this.#instrumentDecimals)
+    const book = this.#newBook(orders !== undefined)
     const isRight =
       this.#checkDecimals([...bids, ...asks, ...(orders ?? [])], say) &&
-      (orders === undefined ? this.#setLevels(book, bids, asks, say, true) : loadOrders(book, orders, say))
+      (book.orders?.load(orders ?? [], say) ?? this.#setLevels(book.levels, { bids, asks }, say, true))
     if (seq > (this.#position?.seq ?? -1)) this.#position = { epoch, seq }
     if (!isRight) {
       this.distrust()
@@ -165,6 +174,12 @@ export class PublishedMarket {
     if (message.type === 'UPDATE' && !this.#apply(book, message, say)) this.distrust()
     else this.#noteBook(seq, say)
     this.#reach(seq)
+  }
+
+  #newBook(hasOrders: boolean): KnownBook {
+    const decimals = this.#marketDecimals ?? this.#instrumentDecimals
+    const levels = new NaiveBook(decimals)
+    return { levels, orders: hasOrders ? new PublishedOrders(levels) : undefined, decimals }
   }
 
   get #instrumentDecimals(): Decimals {
@@ -246,52 +261,44 @@ export class PublishedMarket {
     }
   }
 
-  #apply(book: NaiveBook, { bids, asks, orders }: UpdateMessage, say: Say): boolean {
-    if (book.orders === undefined && orders !== undefined && orders.length > 0) {
+  #apply({ levels, orders: resting }: KnownBook, { bids, asks, orders }: UpdateMessage, say: Say): boolean {
+    if (resting === undefined && orders !== undefined && orders.length > 0) {
       say('orders-and-levels-mixed', 'it has orders, but the SNAPSHOT had levels')
       return false
     }
-    if (book.orders === undefined) return this.#setLevels(book, bids, asks, say, false)
-    if (bids.length + asks.length === 0) return applyOrders(book, orders ?? [], say)
+    if (resting === undefined) return this.#setLevels(levels, { bids, asks }, say, false)
+    if (bids.length + asks.length === 0) return resting.apply(orders ?? [], say)
     say('orders-and-levels-mixed', 'it has levels, but the SNAPSHOT had orders')
     return false
   }
 
-  #setLevels(
-    book: NaiveBook,
-    bids: readonly PublishedLevel[],
-    asks: readonly PublishedLevel[],
-    say: Say,
-    mayBeUnknown: boolean,
-  ): boolean {
-    const sides = [
-      ['bid', bids],
-      ['ask', asks],
-    ] as const
-    for (const [side, levels] of sides) {
-      const twice = firstTwice(levels)
+  #setLevels(book: NaiveBook, content: Sides, say: Say, mayBeUnknown: boolean): boolean {
+    for (const side of BOOK_SIDES) {
+      const twice = firstTwice(content[side])
       if (twice === undefined) continue
-      say('level-twice', `${side} ${twice} occurs twice`)
+      say('level-twice', `${NAMES[side]} ${twice} occurs twice`)
       return false
     }
-    for (const [side, levels] of sides) {
-      for (const { price, amount } of levels) {
-        const wasThere = book.set(side, scaled(price), scaled(amount))
-        const isUnknown = !mayBeUnknown && !wasThere && scaled(amount) === 0n
-        if (isUnknown) say('level-unknown', `${side} ${price} is removed, but was not in the book`)
+    for (const side of BOOK_SIDES) {
+      for (const { price, amount } of content[side]) {
+        const [exactPrice, exactAmount] = [exactText(price), exactText(amount)]
+        const isUnknown = !mayBeUnknown && exactAmount === '0' && book.amount(side, exactPrice) === undefined
+        book.set(side, exactPrice, exactAmount)
+        if (isUnknown) say('level-unknown', `${NAMES[side]} ${price} is removed, but was not in the book`)
       }
     }
     return true
   }
 
   /** Compares the book of a SNAPSHOT with the one that the messages have led to, which is kept where they differ. */
-  #compareBook({ digest }: NaiveBook, seq: number, say: Say): void {
+  #compareBook({ levels }: KnownBook, seq: number, say: Say): void {
+    const digest = levels.digest()
     const known = this.#digests.get(seq)
     if (known === undefined || known === digest) return
     say('snapshot-differs', `its digest is ${digest}, that of the book after message ${seq} is ${known}`)
   }
 
-  #replaceBook(book: NaiveBook, seq: number, say: Say): void {
+  #replaceBook(book: KnownBook, seq: number, say: Say): void {
     this.#book = book
     this.#bookSeq = seq
     this.#noteBook(seq, say)
@@ -315,24 +322,40 @@ export class PublishedMarket {
   #noteBook(seq: number, say: Say): void {
     const book = this.#book
     if (book === undefined) return
-    const entries = book.orders?.size ?? book.size
+    const { levels, orders, decimals } = book
+    const entries = orders?.size ?? sizeOf(levels)
     if (entries > this.#entriesMax) {
-      say('book-too-large', `it has ${entries} ${book.orders === undefined ? 'levels' : 'orders'} after message ${seq}`)
+      say('book-too-large', `it has ${entries} ${orders === undefined ? 'levels' : 'orders'} after message ${seq}`)
       this.distrust()
       return
     }
-    this.#digests.set(seq, book.digest)
+    this.#digests.set(seq, levels.digest())
     limit(this.#digests, NUMBERS_KEPT)
-    const crossing = book.crossing()
-    if (crossing !== undefined && !this.#isCrossed) say('crossed-book', crossing)
-    this.#isCrossed = crossing !== undefined
+    const isCrossed = levels.isCrossed()
+    if (isCrossed && !this.#isCrossed) say('crossed-book', bestText(levels, decimals))
+    this.#isCrossed = isCrossed
   }
+}
+
+type Sides = Readonly<Record<BookSide, readonly PublishedLevel[]>>
+
+/** The sides as the protocol names them in a digest. */
+const NAMES: Readonly<Record<BookSide, string>> = { bids: 'bid', asks: 'ask' }
+
+function sizeOf(book: NaiveBook): number {
+  return book.size('bids') + book.size('asks')
+}
+
+function bestText(book: NaiveBook, decimals: Decimals): string {
+  return BOOK_SIDES.map((side) => `${NAMES[side]} ${cutDecimals(book.best(side)?.price ?? '', decimals.price)}`).join(
+    ', ',
+  )
 }
 
 /** The first price that occurs twice. */
 function firstTwice(levels: readonly PublishedLevel[]): string | undefined {
-  const prices = new Set<bigint>()
-  return levels.find(({ price }) => prices.size === prices.add(scaled(price)).size)?.price
+  const prices = new Set<string>()
+  return levels.find(({ price }) => prices.size === prices.add(exactText(price)).size)?.price
 }
 
 function tradesOf(message: NumberedMessage): readonly PublishedExecution[] {
@@ -354,7 +377,7 @@ function entriesOf({ bids, asks, executions, orders }: UpdateMessage) {
 function hashOf(message: NumberedMessage): string {
   const { prev: _, ...content } = message
   const levels = (side: readonly PublishedLevel[]) =>
-    side.map(({ price, amount }) => `${scaled(price)} ${scaled(amount)}`)
+    side.map(({ price, amount }) => `${exactText(price)} ${exactText(amount)}`)
   const meant =
     content.type === 'UPDATE'
       ? { ...content, instrument: undefined, bids: levels(content.bids), asks: levels(content.asks) }

@@ -1,54 +1,101 @@
-/** Orders and their changes as they are published, applied to a `NaiveBook`. The first impossible one is reported. Pure. */
-import type { PublishedOrder, PublishedOrderChange } from '../../../streaming/sources/publication/message.ts'
-import { type BookSide, type NaiveBook, scaled } from '../naive-book.ts'
+/**
+ * The resting orders of a published market, and the levels that they add up to in a `NaiveBook`. The first impossible
+ * change is reported. Pure.
+ */
+import type { BookSide, NaiveBook } from '../naive-book.ts'
+import { exactText, textOfUnits, unitsOf } from './exact-decimals.ts'
+import type { PublishedOrder, PublishedOrderChange, Side } from './message.ts'
 import type { PublisherRuleName } from './rules.ts'
 
-/** Reports a broken rule of the message that is taken. */
+/** Reports a broken rule of the current message. */
 export type Say = (name: PublisherRuleName, detail: string) => void
 
-/** Adds the orders of a SNAPSHOT to an empty book; false where one occurs twice, which is reported. */
-export function loadOrders(book: NaiveBook, orders: readonly PublishedOrder[], say: Say): boolean {
-  for (const { orderId, side, price, amount } of orders) {
-    const fault = book.add(orderId, { side: sideOf(side), price: scaled(price), amount: scaled(amount) })
-    if (fault === undefined) continue
-    say(fault, `the order ${orderId} occurs twice`)
-    return false
-  }
-  return true
+/** What makes an order change impossible. */
+type OrderFault = 'order-unknown' | 'order-added-twice' | 'trade-exceeds-order'
+
+interface Resting {
+  readonly side: BookSide
+  /** Exact text. */
+  readonly price: string
+  readonly units: bigint
 }
 
-/** Applies changes of orders in turn; false where one is impossible, which is reported. */
-export function applyOrders(book: NaiveBook, changes: readonly PublishedOrderChange[], say: Say): boolean {
-  for (const change of changes) {
-    const fault = applyOrder(book, change)
-    if (fault === undefined) continue
-    say(fault, `${change.type} of the order ${change.orderId}`)
-    return false
+export class PublishedOrders {
+  readonly #book: NaiveBook
+  readonly #resting = new Map<string, Resting>()
+
+  constructor(book: NaiveBook) {
+    this.#book = book
   }
-  return true
+
+  get size(): number {
+    return this.#resting.size
+  }
+
+  /** Adds the orders of a SNAPSHOT to an empty book; false where one occurs twice, which is reported. */
+  load(orders: readonly PublishedOrder[], say: Say): boolean {
+    for (const order of orders) {
+      const fault = this.#addOrder(order)
+      if (fault === undefined) continue
+      say(fault, `the order ${order.order_id} occurs twice`)
+      return false
+    }
+    return true
+  }
+
+  /** Applies order changes one after another; false where one is impossible, which is reported. */
+  apply(changes: readonly PublishedOrderChange[], say: Say): boolean {
+    for (const change of changes) {
+      const fault = this.#applyOne(change)
+      if (fault === undefined) continue
+      say(fault, `${change.type} of the order ${change.order_id}`)
+      return false
+    }
+    return true
+  }
+
+  #applyOne(change: PublishedOrderChange): OrderFault | undefined {
+    if (change.type === 'order_add') return this.#addOrder(change)
+    const id = change.order_id
+    if (id === undefined) return undefined
+    const order = this.#resting.get(id)
+    if (order === undefined) return 'order-unknown'
+    if (change.type === 'order_delete') return this.#remove(id, order)
+    const amount = unitsOf(exactText(change.amount))
+    if (change.type === 'order_modify') {
+      const price = change.price === undefined ? order.price : exactText(change.price)
+      return this.#replace(id, order, { side: order.side, price, units: amount })
+    }
+    if (amount > order.units) return 'trade-exceeds-order'
+    if (amount === order.units) return this.#remove(id, order)
+    return this.#replace(id, order, { ...order, units: order.units - amount })
+  }
+
+  #addOrder({ order_id: id, side, price, amount }: PublishedOrder): OrderFault | undefined {
+    if (this.#resting.has(id)) return 'order-added-twice'
+    return this.#add(id, { side: sideOf(side), price: exactText(price), units: unitsOf(exactText(amount)) })
+  }
+
+  #replace(id: string, before: Resting, after: Resting): undefined {
+    this.#remove(id, before)
+    this.#add(id, after)
+  }
+
+  #add(id: string, order: Resting): undefined {
+    this.#resting.set(id, order)
+    this.#change(order, order.units)
+  }
+
+  #remove(id: string, order: Resting): undefined {
+    this.#resting.delete(id)
+    this.#change(order, -order.units)
+  }
+
+  #change({ side, price }: Resting, units: bigint): void {
+    this.#book.set(side, price, textOfUnits(unitsOf(this.#book.amount(side, price) ?? '0') + units))
+  }
 }
 
-function applyOrder(book: NaiveBook, change: PublishedOrderChange) {
-  switch (change.type) {
-    case 'order_add':
-      return book.add(change.orderId, {
-        side: sideOf(change.side),
-        price: scaled(change.price),
-        amount: scaled(change.amount),
-      })
-    case 'order_modify':
-      return book.modify(
-        change.orderId,
-        scaled(change.amount),
-        change.price === undefined ? undefined : scaled(change.price),
-      )
-    case 'order_delete':
-      return book.delete(change.orderId)
-    case 'trade':
-      return change.orderId === undefined ? undefined : book.trade(change.orderId, scaled(change.amount))
-  }
-}
-
-function sideOf(side: 'buy' | 'sell'): BookSide {
-  return side === 'buy' ? 'bid' : 'ask'
+function sideOf(side: Side): BookSide {
+  return side === 'buy' ? 'bids' : 'asks'
 }

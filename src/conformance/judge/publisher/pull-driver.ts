@@ -2,7 +2,8 @@
  * The operations that the scenarios of a pull are written with. A first connection stays open during all of them and sees
  * every message, so that the messages of the others can be compared; it also shows whether a scenario disturbed it.
  */
-import { type CheckRun, type ScenarioDriver, Stopped } from './check-run.ts'
+import { Failed } from '../harness.ts'
+import type { CheckRun, ScenarioDriver } from './check-run.ts'
 import type { Position } from './published-market.ts'
 import { type PullAddress, PullConnection } from './pull-connection.ts'
 
@@ -110,7 +111,7 @@ export class PullDriver implements ScenarioDriver {
     if (state === 'refused') this.run.fail('market-refused', symbol, message || 'without a message')
     this.#hasSubscribed = true
     const line = connection.line(symbol)
-    if (line === undefined) throw new Stopped('the acknowledgement is wrong')
+    if (line === undefined) throw new Failed('the acknowledgement is wrong')
     if (isResumed) return
     const hasBegun = await this.run.until(() => line.hasBegun || !connection.isOpen, answer)
     if (!hasBegun) this.run.fail('snapshot-missing', symbol, `none within ${answer / 1000} s of the acknowledgement`)

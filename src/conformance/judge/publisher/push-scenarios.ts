@@ -1,5 +1,6 @@
 /** What `tidegate check-publisher --listen` plays, in this order. */
-import { type Scenario, Skipped } from './check-run.ts'
+import { Skipped } from '../harness.ts'
+import type { Scenario } from './check-run.ts'
 import type { Position } from './published-market.ts'
 import type { PushDriver } from './push-driver.ts'
 

@@ -9,8 +9,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
+import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
 import { PUBLISH_SUBPROTOCOL } from '../../../contract/publish-codes.ts'
-import { PUBLISHED_ENTRIES_MAX } from '../../../streaming/sources/publication/message.ts'
 import type { CheckRun } from './check-run.ts'
 import { PushConnection } from './push-connection.ts'
 

@@ -5,13 +5,12 @@
  */
 
 import { isObject } from '../../../platform/base/json-value.ts'
-import { BOOK_SIDES } from '../client-book.ts'
-import { ProofBook } from '../proof-book.ts'
+import { BOOK_SIDES, NaiveBook } from '../naive-book.ts'
 import { isDecimal, isTimeText, levelList } from '../stream/checker-forms.ts'
 import type { ListedReceipt, ReceiptList } from './receipt-list.ts'
 
 interface FollowedBook {
-  book: ProofBook
+  book: NaiveBook
   cursor: string
   /** Of the last message. */
   time: string
@@ -114,7 +113,7 @@ export class FramesProof {
       this.#books.delete(market)
       return
     }
-    const book = isSnapshot || before === undefined ? new ProofBook() : before.book
+    const book = isSnapshot || before === undefined ? new NaiveBook() : before.book
     for (const { side, price, amount } of message.levels) book.set(side, price, amount)
     this.#books.set(market, { book, cursor, time })
     if (message.covers !== 1) this.#excuse(market, before?.time ?? '', time)
@@ -123,7 +122,7 @@ export class FramesProof {
     if (listedHere.some(({ state }) => state === 'matched')) this.#receipts.messages.covered += 1
   }
 
-  #compare(listed: ListedReceipt, book: ProofBook, messageTime: string): void {
+  #compare(listed: ListedReceipt, book: NaiveBook, messageTime: string): void {
     const { depth, digest, time } = listed.receipt
     const own = book.digest()
     if (depth !== 0 && book.depth > depth) {

@@ -1,37 +1,86 @@
 /**
- * Compares receipts with a recording of the service (docs/how-to/recordings.md): rebuilds the full book of each market commit by
- * commit, and compares the best levels with the receipts whose cursor names that version. Cursors are hashes of market,
- * depth and epoch with a version, so a receipt of another run, depth or market has another cursor. A book is never built
- * across damage: it continues with the next keyframe.
+ * Compares receipts with a recording of the service (docs/how-to/recordings.md): rebuilds the full book of each market commit
+ * by commit, and compares the best levels with the receipts whose cursor names that version. Cursors are hashes of market,
+ * depth and epoch with a version, so a receipt of another run, depth or market has another cursor. The recording's reader and
+ * its cursors are passed in. A book is never built across damage: it continues with the next keyframe.
  */
-
 import { nanosecondText } from '../../../platform/base/clock.ts'
 import { formatDecimal } from '../../../platform/base/decimal.ts'
-import { BID, type LevelChange, type MarketDefinition } from '../../../streaming/market/event.ts'
-import type { RecordingReader } from '../../../streaming/recordings/reader.ts'
-import {
-  type RecordedCommit,
-  type RecordedEntry,
-  type RecordedMarket,
-  RecordingError,
-} from '../../../streaming/recordings/recording.ts'
-import { Cursors } from '../../../streaming/sequencing/cursor.ts'
-import { ProofBook } from '../proof-book.ts'
+import { NaiveBook } from '../naive-book.ts'
 import type { ReceiptList } from './receipt-list.ts'
 
+interface Market {
+  readonly symbol: string
+  readonly priceDecimals: number
+  readonly amountDecimals: number
+}
+
+/** Integers in the market's decimals; amount 0 = removed. */
+interface Level {
+  /** 0 is bid. */
+  readonly side: 0 | 1
+  readonly price: number | bigint
+  readonly amount: number | bigint
+}
+
+/** The events that change a book; those of other types change none. */
+type BookEvent =
+  | { readonly type: 'snapshot'; readonly levels: readonly Level[] }
+  | { readonly type: 'update'; readonly changes: readonly Level[]; readonly executions: readonly unknown[] }
+  | { readonly type: 'lost' | 'missed' | 'instrument' }
+
+interface Commit {
+  readonly version: number
+  readonly epoch: string
+  readonly milliseconds: number
+  readonly nanoseconds: number
+}
+
+interface Entry {
+  /** Index in the recording's markets. */
+  readonly market: number
+  readonly events: readonly BookEvent[]
+  readonly commit?: Commit | undefined
+  readonly origin?: string | undefined
+}
+
+interface Block {
+  readonly kind: string
+  readonly offset: number
+  readonly isContinuous: boolean
+}
+
+/** A recording, as the service's reader opens it. */
+export interface Recording<Part extends Block> {
+  readonly header: { readonly markets: readonly { readonly definition: Market }[] }
+  readonly blocks: readonly Part[]
+  readBlock(block: Part): Promise<readonly Entry[]>
+}
+
+export interface RecordingFormat {
+  /** Whether the error says that the recording is damaged. */
+  isDamage(error: unknown): error is Error
+  /** The cursors that the service makes for a market at a depth. */
+  cursorsOf(market: string, depth: number): (epoch: string, version: number) => string
+}
+
 interface FollowedMarket {
-  readonly definition: MarketDefinition
+  readonly definition: Market
   /** Of every depth that a receipt of the market has. */
-  readonly cursors: readonly { readonly depth: number; readonly cursors: Cursors }[]
+  readonly cursors: readonly { readonly depth: number; readonly cursorOf: (epoch: string, version: number) => string }[]
   /** Undefined until it is known from a keyframe or a SNAPSHOT. */
-  book: ProofBook | undefined
+  book: NaiveBook | undefined
   isLive: boolean
   version: number
 }
 
 /** Compares all receipts with one recording; those of other recordings stay as they are. */
-export async function proveRecording(reader: RecordingReader, receipts: ReceiptList): Promise<void> {
-  const markets = reader.header.markets.map((market) => followedMarket(market, receipts))
+export async function proveRecording<Part extends Block>(
+  reader: Recording<Part>,
+  format: RecordingFormat,
+  receipts: ReceiptList,
+): Promise<void> {
+  const markets = reader.header.markets.map(({ definition }) => followedMarket(definition, format, receipts))
   for (const block of reader.blocks) {
     if (!block.isContinuous) forgetBooks(markets, receipts, `entries are missing before byte ${block.offset}`)
     try {
@@ -43,21 +92,22 @@ export async function proveRecording(reader: RecordingReader, receipts: ReceiptL
         }
       }
     } catch (error) {
-      if (!(error instanceof RecordingError)) throw error
+      if (!format.isDamage(error)) throw error
       forgetBooks(markets, receipts, error.message)
     }
   }
 }
 
-function count({ commit, events }: RecordedEntry, { messages, executions }: ReceiptList): void {
+function count({ commit, events }: Entry, { messages, executions }: ReceiptList): void {
   if (commit !== undefined) messages.total += 1
   for (const event of events) if (event.type === 'update') executions.total += event.executions.length
 }
 
-function followedMarket({ definition }: RecordedMarket, receipts: ReceiptList): FollowedMarket {
-  const ofMarket = receipts.all.filter(({ receipt }) => receipt.market === definition.symbol)
+function followedMarket(definition: Market, { cursorsOf }: RecordingFormat, receipts: ReceiptList): FollowedMarket {
+  const { symbol } = definition
+  const ofMarket = receipts.all.filter(({ receipt }) => receipt.market === symbol)
   const depths = new Set(ofMarket.map(({ receipt }) => receipt.depth))
-  const cursors = [...depths].map((depth) => ({ depth, cursors: new Cursors(definition.symbol, 'market_data', depth) }))
+  const cursors = [...depths].map((depth) => ({ depth, cursorOf: cursorsOf(symbol, depth) }))
   return { definition, cursors, book: undefined, isLive: false, version: 0 }
 }
 
@@ -66,12 +116,12 @@ function forgetBooks(markets: readonly FollowedMarket[], receipts: ReceiptList, 
   for (const market of markets) market.book = undefined
 }
 
-function follow(market: FollowedMarket, entry: RecordedEntry, isKeyframe: boolean, receipts: ReceiptList): void {
+function follow(market: FollowedMarket, entry: Entry, isKeyframe: boolean, receipts: ReceiptList): void {
   // A keyframe repeats the state that is known already.
   if (isKeyframe && market.book !== undefined) return
   for (const event of entry.events) {
     if (event.type === 'snapshot') {
-      market.book = new ProofBook()
+      market.book = new NaiveBook()
       market.isLive = true
       apply(market, market.book, event.levels)
     } else if (event.type === 'update' && market.isLive && market.book !== undefined) {
@@ -88,23 +138,23 @@ function follow(market: FollowedMarket, entry: RecordedEntry, isKeyframe: boolea
   if (market.book !== undefined && market.isLive) compare(market, market.book, { ...commit, origin }, receipts)
 }
 
-function apply({ definition }: FollowedMarket, book: ProofBook, levels: readonly LevelChange[]): void {
+function apply({ definition }: FollowedMarket, book: NaiveBook, levels: readonly Level[]): void {
   for (const { side, price, amount } of levels) {
     const text = amount === 0 ? '0' : formatDecimal(amount, definition.amountDecimals)
-    book.set(side === BID ? 'bids' : 'asks', formatDecimal(price, definition.priceDecimals), text)
+    book.set(side === 0 ? 'bids' : 'asks', formatDecimal(price, definition.priceDecimals), text)
   }
 }
 
 function compare(
   { definition, cursors }: FollowedMarket,
-  book: ProofBook,
-  commit: RecordedCommit & { readonly origin: string | undefined },
+  book: NaiveBook,
+  commit: Commit & { readonly origin: string | undefined },
   receipts: ReceiptList,
 ) {
   const time = nanosecondText(commit.milliseconds, commit.nanoseconds)
   let isCovered = false
-  for (const { depth, cursors: ofDepth } of cursors) {
-    for (const listed of receipts.of(definition.symbol, ofDepth.token({ id: commit.epoch, base: 0 }, commit.version))) {
+  for (const { depth, cursorOf } of cursors) {
+    for (const listed of receipts.of(definition.symbol, cursorOf(commit.epoch, commit.version))) {
       const { receipt } = listed
       const isSameScale =
         receipt.price_decimals === definition.priceDecimals && receipt.amount_decimals === definition.amountDecimals

@@ -3,6 +3,7 @@
  * (valid, and of a version that the messages do not contain one by one), or failed. It also counts how much of the files
  * receipts cover. Identical receipts count once. It is bounded.
  */
+import { type Finding, Findings } from '../findings.ts'
 import { RECEIPT_FAULTS, type ReceiptFault } from './receipt-faults.ts'
 import { type Receipt, type ReceiptKeys, readReceipt } from './receipt-proof.ts'
 
@@ -19,11 +20,8 @@ export interface ListedReceipt {
   origin?: string
 }
 
-export interface Finding {
-  readonly name: ReceiptFault
+export interface ReceiptFinding extends Finding<ReceiptFault, string> {
   readonly rule: string
-  count: number
-  readonly examples: string[]
 }
 
 /** The matched receipts of one book. */
@@ -52,7 +50,7 @@ export class ReceiptList {
   readonly #keys: ReceiptKeys
   readonly #texts = new Set<string>()
   readonly #listed: ListedReceipt[] = []
-  readonly #findings = new Map<ReceiptFault, Finding>()
+  readonly #findings = new Findings<ReceiptFinding>(EXAMPLES_KEPT, (name) => ({ name, rule: RECEIPT_FAULTS[name] }))
   #byCursor: Map<string, ListedReceipt[]> | undefined
 
   constructor(keys: ReceiptKeys) {
@@ -112,14 +110,11 @@ export class ReceiptList {
   }
 
   report(name: ReceiptFault, detail: string): void {
-    const finding = this.#findings.get(name) ?? { name, rule: RECEIPT_FAULTS[name], count: 0, examples: [] }
-    this.#findings.set(name, finding)
-    finding.count += 1
-    if (finding.examples.length < EXAMPLES_KEPT) finding.examples.push(detail)
+    this.#findings.add(name, () => detail)
   }
 
-  get findings(): readonly Finding[] {
-    return [...this.#findings.values()]
+  get findings(): readonly ReceiptFinding[] {
+    return this.#findings.all
   }
 
   countOf(state: ListedReceipt['state']): number {

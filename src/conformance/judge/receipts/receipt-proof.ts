@@ -3,9 +3,8 @@
  * the keys that it is given and nothing else; a key is used for receipts only, whatever else it may be. Pure.
  */
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
-import { RECEIPT_TYPE } from '../../../contract/receipt.ts'
+import { RECEIPT_TYPE, type ReceiptClaims } from '../../../contract/receipt.ts'
 import { isObject } from '../../../platform/base/json-value.ts'
-import type { ReceiptClaims } from '../../../streaming/sequencing/receipt-signer.ts'
 import { isTimeText } from '../stream/checker-forms.ts'
 import type { ReceiptFault } from './receipt-faults.ts'
 

@@ -3,7 +3,7 @@
  * of book against it. It reads no clock.
  */
 import type { ChannelType } from '../../../contract/channels.ts'
-import { BOOK_SIDES, type BookSide, ClientBook, standsBefore, type WireLevel } from '../client-book.ts'
+import { BOOK_SIDES, type BookSide, NaiveBook, standsBefore, type WireLevel } from '../naive-book.ts'
 import { fractionDigits, isDecimal, isTimeText, isZero, levelList, levelText, type Report } from './checker-forms.ts'
 
 /**
@@ -20,7 +20,7 @@ export class BookChecker {
   readonly #market: string
   readonly #reportTo: Report
   #decimals: { price?: number; amount?: number } = {}
-  #book: ClientBook | undefined
+  #book: NaiveBook | undefined
   /** Kept across subscriptions, reset by a new connection. */
   #bookTime = ''
   #isTopSubscribed = false
@@ -64,7 +64,7 @@ export class BookChecker {
 
   onSnapshot(payload: Payload, nowMilliseconds: number): void {
     this.#checkBookTime(payload.time)
-    this.#book = new ClientBook()
+    this.#book = new NaiveBook()
     for (const side of BOOK_SIDES) {
       for (const level of this.#readSide(side, payload)) {
         if (isZero(level.amount)) this.#report('zero-amount', `SNAPSHOT: ${side} ${levelText(level)}`)
@@ -129,7 +129,7 @@ export class BookChecker {
     else if (known !== digits) this.#report('decimals-changed', `${kind} ${text} has ${digits}, before it was ${known}`)
   }
 
-  #applyLevel(book: ClientBook, side: BookSide, { price, amount }: WireLevel): void {
+  #applyLevel(book: NaiveBook, side: BookSide, { price, amount }: WireLevel): void {
     const held = book.amount(side, price)
     if (isZero(amount)) {
       if (amount !== '0') this.#report('zero-amount', `UPDATE: ${side} ${price} x ${amount} instead of 0`)
@@ -168,7 +168,7 @@ export class BookChecker {
     return levels
   }
 
-  #checkBook(book: ClientBook, nowMilliseconds: number): void {
+  #checkBook(book: NaiveBook, nowMilliseconds: number): void {
     const best = bestOf(book)
     if (book.isCrossed()) this.#report('crossed-book', topText(best))
     this.checkTop(nowMilliseconds)
@@ -202,7 +202,7 @@ export class BookChecker {
   }
 }
 
-function bestOf(book: ClientBook): Top {
+function bestOf(book: NaiveBook): Top {
   return { bids: book.best('bids'), asks: book.best('asks') }
 }
 

@@ -1,6 +1,6 @@
 /** The formats of values in messages, as the checker verifies them. Pure. */
 import { isObject } from '../../../platform/base/json-value.ts'
-import type { WireLevel } from '../client-book.ts'
+import type { WireLevel } from '../naive-book.ts'
 import type { ViolationName } from './violations.ts'
 
 /** Records one violation of the current message. */

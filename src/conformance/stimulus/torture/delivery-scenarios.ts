@@ -1,5 +1,6 @@
 /** Scenarios about the delivery of messages: twice, slowly, large, late, not at all. */
-import { NotApplicable, WrongReaction } from './reactions.ts'
+import { Skipped } from '../../judge/harness.ts'
+import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
 
 const PAUSE_SECONDS = 180
@@ -11,8 +12,8 @@ const SILENCE_SECONDS_MAX = 60
 export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   {
     name: 'acknowledgement-twice',
-    sends: 'close 1012, then on the next connection the acknowledgement of the subscription twice',
-    rightReaction: 'ignore the second: keep the connection, subscribe nothing again',
+    plays: 'close 1012, then on the next connection the acknowledgement of the subscription twice',
+    expects: 'ignore the second: keep the connection, subscribe nothing again',
     waitSeconds: 10,
     async play(driver, connection, waitSeconds) {
       driver.service.onAccept = ({ transport }) => transport?.repeatAcknowledgement()
@@ -23,8 +24,8 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'slow-delivery',
-    sends: 'close 1012, then on the next connection every message in pieces of 64 bytes, 2 ms apart',
-    rightReaction: 'put the pieces together and keep the connection',
+    plays: 'close 1012, then on the next connection every message in pieces of 64 bytes, 2 ms apart',
+    expects: 'put the pieces together and keep the connection',
     waitSeconds: SLOW_SECONDS,
     async play(driver, connection, waitSeconds) {
       driver.service.onAccept = ({ transport }) => transport?.deliver('slow')
@@ -37,12 +38,12 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'large-snapshot',
-    sends: 'a second SNAPSHOT in the stream, of 1.2 MB in fragments, then one UPDATE of the same size',
-    rightReaction: 'replace the book and keep the connection',
+    plays: 'a second SNAPSHOT in the stream, of 1.2 MB in fragments, then one UPDATE of the same size',
+    expects: 'replace the book and keep the connection',
     waitSeconds: 10,
     async play(driver, connection, waitSeconds) {
       const key = [...connection.subscribed].find((subscribed) => subscribed.startsWith('market_data '))
-      if (key === undefined) throw new NotApplicable('the client does not subscribe market_data')
+      if (key === undefined) throw new Skipped('the client does not subscribe market_data')
       const market = key.slice('market_data '.length)
       driver.markets.enlarge(market)
       try {
@@ -55,8 +56,8 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'quiet-market',
-    sends: `no data for ${PAUSE_SECONDS} s, only heartbeats and pings`,
-    rightReaction: 'keep the connection (a client that has not subscribed heartbeat may open another)',
+    plays: `no data for ${PAUSE_SECONDS} s, only heartbeats and pings`,
+    expects: 'keep the connection (a client that has not subscribed heartbeat may open another)',
     waitSeconds: PAUSE_SECONDS,
     async play(driver, connection, waitSeconds) {
       driver.markets.isQuiet = true
@@ -71,8 +72,8 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'pause',
-    sends: `nothing at all for ${PAUSE_SECONDS} s, then one conflated UPDATE and the stream`,
-    rightReaction: 'keep the connection, or open another; be subscribed to everything afterwards',
+    plays: `nothing at all for ${PAUSE_SECONDS} s, then one conflated UPDATE and the stream`,
+    expects: 'keep the connection, or open another; be subscribed to everything afterwards',
     waitSeconds: PAUSE_SECONDS,
     async play(driver, connection, waitSeconds) {
       connection.transport?.deliver('held')
@@ -83,11 +84,11 @@ export const DELIVERY_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'silence',
-    sends: 'nothing any more on a connection that is not closed',
-    rightReaction: `take the connection for lost and open another within ${SILENCE_SECONDS_MAX} s`,
+    plays: 'nothing any more on a connection that is not closed',
+    expects: `take the connection for lost and open another within ${SILENCE_SECONDS_MAX} s`,
     waitSeconds: SILENCE_SECONDS_MAX,
     async play(driver, connection, waitSeconds) {
-      if (driver.pace !== 1) throw new NotApplicable('a client measures silence by its own clock: it needs --pace 1')
+      if (driver.pace !== 1) throw new Skipped('a client measures silence by its own clock: it needs --pace 1')
       connection.transport?.deliver('held')
       const hasNext = () => driver.service.connections.at(-1) !== connection
       const hasNoticed = await driver.reaches(() => hasNext() || driver.hasEnded, waitSeconds)

@@ -4,6 +4,7 @@
  * so waiting for them has a minimum.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
+import { Waits } from '../../judge/harness.ts'
 import type { ClientProcess } from './client-process.ts'
 import { ClientMissing, WrongReaction } from './reactions.ts'
 import type { ScriptedConnection } from './scripted-connection.ts'
@@ -46,13 +47,13 @@ export interface ReturnRules {
 export class ScenarioDriver {
   readonly service: TortureService
   readonly #options: DriverOptions
-  readonly #waiting = new Set<() => void>()
-  #stopped: Error | undefined
+  readonly #waits: Waits
   /** Whether the program may be started: a scenario ended it, or this is the first scenario. */
   #mayStart = true
 
   constructor(options: DriverOptions) {
     this.#options = options
+    this.#waits = new Waits(options.clock)
     this.service = options.service
   }
 
@@ -62,6 +63,10 @@ export class ScenarioDriver {
 
   get pace(): number {
     return this.#options.pace
+  }
+
+  get clock(): Clock {
+    return this.#options.clock
   }
 
   /** Monotonic milliseconds, as in the times of attempts. */
@@ -76,13 +81,12 @@ export class ScenarioDriver {
 
   /** Must be called after every action of the client. */
   notify(): void {
-    for (const look of [...this.#waiting]) look()
+    this.#waits.notify()
   }
 
   /** Ends every wait: the run was interrupted. */
   stop(): void {
-    this.#stopped = new ClientMissing('interrupted')
-    this.notify()
+    this.#waits.stop(new ClientMissing('interrupted'))
   }
 
   /** The market that scenarios disturb: the first one of the client's subscriptions. */
@@ -262,23 +266,8 @@ export class ScenarioDriver {
     return Math.max((seconds * 1000) / this.#options.pace, millisecondsMin)
   }
 
-  /** Resolves to whether the predicate came true within `milliseconds`; rejects when the run was interrupted. */
   #until(predicate: () => boolean, milliseconds: number): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const end = (settle: () => void): void => {
-        timer.cancel()
-        this.#waiting.delete(look)
-        settle()
-      }
-      const look = (): void => {
-        const stopped = this.#stopped
-        if (stopped !== undefined) end(() => reject(stopped))
-        else if (predicate()) end(() => resolve(true))
-      }
-      const timer = this.#options.clock.schedule(milliseconds, () => end(() => resolve(predicate())))
-      this.#waiting.add(look)
-      look()
-    })
+    return this.#waits.until(predicate, milliseconds)
   }
 }
 

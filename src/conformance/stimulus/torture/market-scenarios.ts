@@ -13,10 +13,10 @@ const LOOP_SECONDS = 30
 export const MARKET_SCENARIOS: readonly Scenario[] = [
   {
     name: 'market-withdrawn',
-    sends:
+    plays:
       'one UPDATE that removes every level and a TOP_OF_BOOK with empty sides (in tidegate.v1 heartbeats with ' +
       `live: false); after ${WITHDRAWN_SECONDS} s one UPDATE that restores the book`,
-    rightReaction: 'keep the connection and its subscriptions; show the market as having no book',
+    expects: 'keep the connection and its subscriptions; show the market as having no book',
     waitSeconds: WITHDRAWN_SECONDS,
     async play(driver, connection, waitSeconds) {
       const market = driver.marketOf(connection)
@@ -32,8 +32,8 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'market-changed',
-    sends: 'an unsubscribe notice that says the market was changed; the market has other decimals from then on',
-    rightReaction: 'forget the book and subscribe the market again, on the same connection',
+    plays: 'an unsubscribe notice that says the market was changed; the market has other decimals from then on',
+    expects: 'forget the book and subscribe the market again, on the same connection',
     waitSeconds: SUBSCRIBE_SECONDS,
     async play(driver, connection, waitSeconds) {
       const market = driver.marketOf(connection)
@@ -45,8 +45,8 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'resubscribe-fails-once',
-    sends: 'an unsubscribe notice that says the market was changed, then INTERNAL_SERVER_ERROR to the next subscribe',
-    rightReaction: 'subscribe again later, on this connection or on a new one',
+    plays: 'an unsubscribe notice that says the market was changed, then INTERNAL_SERVER_ERROR to the next subscribe',
+    expects: 'subscribe again later, on this connection or on a new one',
     waitSeconds: 120,
     async play(driver, connection, waitSeconds) {
       const market = driver.marketOf(connection)
@@ -63,8 +63,8 @@ export const MARKET_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'market-removed',
-    sends: 'an unsubscribe notice that says the market was removed; its subscription is refused from then on',
-    rightReaction: 'subscribe again, and give the market up on UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
+    plays: 'an unsubscribe notice that says the market was removed; its subscription is refused from then on',
+    expects: 'subscribe again, and give the market up on UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
     waitSeconds: SUBSCRIBE_SECONDS,
     async play(driver, connection, waitSeconds) {
       const market = driver.marketOf(connection)

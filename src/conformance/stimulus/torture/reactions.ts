@@ -1,4 +1,6 @@
 /** The wrong reactions that `torture` reports, by name, with the violated rule. */
+import { Failed } from '../../judge/harness.ts'
+
 export const WRONG_REACTIONS = {
   'did-not-come-back': 'a client opens a new connection after everything but the codes that say stop',
   'came-back': 'a client that has to stop opens no connection and requests no token until a person restarts it',
@@ -18,7 +20,7 @@ export const WRONG_REACTIONS = {
 export type WrongReactionName = keyof typeof WRONG_REACTIONS
 
 /** Thrown by a scenario when the client reacted wrongly, or did not react. */
-export class WrongReaction extends Error {
+export class WrongReaction extends Failed {
   override name = 'WrongReaction'
   readonly reaction: WrongReactionName
 
@@ -26,11 +28,6 @@ export class WrongReaction extends Error {
     super(detail)
     this.reaction = reaction
   }
-}
-
-/** Thrown by a scenario that does not apply to this client, with the reason. */
-export class NotApplicable extends Error {
-  override name = 'NotApplicable'
 }
 
 /** Thrown when no client connects, or the run was interrupted: the run ends. */

@@ -14,8 +14,8 @@ function closeScenario(cause: CloseCause): Scenario {
   const { code, reason } = CLOSE_CODES[cause]
   return {
     name: `close-${code}`,
-    sends: `close ${code} "${reason}"`,
-    rightReaction: 'reconnect and subscribe everything again',
+    plays: `close ${code} "${reason}"`,
+    expects: 'reconnect and subscribe everything again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       connection.session?.close(cause)
@@ -32,8 +32,8 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   closeScenario('executionGap'),
   {
     name: 'close-4001',
-    sends: `close 4001 "${CLOSE_CODES.tokenRevoked.reason}"; the token is answered 401 from then on`,
-    rightReaction: 'get a new token, reconnect with it and subscribe everything again',
+    plays: `close 4001 "${CLOSE_CODES.tokenRevoked.reason}"; the token is answered 401 from then on`,
+    expects: 'get a new token, reconnect with it and subscribe everything again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       driver.service.revokeTokens()
@@ -44,8 +44,8 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   closeScenario('stale'),
   {
     name: 'connection-lost',
-    sends: 'the end of the TCP connection without a close frame (1006)',
-    rightReaction: 'reconnect and subscribe everything again',
+    plays: 'the end of the TCP connection without a close frame (1006)',
+    expects: 'reconnect and subscribe everything again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       connection.transport?.break()
@@ -54,8 +54,8 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'close-repeatedly',
-    sends: `close 1011 as soon as the connection is open, ${REPEATED_CLOSES} times`,
-    rightReaction: 'wait before each attempt, and come back in the end',
+    plays: `close 1011 as soon as the connection is open, ${REPEATED_CLOSES} times`,
+    expects: 'wait before each attempt, and come back in the end',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       const { connections, attempts } = driver.service
@@ -74,8 +74,8 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'handshake-401',
-    sends: 'close 1012, then 401 to the next handshake',
-    rightReaction: 'get a new token and try again',
+    plays: 'close 1012, then 401 to the next handshake',
+    expects: 'get a new token and try again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       driver.service.handshakeFailures = [{ code: 'invalid_token' }]
@@ -87,8 +87,8 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
     const status = code === 'unavailable' ? 503 : 429
     return {
       name: `handshake-${status}`,
-      sends: `close 1012, then ${status} with Retry-After: ${RETRY_AFTER_SECONDS} to the next handshake`,
-      rightReaction: 'try again, not before Retry-After where the client can read it (browsers cannot)',
+      plays: `close 1012, then ${status} with Retry-After: ${RETRY_AFTER_SECONDS} to the next handshake`,
+      expects: 'try again, not before Retry-After where the client can read it (browsers cannot)',
       waitSeconds: RETURN_SECONDS,
       async play(driver, connection, waitSeconds) {
         driver.service.handshakeFailures = [{ code, retryAfterSeconds: RETRY_AFTER_SECONDS }]
@@ -100,8 +100,8 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   }),
   {
     name: 'token-503',
-    sends: `close 4001, then 503 with Retry-After: ${RETRY_AFTER_SECONDS} to the next request for a token`,
-    rightReaction: 'request a token again, not before Retry-After, and come back',
+    plays: `close 4001, then 503 with Retry-After: ${RETRY_AFTER_SECONDS} to the next request for a token`,
+    expects: 'request a token again, not before Retry-After, and come back',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       const failure = { status: 503, error: 'temporarily_unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS }
@@ -114,8 +114,8 @@ export const RECONNECT_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'outage',
-    sends: `the end of the TCP connection, then no answer to anything for ${OUTAGE_SECONDS} s`,
-    rightReaction: 'keep trying, with growing delays, until the service answers again',
+    plays: `the end of the TCP connection, then no answer to anything for ${OUTAGE_SECONDS} s`,
+    expects: 'keep trying, with growing delays, until the service answers again',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       driver.service.isUnavailable = true

@@ -1,6 +1,7 @@
 /** Scenarios of the extended protocol: the cursor from which a client resumes, and a resume that is not possible. */
+import { Skipped } from '../../judge/harness.ts'
 import type { ScenarioDriver } from './driver.ts'
-import { NotApplicable, WrongReaction } from './reactions.ts'
+import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
 import type { ScriptedConnection } from './scripted-connection.ts'
 
@@ -11,8 +12,8 @@ const MOVE_SECONDS = 10
 export const RESUME_SCENARIOS: readonly Scenario[] = [
   {
     name: 'resume-cursor',
-    sends: 'close 1012 (tidegate.v1)',
-    rightReaction: 'reconnect and resume each channel from the last cursor that was sent',
+    plays: 'close 1012 (tidegate.v1)',
+    expects: 'reconnect and resume each channel from the last cursor that was sent',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       await checkResume(driver, connection, waitSeconds)
@@ -20,10 +21,10 @@ export const RESUME_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'resume-refused',
-    sends:
+    plays:
       'close 1012, then a service that accepts no earlier cursor: a SNAPSHOT without prev, executions with ' +
       'resumed: false; then close 1012 again (tidegate.v1)',
-    rightReaction: 'begin again from the SNAPSHOT, and resume from the new cursors afterwards',
+    expects: 'begin again from the SNAPSHOT, and resume from the new cursors afterwards',
     waitSeconds: RETURN_SECONDS,
     async play(driver, connection, waitSeconds) {
       requireExtended(connection)
@@ -48,7 +49,7 @@ async function checkResume(driver: ScenarioDriver, connection: ScriptedConnectio
   connection.session?.close('restarting')
   const next = await driver.returns(connection, { waitSeconds })
   const resumed = next.requests.flatMap(({ channels }) => channels).filter(({ resume }) => resume !== undefined)
-  if (resumed.length === 0) throw new NotApplicable('the client does not resume')
+  if (resumed.length === 0) throw new Skipped('the client does not resume')
   // When a channel has sent nothing since it was resumed, its last cursor is from an earlier connection.
   const earlier = driver.service.connections.filter((other) => other !== next)
   const lastCursor = (key: string) => earlier.findLast(({ cursors }) => cursors.has(key))?.cursors.get(key)
@@ -57,5 +58,5 @@ async function checkResume(driver: ScenarioDriver, connection: ScriptedConnectio
 }
 
 function requireExtended(connection: ScriptedConnection): void {
-  if (!connection.isExtended) throw new NotApplicable('the client does not use tidegate.v1')
+  if (!connection.isExtended) throw new Skipped('the client does not use tidegate.v1')
 }

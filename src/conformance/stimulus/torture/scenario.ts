@@ -6,13 +6,14 @@ export interface Scenario {
   /** Stable: used by `--only` and in reports. */
   readonly name: string
   /** What the service does to the client, for the help text. */
-  readonly sends: string
-  readonly rightReaction: string
+  readonly plays: string
+  /** The right reaction. */
+  readonly expects: string
   /** How long the reaction is awaited, in seconds that `--pace` scales. */
   readonly waitSeconds: number
   /**
    * Runs the scenario on a settled connection. Throws `WrongReaction` with the name of the wrong reaction, or
-   * `NotApplicable` before anything is disturbed.
+   * `Skipped` before anything is disturbed.
    */
   readonly play: (driver: ScenarioDriver, connection: ScriptedConnection, waitSeconds: number) => Promise<void>
 }

@@ -3,10 +3,11 @@
  * A wrong reaction ends its scenario and no other; a missing client ends the run. After every scenario the server is as it
  * was before.
  */
+import { type Outcome, runScenarios } from '../../judge/harness.ts'
 import { DELIVERY_SCENARIOS } from './delivery-scenarios.ts'
 import type { ScenarioDriver } from './driver.ts'
 import { MARKET_SCENARIOS } from './market-scenarios.ts'
-import { NotApplicable, WRONG_REACTIONS, WrongReaction, type WrongReactionName } from './reactions.ts'
+import { WRONG_REACTIONS, WrongReaction, type WrongReactionName } from './reactions.ts'
 import { RECONNECT_SCENARIOS } from './reconnect-scenarios.ts'
 import { RESUME_SCENARIOS } from './resume-scenarios.ts'
 import type { Scenario } from './scenario.ts'
@@ -37,28 +38,29 @@ export async function playScenarios(
   scenarios: readonly Scenario[],
   onResult: (result: ScenarioResult) => void,
 ): Promise<void> {
-  for (const scenario of scenarios) {
-    const start = driver.now()
-    const outcome = await playOne(driver, scenario)
-    onResult({ name: scenario.name, ...outcome, seconds: Math.round(driver.now() - start) / 1000 })
-  }
+  await runScenarios<Scenario, ScenarioResult>({
+    scenarios,
+    clock: driver.clock,
+    play: async ({ play, waitSeconds }) => {
+      const connection = await driver.settled()
+      driver.service.forgetAttempts()
+      await play(driver, connection, waitSeconds)
+      return undefined
+    },
+    afterEach: () => driver.service.calm(),
+    resultOf: ({ name }, outcome, milliseconds) => ({
+      name,
+      ...reactionOf(outcome),
+      seconds: Math.round(milliseconds) / 1000,
+    }),
+    onResult: (_, result) => onResult(result),
+  })
 }
 
-async function playOne(
-  driver: ScenarioDriver,
-  { play, waitSeconds }: Scenario,
-): Promise<Omit<ScenarioResult, 'name' | 'seconds'>> {
-  try {
-    const connection = await driver.settled()
-    driver.service.forgetAttempts()
-    await play(driver, connection, waitSeconds)
-    return { outcome: 'right' }
-  } catch (error) {
-    if (error instanceof NotApplicable) return { outcome: 'skipped', detail: error.message }
-    if (!(error instanceof WrongReaction)) throw error
-    const { reaction, message: detail } = error
-    return { outcome: 'wrong', reaction, rule: WRONG_REACTIONS[reaction], detail }
-  } finally {
-    driver.service.calm()
-  }
+function reactionOf(outcome: Outcome): Omit<ScenarioResult, 'name' | 'seconds'> {
+  if (outcome.kind === 'passed') return { outcome: 'right' }
+  if (outcome.kind === 'skipped') return { outcome: 'skipped', detail: outcome.reason }
+  if (!(outcome.failure instanceof WrongReaction)) throw outcome.failure
+  const { reaction, message: detail } = outcome.failure
+  return { outcome: 'wrong', reaction, rule: WRONG_REACTIONS[reaction], detail }
 }

@@ -1,7 +1,9 @@
 /** Scenarios after which a client stops until a person restarts it. */
+
 import { CLOSE_CODES } from '../../../contract/stream-codes.ts'
+import { Skipped } from '../../judge/harness.ts'
 import type { ScenarioDriver } from './driver.ts'
-import { NotApplicable, WrongReaction } from './reactions.ts'
+import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
 
 /** Time in which a client that must stop makes no attempt. */
@@ -23,8 +25,8 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
   ...CLIENT_FAULTS.map(
     ([code, reason]): Scenario => ({
       name: `close-${code}`,
-      sends: `close ${code} "${reason}", as after a fault of the client`,
-      rightReaction: 'stop: the same attempt would fail the same way',
+      plays: `close ${code} "${reason}", as after a fault of the client`,
+      expects: 'stop: the same attempt would fail the same way',
       waitSeconds: ABSENCE_SECONDS,
       async play(driver, connection, waitSeconds) {
         connection.transport?.close(code, reason, CLOSE_MILLISECONDS_MAX)
@@ -34,8 +36,8 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
   ),
   {
     name: 'close-4003',
-    sends: `close 4003 "${CLOSE_CODES.revoked.reason}"; handshakes are answered 403 from then on`,
-    rightReaction: 'stop, and ask a person to contact the operator',
+    plays: `close 4003 "${CLOSE_CODES.revoked.reason}"; handshakes are answered 403 from then on`,
+    expects: 'stop, and ask a person to contact the operator',
     waitSeconds: ABSENCE_SECONDS,
     async play(driver, connection, waitSeconds) {
       driver.service.allow(false)
@@ -45,11 +47,11 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'handshake-403',
-    sends: 'close 1012, then 403 to every handshake',
-    rightReaction: 'stop after the first (not played for clients that cannot read the answer, such as browsers)',
+    plays: 'close 1012, then 403 to every handshake',
+    expects: 'stop after the first (not played for clients that cannot read the answer, such as browsers)',
     waitSeconds: ABSENCE_SECONDS,
     async play(driver, connection, waitSeconds) {
-      if (!connection.hasHeader) throw new NotApplicable('the client cannot read the response to a handshake')
+      if (!connection.hasHeader) throw new Skipped('the client cannot read the response to a handshake')
       driver.service.allow(false)
       connection.session?.close('restarting')
       await untilAttempt(driver, 403)
@@ -58,8 +60,8 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'token-401',
-    sends: 'close 4001, then 401 invalid_client to every request for a token',
-    rightReaction: 'stop after the first: the secret is no longer valid, or the client is disabled',
+    plays: 'close 4001, then 401 invalid_client to every request for a token',
+    expects: 'stop after the first: the secret is no longer valid, or the client is disabled',
     waitSeconds: ABSENCE_SECONDS,
     async play(driver, connection, waitSeconds) {
       driver.service.tokenFailures = Array(REFUSALS).fill({ status: 401, error: 'invalid_client' })

@@ -3,11 +3,13 @@
  * result is that of `parsePublication`, and the books of a SNAPSHOT are made already. Orders are checked and applied at
  * once, as are executions. Pure.
  */
+
+import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
 import { isObject, membersOf } from '../../../platform/base/json-value.ts'
 import type { MarketDefinition } from '../../market/event.ts'
 import { NotUtf8, parseJsonInParts } from './json-parts.ts'
 import { Broken, checkLevel } from './member-checks.ts'
-import { PUBLISHED_ENTRIES_MAX, type PublicationProblem, type PublishedMessage, readPublication } from './message.ts'
+import { type PublicationProblem, type PublishedMessage, readPublication } from './message.ts'
 import { PART_LEVELS, prepareBook } from './prepare-book.ts'
 import type { PreparedBook } from './prepared-book.ts'
 

@@ -4,6 +4,7 @@
  * stay text, because only the market has their scale; the form of the text is checked here. Every list and every text
  * has a limit. Unknown members are ignored. It never throws, keeps nothing, and knows nothing of earlier messages. Pure.
  */
+import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
 import type { JsonObject } from '../../../platform/base/json-value.ts'
 import { INSTRUMENT_STATES, type InstrumentState, type TakerSide } from '../../market/event.ts'
 import {
@@ -26,8 +27,6 @@ import {
 } from './member-checks.ts'
 import type { PreparedBook } from './prepared-book.ts'
 
-/** Levels of both sides, orders, or changes of orders in one message. */
-export const PUBLISHED_ENTRIES_MAX = 250_000
 /** Executions in one message, trades in `orders` not included. */
 const EXECUTIONS_MAX = 100_000
 /** Markets in one heartbeat. */

@@ -2,10 +2,12 @@
  * The full book of one publication, of levels or of orders: replaced by a SNAPSHOT, changed by UPDATEs. Both throw
  * `Broken` for content that is impossible, after which the book is undefined until the next SNAPSHOT. Pure.
  */
+
+import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
 import type { LevelChange, MarketDefinition } from '../../market/event.ts'
 import { LevelAmounts } from '../../market/level-amounts.ts'
 import { Orders } from '../../market/orders.ts'
-import { PUBLISHED_ENTRIES_MAX, type SnapshotMessage, type UpdateMessage } from './message.ts'
+import type { SnapshotMessage, UpdateMessage } from './message.ts'
 import { scaledLevels, scaledOrder, throwOrderProblem } from './scaled-content.ts'
 import { levelChangesOf } from './update-content.ts'
 

@@ -1,9 +1,11 @@
 /** What one UPDATE changes: its executions, and the levels of the book after its levels or orders were applied. Pure. */
+
+import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
 import type { Execution, LevelChange, MarketDefinition } from '../../market/event.ts'
 import type { LevelAmounts } from '../../market/level-amounts.ts'
 import type { OrderChange, Orders } from '../../market/orders.ts'
 import { Broken } from './member-checks.ts'
-import { PUBLISHED_ENTRIES_MAX, type PublishedExecution, type UpdateMessage } from './message.ts'
+import type { PublishedExecution, UpdateMessage } from './message.ts'
 import { scaledExecution, scaledLevels, scaledOrderChange, throwOrderProblem } from './scaled-content.ts'
 
 /** The executions of a message in their order: `executions`, then the trades among `orders`; no id twice. */

@@ -1,17 +1,14 @@
 /** What several connections show of one market, as `check-publisher` puts it together. */
 import { expect, it } from 'vitest'
-import type { NumberedMessage } from '../../../../src/conformance/judge/publisher/published-market.ts'
-import { PublishedMarket } from '../../../../src/conformance/judge/publisher/published-market.ts'
-import { parsePublication, type SnapshotMessage } from '../../../../src/streaming/sources/publication/message.ts'
+import { readMessage, type SnapshotMessage } from '../../../../src/conformance/judge/publisher/message.ts'
+import { type NumberedMessage, PublishedMarket } from '../../../../src/conformance/judge/publisher/published-market.ts'
 
 const TIME = '2026-11-20T12:00:00.123Z'
 const INSTRUMENT = { price_decimals: 0, amount_decimals: 0, state: 'OPEN' }
 type Bids = Readonly<Record<string, string>>
 
 const parse = (payload: object, stream: object) =>
-  parsePublication(
-    JSON.stringify({ channel: 'publication', payload: { market: 'BTCUSD', time: TIME, ...payload }, stream }),
-  )
+  readMessage({ channel: 'publication', payload: { market: 'BTCUSD', time: TIME, ...payload }, stream })
 const levelsOf = (bids: Bids) => Object.entries(bids).map(([price, amount]) => ({ price, amount }))
 const snapshot = (seq: number, bids: Bids) =>
   parse(

@@ -1,7 +1,7 @@
 /** The client book compared with sorting all levels: the same input leads to the same best levels. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BOOK_SIDES, ClientBook, standsBefore } from '../../../src/conformance/judge/client-book.ts'
+import { BOOK_SIDES, NaiveBook, standsBefore } from '../../../src/conformance/judge/naive-book.ts'
 
 const price = fc
   .integer({ min: 1, max: 20_000 })
@@ -12,11 +12,11 @@ const change = fc.record({
   amount: fc.constantFrom('0', '1.5', '2.5'),
 })
 
-describe('ClientBook', () => {
+describe('NaiveBook', () => {
   it('has the best levels that a full sort gives', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (changes, count) => {
-        const book = new ClientBook()
+        const book = new NaiveBook()
         const oracle = { bids: new Map<string, string>(), asks: new Map<string, string>() }
         for (const { side, price, amount } of changes) {
           if (amount === '0') {
@@ -45,7 +45,7 @@ describe('ClientBook', () => {
   })
 
   it('is crossed when the best bid is at or above the best ask', () => {
-    const book = new ClientBook()
+    const book = new NaiveBook()
     book.set('bids', '99.99', '1')
     expect(book.isCrossed()).toBe(false)
     book.set('asks', '100.00', '1')

@@ -1,0 +1,77 @@
+/**
+ * Sends deliveries to a payment endpoint with the service's own signatures and requests, and reads the answers as the service
+ * does. It can also send what the service never does: altered requests, and connections that are cut.
+ */
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { outcomeOf } from '../../money/deliveries/webhook-answer.ts'
+import { postWebhook } from '../../money/deliveries/webhook-request.ts'
+import { signatureHeaders } from '../../money/deliveries/webhook-signature.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Change, Cut, PaymentSender, Sent } from '../judge/executor/executor-checks.ts'
+
+const ANSWER_MILLISECONDS_MAX = 10_000
+
+export function createPaymentSender(url: string, secrets: readonly string[], clock: Clock): PaymentSender {
+  const requestOf = ({ id, body }: Sent, change: Change) => {
+    const {
+      secrets: signing = secrets,
+      ageSeconds = 0,
+      sentBody = body,
+      headers: adapt = (headers) => headers,
+    } = change
+    const timestamp = Math.floor(clock.wallInstant().milliseconds / 1000) - ageSeconds
+    return { headers: adapt(signatureHeaders({ id, timestamp, body }, signing)), body: sentBody }
+  }
+  return {
+    url,
+    clock,
+    secrets,
+    async send(delivery, change) {
+      const reply = await postWebhook({ ...requestOf(delivery, change), url, allowPrivate: true }, { clock })
+      return { outcome: outcomeOf(reply), body: reply.kind === 'answered' ? reply.body : undefined }
+    },
+    async sendAndCut(delivery, when) {
+      const seen = await answerUntilCut(url, requestOf(delivery, {}), when)
+      return outcomeOf({ kind: 'answered', status: 200, body: seen })
+    },
+    async probe() {
+      const reply = await postWebhook({ url, headers: {}, body: '{}', allowPrivate: true }, { clock })
+      return reply.kind === 'answered' ? reply.status : undefined
+    },
+  }
+}
+
+/** Sends a request and cuts its connection; returns the part of the answer which came before. */
+function answerUntilCut(
+  address: string,
+  { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  when: Cut,
+): Promise<string> {
+  const url = new URL(address)
+  const request = url.protocol === 'http:' ? requestHttp : requestHttps
+  return new Promise((resolve) => {
+    let seen = ''
+    const end = () => resolve(seen)
+    const outgoing = request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers },
+      agent: false,
+      timeout: ANSWER_MILLISECONDS_MAX,
+    })
+    outgoing.on('error', end)
+    outgoing.on('close', end)
+    outgoing.on('timeout', () => outgoing.destroy())
+    outgoing.on('response', (response) => {
+      response.on('error', end)
+      response.once('data', (part: Buffer) => {
+        seen = part.toString()
+        outgoing.destroy()
+      })
+    })
+    // The kernel has all bytes by then, so the endpoint reads the request and finds its client gone.
+    outgoing.end(body, () => {
+      if (when === 'before the answer') outgoing.destroy()
+    })
+  })
+}
