@@ -2,7 +2,7 @@
  * The generated pages of docs/reference, from the tables that the code itself uses. `npm run docs` writes them; a test
  * verifies that the committed ones are current.
  */
-import { TOKEN_ERRORS } from '../src/access/clients/token-errors.ts'
+import { TOKEN_ERRORS } from '../src/access/clients/token-endpoint/token-errors.ts'
 import { FIAT_NETWORKS } from '../src/contract/assets.ts'
 import { CRYPTO_NETWORK_NAMES } from '../src/contract/crypto-networks.ts'
 import { CLOSE_CODES, STREAM_ERRORS } from '../src/contract/stream-codes.ts'

@@ -7,11 +7,8 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { readStoreIdentity } from '../money/controls/store-identity.ts'
 import { type Clock, createSystemClock } from '../platform/base/clock.ts'
-import { createLog } from '../platform/base/log.ts'
 import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../platform/store/data-lock.ts'
-import { StoreCorrupt } from '../platform/store/db.ts'
 import { patiently } from '../platform/store/sql.ts'
 import { transportProblem } from '../platform/store/transport-security.ts'
 import { describeProblem } from '../service/config/load.ts'
@@ -27,26 +24,14 @@ import {
 } from '../service/doctor/files.ts'
 import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../service/doctor/finding.ts'
 import { examineIssuerSecret } from '../service/doctor/issuer-secret.ts'
-import { examineLedger } from '../service/doctor/ledger.ts'
 import { examineNode } from '../service/doctor/node-version.ts'
 import { readinessFindings } from '../service/doctor/readiness.ts'
 import { examineReview } from '../service/doctor/review.ts'
 import { checkSources } from '../service/doctor/source-check.ts'
-import {
-  corruptionFindings,
-  examineEncryption,
-  examineSchema,
-  examineSigningKeys,
-  examineStoreClock,
-  identityFindings,
-  readSigningKeyList,
-} from '../service/doctor/store.ts'
 import type { Readiness } from '../service/health/readiness.ts'
-import { existingEncryptionKey } from '../service/keys/encryption-key.ts'
 import { checkBusFiles, tryBus } from '../service/parts/streaming/start-bus.ts'
-import { Lifecycle } from '../service/process/lifecycle.ts'
 import { callOperator, type OperatorApi, operatorApi, readReadiness } from './admin/operator-client.ts'
-import { askAddressPools, askControls, askLedger, askNodes } from './doctor/doctor-asked.ts'
+import { askAddressPools, askControls, askLedger, askNodes, askSigningKeys } from './doctor/doctor-asked.ts'
 import {
   examineFreePort,
   examineIngestPort,
@@ -55,19 +40,10 @@ import {
   operatorPort,
   publicPort,
 } from './doctor/doctor-ports.ts'
+import { CLEAR_LINE, type Examination, examineStore } from './doctor/doctor-store.ts'
 import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
 import { printable } from './terminal/styled-line.ts'
 import { tableLines } from './terminal/table.ts'
-
-interface Examination {
-  readonly config: Config
-  readonly origins: Readonly<Record<SettingKey, string>>
-  readonly clock: Clock
-  readonly operatorUrl: string | undefined
-}
-
-/** Returns to the start of the line and clears it, so that the findings replace it. */
-const CLEAR_LINE = '\r\u001b[2K'
 
 /** A clock that is slewed, not stepped, moves by less than this against the monotonic clock during the checks. */
 const STEP_MILLISECONDS_MAX = 100
@@ -178,58 +154,9 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
   }
 }
 
-/**
- * Opens the store, which must be free when it is embedded.
- *
- * @param comparesLedger false while a service runs, which compares it continuously
- */
-async function examineStore({ config, clock }: Examination, comparesLedger: boolean): Promise<Finding[]> {
-  const { openStoreAsItIs } = await import('../service/process/open-store.ts')
-  const log = createLog('silent')
-  const lifecycle = new Lifecycle(log)
-  const place = storePlace(config)
-  try {
-    const db = await openStoreAsItIs({ config, log, clock, random: Math.random, lifecycle })
-    const schema = await examineSchema(db, place)
-    // Without its tables there is nothing more to check.
-    if (schema.verdict !== 'ok') return [schema]
-    const clockFinding = await examineStoreClock(db, clock)
-    const encryption = await examineEncryption(db, existingEncryptionKey(config))
-    const identity = identityFindings(await readStoreIdentity(db.tables()))
-    const ledger = comparesLedger ? await examineLedger(db, config, showCompared) : []
-    if (!issuesTokens(config)) return [schema, clockFinding, ...encryption, ...identity, ...ledger]
-    const keys = await readSigningKeyList(db, clock)
-    const now = clock.wallInstant().milliseconds
-    const signing = examineSigningKeys(keys, now)
-    return [schema, clockFinding, ...encryption, signing, ...identity, ...ledger]
-  } catch (error) {
-    if (error instanceof DataFolderHeld) throw error
-    if (error instanceof StoreCorrupt) return corruptionFindings(error.message)
-    const reason = reasonOf(error)
-    const next = nextOfConnection(reason, 'start the store, or correct store.url')
-    return [bad('store', `${place} cannot be used (${reason})`, next)]
-  } finally {
-    await lifecycle.stop()
-  }
-}
-
-/** A large ledger takes minutes: on a terminal, a line shows how far its comparison is. */
-function showCompared(balances: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`${CLEAR_LINE}tidegate: ${balances} balances compared\r`)
-}
-
 function examineTransport(config: Config): Finding[] {
   const problem = transportProblem(config['store.url'])
   return problem === undefined ? [] : [warn('store', problem, 'add sslmode=verify-full to store.url')]
-}
-
-/** The store for people, without the password that the address may contain. */
-function storePlace(config: Config): string {
-  const url = config['store.url']
-  if (url === '') return `embedded, ${join(config.data_dir, 'store')}`
-  if (!URL.canParse(url)) return 'PostgreSQL'
-  const { host, pathname } = new URL(url)
-  return `PostgreSQL, ${host}${pathname}`
 }
 
 /** A process has the folder open: asks the service. Only PostgreSQL is also checked directly. */
@@ -254,7 +181,7 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
     ok('service', text),
     ...(store ?? [
       ...storeFindings(readiness),
-      ...(issuesTokens(config) ? [await askSigningKeys(api, examination)] : []),
+      ...(issuesTokens(config) ? [await askSigningKeys(api, examination.clock)] : []),
     ]),
     ...readinessFindings(readiness),
     ...(config['bus.url'] === '' ? [] : await askNodes(api)),
@@ -272,16 +199,6 @@ function storeFindings({ checks }: Readiness): Finding[] {
   const failed = checks.filter(({ name, ok: isWell }) => STORE_CHECKS.includes(name) && !isWell)
   if (failed.length === 0) return [ok('store', 'embedded, opened by the service, schema current')]
   return failed.map(({ detail }) => bad('store', detail, 'see the log of the service'))
-}
-
-async function askSigningKeys(api: OperatorApi, { clock }: Examination): Promise<Finding> {
-  try {
-    const answer = await callOperator(api, { method: 'GET', path: '/signing-keys' })
-    const { items } = answer as { items: Parameters<typeof examineSigningKeys>[0] }
-    return examineSigningKeys(items, clock.wallInstant().milliseconds)
-  } catch (error) {
-    return bad('signing key', `cannot be read: ${reasonOf(error)}`, 'see the log of the service')
-  }
 }
 
 /** Starts to compare the wall clock with the monotonic clock; the returned function returns the finding. */

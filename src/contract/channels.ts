@@ -1,7 +1,7 @@
 /**
  * The channels of the stream, one row each, and the protocol around them: request types, subprotocols, and the values
  * that the params of the extended protocol may have. Requests, metrics, the list of subscriptions and the AsyncAPI
- * document are derived from the rows.
+ * document are derived from the rows. Pure.
  */
 import {
   BEST_LEVELS,

@@ -1,6 +1,6 @@
 /**
  * The crypto networks that deposits come from and deliveries go to, each with its address family: networks of one
- * family share their addresses. Key material is configured per family.
+ * family share their addresses. Key material is configured per family. Pure.
  */
 export const CRYPTO_NETWORKS = {
   BITCOIN: 'bitcoin',

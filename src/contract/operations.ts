@@ -1,6 +1,6 @@
 /**
  * Every operation of the public REST API: its name, method, path and scope. The guard, the routes, the rate limits and
- * the API description are made from this table.
+ * the API description are made from this table. Pure.
  */
 import type { Scope } from './scopes.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Every call of the operator API, by method and path below `/admin/v1`: the lowest role that may make it, and what it
- * does. The guard of the operator listener, the API description and `GET /session` are made from this table.
+ * does. The guard of the operator listener, the API description and `GET /session` are made from this table. Pure.
  */
 
 /**

@@ -1,4 +1,7 @@
-/** The subprotocol of publishers, and the close codes of their connections; codes from 4000 are specific to this service. */
+/**
+ * The subprotocol of publishers, and the close codes of their connections; codes from 4000 are specific to this service.
+ * Pure.
+ */
 export const PUBLISH_SUBPROTOCOL = 'tidegate.publish.v1'
 
 export const PUBLISH_CLOSE_CODES = {

@@ -1,4 +1,4 @@
-/** What receipts of books have in common for the service that signs them and the program that checks them. */
+/** What receipts of books have in common for the service that signs them and the program that checks them. Pure. */
 
 /** `typ` of the header of a receipt, which no token has. */
 export const RECEIPT_TYPE = 'tidegate-receipt+jws'

@@ -1,7 +1,7 @@
 /**
  * Every scope, with the operation that it permits. The token endpoint's `invalid_scope`, the guards, the API description,
  * the scopes that the operator can grant and those of the demo client come from this table. A stored scope of a client
- * that is not in the table, or whose operation is not served, has no effect.
+ * that is not in the table, or whose operation is not served, has no effect. Pure.
  */
 export const SCOPES = {
   'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',

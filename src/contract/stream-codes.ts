@@ -1,4 +1,4 @@
-/** Error codes of WebSocket requests, with their meanings. */
+/** Error codes of WebSocket requests, with their meanings. Pure. */
 export const STREAM_ERRORS = {
   UNKNOWN_ACTION: 'The requested action type is not recognized',
   INTERNAL_SERVER_ERROR: 'Unexpected server error',

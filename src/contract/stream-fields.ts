@@ -1,4 +1,4 @@
-/** Members that occur in several messages of the stream, as JSON Schemas. */
+/** Members that occur in several messages of the stream, as JSON Schemas. Pure. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 

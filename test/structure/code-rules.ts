@@ -1,4 +1,5 @@
 /** The ratchets for the contents of files, as functions from a source tree to violations. */
+import { dirname } from 'node:path'
 import ts from 'typescript'
 import { eachNode, lineOf, type SourceFile, type SourceTree, type Violation } from './source-tree.ts'
 
@@ -6,12 +7,32 @@ type Subject = Violation & { readonly subject: string }
 
 export const FILE_LINES_MAX = 400
 export const FUNCTION_LINES_MAX = 70
+export const FILE_IMPORTS_MAX = 30
+export const FOLDER_FILES_MAX = 40
 
 export function fileLengthViolations(tree: SourceTree): Subject[] {
   return [...tree.values()].flatMap((file) => {
     const lines = file.text.trimEnd().split('\n').length
     if (lines <= FILE_LINES_MAX) return []
     return [violation('file-length', file.path, FILE_LINES_MAX + 1, `${lines} lines, at most ${FILE_LINES_MAX}`)]
+  })
+}
+
+/** A file that is one table of files imports all of them: it has as many imports as rows. */
+export function importCountViolations(tree: SourceTree, tables: ReadonlySet<string>): Subject[] {
+  return [...tree.values()].flatMap(({ path, imports }) => {
+    if (imports.length <= FILE_IMPORTS_MAX || tables.has(path)) return []
+    return [violation('import-count', path, 1, `${imports.length} imports, at most ${FILE_IMPORTS_MAX}`)]
+  })
+}
+
+/** Counts the files directly in a folder. */
+export function folderSizeViolations(tree: SourceTree, exempt: ReadonlySet<string>): Subject[] {
+  const counts = new Map<string, number>()
+  for (const path of tree.keys()) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
+  return [...counts].flatMap(([folder, count]) => {
+    if (count <= FOLDER_FILES_MAX || exempt.has(folder)) return []
+    return [violation('folder-size', folder, 0, `${count} files, at most ${FOLDER_FILES_MAX}`)]
   })
 }
 

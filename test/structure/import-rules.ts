@@ -1,5 +1,5 @@
 /** The rules for imports, as functions from a source tree to violations. */
-import type { SourceTree, Violation } from './source-tree.ts'
+import type { SourceFile, SourceTree, Violation } from './source-tree.ts'
 
 type Subject = Violation & { readonly subject: string }
 
@@ -160,16 +160,39 @@ export function vendorViolations(tree: SourceTree, rows: readonly VendorRow[]): 
   return violations
 }
 
+/** Whether the header of a file has the sentence "Pure." */
+export function isPure({ text }: SourceFile): boolean {
+  const [header = ''] = /^(?:#!.*\n)?\/\*\*[\s\S]*?\*\//.exec(text) ?? []
+  return /\bPure\./.test(header)
+}
+
+/** Functions of packages whose result depends on their arguments alone, and types. */
+const DETERMINISTIC: Readonly<Record<string, readonly string[]>> = {
+  'node:buffer': ['isUtf8'],
+  'node:crypto': [
+    'createHash',
+    'createHmac',
+    'createPublicKey',
+    'timingSafeEqual',
+    'verify',
+    'JsonWebKey',
+    'KeyObject',
+  ],
+}
+
 /**
- * Pure files import only pure files (types may come from anywhere, because they are erased) and use no clock, no
- * randomness and no process state.
+ * Pure files import only pure files and deterministic functions (types may come from anywhere, because they are erased).
+ * They use no clock, no randomness and no process state.
  */
-export function pureViolations(tree: SourceTree, isPure: (path: string) => boolean): Subject[] {
+export function pureViolations(tree: SourceTree): Subject[] {
   const violations: Subject[] = []
   for (const file of tree.values()) {
-    if (!isPure(file.path)) continue
-    for (const { target, packageName, typeOnly, line } of file.imports) {
-      if (typeOnly || (target !== undefined && isPure(target))) continue
+    if (!isPure(file)) continue
+    for (const { target, packageName, names, typeOnly, line } of file.imports) {
+      const allowed = DETERMINISTIC[packageName ?? '']
+      if (allowed !== undefined && names.every((name) => allowed.includes(name))) continue
+      const imported = target === undefined ? undefined : tree.get(target)
+      if (typeOnly || (imported !== undefined && isPure(imported))) continue
       violations.push(violation('pure', file.path, line, `pure file imports ${target ?? packageName}`))
     }
     for (const [index, text] of file.text.split('\n').entries()) {

@@ -1,15 +1,22 @@
-/** The ratchets on the sources: no long files and functions, no `any`, no unused exports, no forbidden words. */
+/**
+ * The ratchets on the sources: no long files, functions and lists of imports, no large folders, no `any`, no unused exports,
+ * no forbidden words.
+ */
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SETTING_KEYS } from '../../src/service/config/settings.ts'
 import { ISOLATED_FILES } from '../support/test-runs.ts'
 import {
   anyViolations,
+  FILE_IMPORTS_MAX,
   FILE_LINES_MAX,
+  FOLDER_FILES_MAX,
   FUNCTION_LINES_MAX,
   fileLengthViolations,
+  folderSizeViolations,
   functionLengthViolations,
   headerViolations,
+  importCountViolations,
   unusedExportViolations,
   unusedFileViolations,
   wordViolations,
@@ -102,7 +109,25 @@ describe('test files that share a process', () => {
   })
 })
 
+/** One row per file. */
+const MIGRATIONS = 'src/platform/store/migrations'
+const AREAS_MAX = 8
+
 describe('the sources', () => {
+  it(`have at most ${AREAS_MAX} areas`, () => {
+    const areas = new Set([...tree.keys()].flatMap((path) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []))
+    expect(areas.size).toBeLessThanOrEqual(AREAS_MAX)
+  })
+
+  it(`have at most ${FOLDER_FILES_MAX} files directly in one folder`, () => {
+    expect(remaining('folder-size', folderSizeViolations(everything, new Set([MIGRATIONS])))).toEqual([])
+  })
+
+  it(`have at most ${FILE_IMPORTS_MAX} imports in one file`, () => {
+    const tables = new Set([`${MIGRATIONS}/index.ts`])
+    expect(remaining('import-count', importCountViolations(everything, tables))).toEqual([])
+  })
+
   it(`have no file over ${FILE_LINES_MAX} lines`, () => {
     expect(remaining('file-length', fileLengthViolations(everything))).toEqual([])
   })
@@ -151,7 +176,8 @@ describe('the product', () => {
 describe('exceptions', () => {
   it('name an existing rule and a reason', () => {
     const rules = ['area', 'cycle', 'vendor', 'pure', 'file-length', 'function-length', 'any', 'unused-export']
-    const known = new Set([...rules, 'unused-file', 'header', ...WORDS.map(({ rule }) => rule)])
+    const more = ['unused-file', 'header', 'import-count', 'folder-size']
+    const known = new Set([...rules, ...more, ...WORDS.map(({ rule }) => rule)])
     expect(EXCEPTIONS.filter((row) => !known.has(row.rule) || row.reason.length < 20)).toEqual([])
   })
 
@@ -183,6 +209,25 @@ describe('the ratchets detect a violation', () => {
     ])
     expect(describeViolations(functionLengthViolations(broken))).toEqual([
       'src/platform/base/functions.ts:71 [function-length] long has 71 lines, at most 70',
+    ])
+  })
+
+  it('of imports in a file and files in a folder', () => {
+    const names = Array.from({ length: FOLDER_FILES_MAX + 1 }, (_, index) => `src/money/ledger/f${index}.ts`)
+    const files = Object.fromEntries(names.map((name) => [name, '']))
+    const imports = (count: number) => Array.from({ length: count }, (_, index) => `import './f${index}.ts'\n`).join('')
+    const broken = sourceTreeOf({
+      ...files,
+      'src/money/ledger/deep/fits.ts': imports(FILE_IMPORTS_MAX),
+      'src/money/ledger/deep/many.ts': imports(FILE_IMPORTS_MAX + 1),
+      'src/money/ledger/deep/table.ts': imports(FILE_IMPORTS_MAX + 1),
+    })
+    expect(describeViolations(folderSizeViolations(broken, new Set()))).toEqual([
+      'src/money/ledger:0 [folder-size] 41 files, at most 40',
+    ])
+    expect(folderSizeViolations(broken, new Set(['src/money/ledger']))).toEqual([])
+    expect(describeViolations(importCountViolations(broken, new Set(['src/money/ledger/deep/table.ts'])))).toEqual([
+      'src/money/ledger/deep/many.ts:1 [import-count] 31 imports, at most 30',
     ])
   })
 

@@ -9,7 +9,7 @@ import { Problem } from '../../platform/http/problem.ts'
 import { ALGORITHM } from './access-token.ts'
 import type { Directory } from './directory.ts'
 import type { Authority } from './directory-records.ts'
-import { REVOCATION_PATH, TOKEN_PATH } from './token-routes.ts'
+import { REVOCATION_PATH, TOKEN_PATH } from './token-endpoint/token-routes.ts'
 
 export interface WellKnownOptions {
   readonly directory: Directory

@@ -1,11 +1,12 @@
 /** The findings of `tidegate doctor` that the running service is asked for. */
 import type { ControlsDocument } from '../../money/controls/store.ts'
 import type { LedgerState } from '../../money/ledger/upkeep.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import { poolFindings } from '../../service/doctor/addresses.ts'
 import { bad, type Finding, reasonOf } from '../../service/doctor/finding.ts'
 import { ledgerFinding } from '../../service/doctor/ledger.ts'
 import { nodeFindings } from '../../service/doctor/nodes.ts'
-import { restoredFinding } from '../../service/doctor/store.ts'
+import { examineSigningKeys, restoredFinding } from '../../service/doctor/store.ts'
 import type { NodeDocument } from '../../streaming/cluster/nodes.ts'
 import { callOperator, type OperatorApi } from '../admin/operator-client.ts'
 
@@ -29,6 +30,17 @@ export function askControls(api: OperatorApi): Promise<Finding[]> {
 
 export function askNodes(api: OperatorApi): Promise<Finding[]> {
   return asked<Items<NodeDocument>>(api, '/nodes', 'nodes', ({ items }) => nodeFindings(items))
+}
+
+/** The signing keys, by the clock of this machine. */
+export async function askSigningKeys(api: OperatorApi, clock: Clock): Promise<Finding> {
+  try {
+    const answer = await callOperator(api, { method: 'GET', path: '/signing-keys' })
+    const { items } = answer as Items<Parameters<typeof examineSigningKeys>[0][number]>
+    return examineSigningKeys(items, clock.wallInstant().milliseconds)
+  } catch (error) {
+    return bad('signing key', `cannot be read: ${reasonOf(error)}`, 'see the log of the service')
+  }
 }
 
 async function asked<Answer>(

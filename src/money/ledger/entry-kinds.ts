@@ -1,6 +1,6 @@
 /**
  * The kinds of ledger entries, with which an operator books what happened outside the service: hedges, funding, fees, network
- * costs, debts. The table fixes the accounts of each kind, so no entry touches a customer's money except a repayment. Pure.
+ * costs, debts. The table fixes the accounts of each kind, so no entry touches a customer's money except a repayment.
  */
 import { invalidRequest } from '../../platform/http/problem.ts'
 import { formatAmount, parseAmount } from './amounts.ts'

@@ -1,4 +1,7 @@
-/** A condition of our own code does not hold: a bug. It ends the process, unless a listener answers it as `internal`. */
+/**
+ * A condition of our own code does not hold: a bug. It ends the process, unless a listener answers it as `internal`.
+ * Pure.
+ */
 export class AssertionError extends Error {
   override name = 'AssertionError'
 }

@@ -1,4 +1,7 @@
-/** Backoff with jitter: the delay before the next attempt after failures in a row. Delays have the unit of the limits. */
+/**
+ * Backoff with jitter: the delay before the next attempt after failures in a row. Delays have the unit of the limits.
+ * Pure.
+ */
 
 export interface BackoffLimits {
   /** Delay after the first failure, before jitter. */

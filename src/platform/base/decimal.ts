@@ -1,6 +1,7 @@
 /**
  * Exact decimals as scaled integers: 12.34 at scale 2 is 1234. A value is a `number` while it is a safe integer and a
  * `bigint` beyond, never both, so equal values are `===` and `<` works across the two. No floating point anywhere.
+ * Pure.
  */
 
 /** An integer count of 10^-scale units; `number` when safe, `bigint` otherwise (canonical). */

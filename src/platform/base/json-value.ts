@@ -1,4 +1,4 @@
-/** Reads JSON that comes from outside the program, without assuming anything about it. */
+/** Reads JSON that comes from outside the program, without assuming anything about it. Pure. */
 
 /** A JSON object whose members have not been checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>

@@ -1,9 +1,9 @@
 /**
  * The token endpoint, the revocation endpoint and the issuer's metadata as paths of the OpenAPI document, and the keys
  * of receipts. Their parameters are forms, which no route schema describes, and their errors come from the table in
- * `access/clients/token-errors`.
+ * `access/clients/token-endpoint/token-errors`.
  */
-import { TOKEN_ERRORS, type TokenErrorCode } from '../../access/clients/token-errors.ts'
+import { TOKEN_ERRORS, type TokenErrorCode } from '../../access/clients/token-endpoint/token-errors.ts'
 import { RECEIPT_KEYS_PATH } from '../../contract/receipt.ts'
 import { headersOf, type Json } from './answers.ts'
 

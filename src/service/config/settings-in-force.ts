@@ -1,4 +1,4 @@
-/** The effective settings for people: each with its value, masked where it is secret, and the origin of the value. Pure. */
+/** The effective settings for people: each with its value, masked where it is secret, and the origin of the value. */
 import type { Setting } from './setting-kinds.ts'
 import { type Config, isLive, SETTING_KEYS, SETTINGS, type SettingKey } from './settings.ts'
 

@@ -1,4 +1,4 @@
-/** Whether the running Node.js still gets security fixes. The program supports older ones, and warns. Pure. */
+/** Whether the running Node.js still gets security fixes. The program supports older ones, and warns. */
 import { type Finding, ok, warn } from './finding.ts'
 
 /** The oldest line that does: 20 ended in April 2026. */

@@ -1,7 +1,7 @@
 /**
  * The checks of `/readyz`, and which of them decide whether this node should receive traffic. That depends on its roles:
  * a gate is what a role cannot work without on this node alone. What all nodes would lack at the same moment is named and is
- * no gate: a market, its sources, a lease; the store for a gateway or a feed. Pure.
+ * no gate: a market, its sources, a lease; the store for a gateway or a feed.
  */
 import { CORRUPT_STORE_PAGE } from '../../platform/store/corruption.ts'
 import type { SchemaState } from '../process/store-wait.ts'

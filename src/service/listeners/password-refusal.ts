@@ -1,4 +1,4 @@
-/** Whether people can sign in to the operator listener with a password from other machines, by the settings alone. Pure. */
+/** Whether people can sign in to the operator listener with a password from other machines, by the settings alone. */
 import { isLoopbackAddress, isLoopbackHost } from '../../platform/http/host-check.ts'
 import type { Config } from '../config/settings.ts'
 

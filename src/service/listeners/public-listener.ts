@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { registerReceiptKeySet } from '../../access/clients/receipt-key-routes.ts'
-import { registerTokenEndpoints, type TokenEndpointOptions } from '../../access/clients/token-routes.ts'
+import { registerTokenEndpoints, type TokenEndpointOptions } from '../../access/clients/token-endpoint/token-routes.ts'
 import { registerWellKnownRoutes } from '../../access/clients/well-known-routes.ts'
 import { Throttle } from '../../platform/base/throttle.ts'
 import { addressBlock, createClientAddress } from '../../platform/http/client-address.ts'

@@ -1,7 +1,7 @@
 /**
  * What a node says about itself to the others, once a second: a JSON document. A reader ignores members that it does not
  * know, and a document without one that it needs, so that nodes of two releases understand each other. It contains no
- * secret and no address. Pure.
+ * secret and no address.
  */
 import { createHash } from 'node:crypto'
 import { isUuid } from '../../platform/base/ids.ts'

@@ -1,7 +1,7 @@
 /**
  * Whether the peer of a session reads what it is sent, by its pongs: bytes that the kernel has accepted say nothing, because
  * megabytes fit into the socket buffers of a peer that has stopped. While the socket is not read because the session lags,
- * the bytes that the kernel accepts say it instead. Pure: the session passes times and bytes.
+ * the bytes that the kernel accepts say it instead. The session passes times and bytes.
  */
 import { randomBytes } from 'node:crypto'
 

@@ -1,6 +1,6 @@
 /**
  * Writing and reading of bytes for the messages of a bus: LEB128 integers (seven bits a byte, the least significant
- * first), doubles, texts. A reader checks every length against what is there.
+ * first), doubles, texts. A reader checks every length against what is there. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 

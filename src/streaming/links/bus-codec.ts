@@ -1,7 +1,7 @@
 /**
  * The messages of a bus as bytes, for links between processes. Integers are LEB128 (seven bits a byte, the least
  * significant first), so that most levels take 8 to 10 bytes; amounts may be beyond safe integers. Every message begins
- * with the version of this format: a reader of another one refuses it by name. Decoding validates what it reads.
+ * with the version of this format: a reader of another one refuses it by name. Decoding validates what it reads. Pure.
  */
 import { type Execution, INSTRUMENT_STATES, type Instrument } from '../market/event.ts'
 import type { Commit, Continuation, KeptExecution, MarketState, MarketStatus } from '../sequencing/bus.ts'

@@ -1,4 +1,4 @@
-/** Levels, and which venue has how much of them, in the messages of a bus as bytes. */
+/** Levels, and which venue has how much of them, in the messages of a bus as bytes. Pure. */
 import { ASK, type Attribution, BID, type LevelChange, type LevelVenues, type Side } from '../market/event.ts'
 import { BusFormatError, type ByteReader as Reader, type ByteWriter as Writer } from './bus-bytes.ts'
 

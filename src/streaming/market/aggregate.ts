@@ -14,7 +14,7 @@
  * new limits, not depth times sources.
  *
  * Each event also says what each venue has of the levels that it changes, and of those that keep their amount while its
- * division between venues changes.
+ * division between venues changes. Pure.
  */
 import { addScaled, type Scaled } from '../../platform/base/decimal.ts'
 import { Book } from './book.ts'

@@ -4,7 +4,7 @@
  * published. It keeps no history and does not decide whether the result may be published; the caller does
  * (`isCrossed`).
  *
- * Book order, here and in `view`: bids before asks, each side from its best price outward.
+ * Book order, here and in `view`: bids before asks, each side from its best price outward. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 import { type AppliedChange, ASK, BID, type LevelChange, type Side } from './event.ts'

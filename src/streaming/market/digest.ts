@@ -7,7 +7,7 @@
  *
  * digest = the sum, modulo 2^64, of a hash of `side|price|amount` over all levels, as 16 hexadecimal digits; side is
  * `bid` or `ask`, the numbers are the texts of the messages. The hash is FNV-1a, 64 bits (draft-eastlake-fnv), followed
- * by the finaliser fmix64 of MurmurHash3: sums of bare FNV-1a hashes collide when last digits are exchanged.
+ * by the finaliser fmix64 of MurmurHash3: sums of bare FNV-1a hashes collide when last digits are exchanged. Pure.
  */
 import { formatDecimal, type Scaled } from '../../platform/base/decimal.ts'
 import { BID, type LevelChange, type MarketDefinition, type Side } from './event.ts'

@@ -1,6 +1,6 @@
 /**
  * The types of market data: what a source reports (`MarketEvent`) and what the book returns. Prices and amounts are
- * integers at the scale of the market (`platform/base/decimal`); amount 0 removes a level.
+ * integers at the scale of the market (`platform/base/decimal`); amount 0 removes a level. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 

@@ -4,7 +4,7 @@
  * gives the exact difference. A full journal drops its oldest entries; a version with a dropped entry counts as dropped
  * completely, so no answer is built from a part of a version. Current amounts are not stored.
  *
- * Entries are in parallel arrays used as a ring, so that writing one allocates nothing.
+ * Entries are in parallel arrays used as a ring, so that writing one allocates nothing. Pure.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Scaled } from '../../platform/base/decimal.ts'

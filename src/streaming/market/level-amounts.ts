@@ -2,6 +2,7 @@
  * The amounts of a book by side and price, for the owners of a book that need neither its order nor its best price: the
  * reader of a publication and the aggregation of orders. It computes the digest of its levels: the first one in one pass
  * (0.3 us per level), later ones from the levels that changed since. It does not know whether the book is crossed.
+ * Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 import { LevelSum } from './digest.ts'

@@ -2,7 +2,7 @@
  * A book of single orders, aggregated exactly to levels: it applies changes of orders and returns the levels that they
  * changed. Every change names a resting order or adds a new one; what cannot be true of a book (an unknown order, an order
  * added twice, a trade of more than the order has) is a problem, after which the owner needs a new list of all orders.
- * It keeps at most `ordersMax` orders and has no clock, no socket and no JSON.
+ * It keeps at most `ordersMax` orders and has no clock, no socket and no JSON. Pure.
  */
 import { addScaled, type Scaled } from '../../platform/base/decimal.ts'
 import type { LevelChange, Side } from './event.ts'

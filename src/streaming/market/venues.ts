@@ -1,6 +1,6 @@
 /**
  * Which venue has how much of each level of a book: what a book is followed with where its levels are attributed. It keeps
- * no level of a market with one venue. `MergedAttribution` joins what several messages report before one commit.
+ * no level of a market with one venue. `MergedAttribution` joins what several messages report before one commit. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 import { Book, levelsOf } from './book.ts'

@@ -3,7 +3,7 @@
  * between any earlier version and the current one. The changes lead from one view to the other, including levels that
  * enter or leave at the edge; each price occurs once, and unchanged levels do not. It stores no levels, only the worst
  * price inside on each side: the changes of the book and the current book determine what entered and what left. Its
- * cost grows with the changed levels, not with the depth.
+ * cost grows with the changed levels, not with the depth. Pure.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Scaled } from '../../platform/base/decimal.ts'

@@ -4,7 +4,7 @@
  * at the scale of the market; values beyond the safe integers are text. Every value is checked when it is read.
  *
  * What was added after the first version (commits, withdrawals; ids, sides and venues of executions) are further members of the
- * events, which earlier readers ignore, so that they read new files too.
+ * events, which earlier readers ignore, so that they read new files too. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 import { membersOf } from '../../platform/base/json-value.ts'

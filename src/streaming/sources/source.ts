@@ -2,7 +2,7 @@
  * The contract of a market-data source. A source keeps itself connected and passes every message of its venue,
  * normalised, to the listener of its market: first a `snapshot`, then `update`s, and `lost` whenever the book is not in
  * sync, after which only a new `snapshot` makes it live again. It never throws into its caller after `start`, and never
- * calls a listener after `stop`. Markets are added and removed while it runs without affecting the others.
+ * calls a listener after `stop`. Markets are added and removed while it runs without affecting the others. Pure.
  */
 import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent, Proof } from '../market/event.ts'
 

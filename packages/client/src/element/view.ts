@@ -2,7 +2,8 @@
  * What `<tidegate-book>` shows: a table with one row per level, made once, of which a draw writes only the texts that have
  * changed. Only a change of the status is announced to people who listen to the page.
  */
-import type { Book, BookStatus } from '../stream/book.ts'
+import type { Book } from '../stream/book.ts'
+import type { BookStatus } from '../stream/book-change.ts'
 import type { Level, SideName } from '../stream/level.ts'
 
 /** The status of the book, or why there is none. */

@@ -2,31 +2,13 @@
  * A live order book. It applies every message of its subscription, checks each one, and begins again from a new SNAPSHOT as
  * soon as one is wrong; over a lost connection it is resumed from the last message. Its status is never better than it is.
  */
+
+import type { BookChange, BookStatus } from './book-change.ts'
 import { BookContent, checkVenues } from './book-content.ts'
 import { ChangeReader, type ReadableBook } from './change-reader.ts'
 import type { Level } from './level.ts'
 import { type BookMessage, type BookStatement, Fault, type InstrumentState } from './messages.ts'
 import { closedError, type Subscription } from './subscription.ts'
-
-/**
- * `LIVE`: equal to the book of the service. `STALE`: the service has no live source for the market now. `RESYNCING`: the
- * connection is lost, or the book is being repaired: what it shows is old, or nothing. `CLOSED`: it will not change again.
- * Only a LIVE book is a market to trade on.
- */
-export type BookStatus = 'LIVE' | 'STALE' | 'RESYNCING' | 'CLOSED'
-
-/** What changed since the loop looked last. A slow loop gets one change for all that it missed. */
-export interface BookChange {
-  /** `SNAPSHOT`: `bids` and `asks` are the whole book. `UPDATE`: the levels that differ; the amount `0` removes one. */
-  readonly type: 'SNAPSHOT' | 'UPDATE'
-  readonly status: BookStatus
-  /** Of the last message that is included: RFC 3339 with milliseconds. */
-  readonly time: string
-  /** The highest first. */
-  readonly bids: readonly Level[]
-  /** The lowest first. */
-  readonly asks: readonly Level[]
-}
 
 export interface BookOptions {
   /** Best levels per side: 1, 5, 10, 25, 50, 100, 500 or 1000. Default: all that the service publishes. */

@@ -3,7 +3,7 @@
  * changed level was when the loop last looked. So a slow loop gets one exact change for all that it missed, and
  * what is kept is never more than a book.
  */
-import type { BookChange, BookStatus } from './book.ts'
+import type { BookChange, BookStatus } from './book-change.ts'
 import type { BookContent } from './book-content.ts'
 import { isBetter, isSame, Level, SIDES, type SideName } from './level.ts'
 import { type Readable, Reader } from './reader.ts'

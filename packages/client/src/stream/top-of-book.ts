@@ -2,7 +2,7 @@
  * The best price of each side, for programs that need no more of a book. Each message replaces the one before, so a loop that
  * is slow gets the latest, and a lost connection leaves nothing to repair: the service sends the current one again.
  */
-import type { BookStatus } from './book.ts'
+import type { BookStatus } from './book-change.ts'
 import { decimalsOf, isBetter, type Level } from './level.ts'
 import { type BookStatement, Fault, type TopMessage } from './messages.ts'
 import { Reader } from './reader.ts'

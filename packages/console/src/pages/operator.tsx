@@ -9,31 +9,16 @@ import { Card, Empty, Facts, NotLoaded, PageHead, Time } from '../ui/parts.tsx'
 import { Table } from '../ui/table.tsx'
 import { AuditCard } from './audit.tsx'
 import { showSecret } from './client-actions.tsx'
-import { OperatorState, showSetupLink, wayOf } from './operators.tsx'
+import {
+  isMachine,
+  MACHINE_OPTIONS,
+  OperatorState,
+  ROLE_OPTIONS,
+  SUBJECT_FIELD,
+  showSetupLink,
+  wayOf,
+} from './operators.tsx'
 import { PendingRequests } from './pending-requests.tsx'
-
-export const ROLE_OPTIONS = [
-  ['viewer', 'viewer: sees everything, changes nothing'],
-  ['reviewer', 'reviewer: decides about accounts and rules'],
-  ['treasurer', 'treasurer: deposits, deliveries, pause'],
-  ['admin', 'admin: everything, also customers and operators'],
-] as const
-
-/** Roles of machines, which never sign in; no other person confirms what they report. */
-export const MACHINE_OPTIONS = [
-  ['deposit_reporter', 'deposit_reporter: a machine that reports deposits and reads them'],
-  ['executor', 'executor: a machine that claims payments, pays them and reports the results'],
-] as const
-
-export function isMachine(role: string): boolean {
-  return MACHINE_OPTIONS.some(([machine]) => machine === role)
-}
-
-export const SUBJECT_FIELD = {
-  name: 'subject',
-  label: 'Subject at the issuer',
-  hint: 'the id that the login page shows to the person; not a name or an address',
-} as const
 
 const BACK = { path: '/operators', label: 'Operators' }
 

@@ -9,7 +9,29 @@ import { Icon } from '../ui/icons.tsx'
 import { Badge, Card, Empty, PageHead, Time } from '../ui/parts.tsx'
 import { ListTable } from '../ui/table.tsx'
 import { showSecret } from './client-actions.tsx'
-import { isMachine, MACHINE_OPTIONS, ROLE_OPTIONS, SUBJECT_FIELD } from './operator.tsx'
+
+export const ROLE_OPTIONS = [
+  ['viewer', 'viewer: sees everything, changes nothing'],
+  ['reviewer', 'reviewer: decides about accounts and rules'],
+  ['treasurer', 'treasurer: deposits, deliveries, pause'],
+  ['admin', 'admin: everything, also customers and operators'],
+] as const
+
+/** Roles of machines, which never sign in; no other person confirms what they report. */
+export const MACHINE_OPTIONS = [
+  ['deposit_reporter', 'deposit_reporter: a machine that reports deposits and reads them'],
+  ['executor', 'executor: a machine that claims payments, pays them and reports the results'],
+] as const
+
+export function isMachine(role: string): boolean {
+  return MACHINE_OPTIONS.some(([machine]) => machine === role)
+}
+
+export const SUBJECT_FIELD = {
+  name: 'subject',
+  label: 'Subject at the issuer',
+  hint: 'the id that the login page shows to the person; not a name or an address',
+} as const
 
 export function OperatorsPage() {
   const list = useList('/operators', {})

@@ -1,6 +1,6 @@
 /**
  * The inputs of a price that do not come from the store: assets, settings and the live books of the markets. Types and the
- * scales of their integers only; `app` provides the values.
+ * scales of their integers only; `app` provides the values. Pure.
  */
 import type { MinorUnits } from '../../ledger/posting.ts'
 

@@ -1,6 +1,6 @@
 /**
  * The evidence of a price, as it is stored and shown: all inputs from which the price and the amounts were computed, as
- * decimal texts. `explain` recomputes them from the evidence. Its size is bounded by LEVELS_MAX.
+ * decimal texts. `explain` recomputes them from the evidence. Its size is bounded by LEVELS_MAX. Pure.
  */
 import { formatDecimal } from '../../../platform/base/decimal.ts'
 import { formatAmount } from '../../ledger/amounts.ts'

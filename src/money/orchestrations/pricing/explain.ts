@@ -1,6 +1,6 @@
 /**
  * Verifies a stored conversion: makes its price again from the inputs in the stored evidence, by the code that priced it,
- * and lists every stored value that differs from the recomputed one. Current books and settings are not used.
+ * and lists every stored value that differs from the recomputed one. Current books and settings are not used. Pure.
  */
 import { parseDecimal } from '../../../platform/base/decimal.ts'
 import { isObject } from '../../../platform/base/json-value.ts'

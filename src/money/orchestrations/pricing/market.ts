@@ -1,7 +1,7 @@
 /**
  * Conversion at a market price: the levels of one side of the book, less the amounts that recent conversions have taken
  * from them, are used from the best one until the source amount is used up. Exact integer arithmetic; the part that the
- * decimals of the destination asset cannot represent stays with the desk.
+ * decimals of the destination asset cannot represent stays with the desk. Pure.
  */
 import { AMOUNT_MAX } from '../../ledger/amounts.ts'
 import type { MinorUnits } from '../../ledger/posting.ts'

@@ -1,4 +1,4 @@
-/** The pairs of assets at par, and the markets by which their pegs are checked. */
+/** The pairs of assets at par, and the markets by which their pegs are checked. Pure. */
 import type { PricingContext, PricingMarket } from './context.ts'
 import { isInsidePeg } from './par.ts'
 import { usableBook } from './usable-book.ts'

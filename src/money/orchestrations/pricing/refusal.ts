@@ -1,4 +1,4 @@
-/** The outcomes of a request without a price: it waits for one, or it never has one. */
+/** The outcomes of a request without a price: it waits for one, or it never has one. Pure. */
 
 /** The conversion has no price now and is tried again. */
 export interface Waiting {

@@ -1,4 +1,7 @@
-/** Checks whether prices may be made from a book, and computes its mid. A book that fails any check is not used. */
+/**
+ * Checks whether prices may be made from a book, and computes its mid. A book that fails any check is not used.
+ * Pure.
+ */
 import type { PricingBook, PricingContext, PricingSettings } from './context.ts'
 
 /** A book from which prices may be made: both sides have levels, and they do not cross. */

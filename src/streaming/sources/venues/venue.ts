@@ -2,7 +2,7 @@
  * The contract between the shared code (`venue-source`, `venue-pair`) and the folder of a venue: requests, messages and
  * books. A protocol may keep the requests and answers of the current connection and one position per pair; the state of
  * a book is in its `VenueBook`. It opens nothing except the requests that it is asked to make. Text of the venue
- * becomes integers at the precision of the venue and is never rounded.
+ * becomes integers at the precision of the venue and is never rounded. Pure.
  */
 import type { Scaled } from '../../../platform/base/decimal.ts'
 import type { InstrumentState, LevelChange, Proof, Side, TakerSide } from '../../market/event.ts'

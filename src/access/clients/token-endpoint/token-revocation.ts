@@ -3,14 +3,14 @@
  * like a revoked one, and nothing changes. The answer is sent when the revocation is stored and effective on this node;
  * streams of the token are closed on every node when its directory contains the revocation.
  */
-import type { Clock } from '../../platform/base/clock.ts'
-import { TOKEN_CHARACTERS_MAX } from '../../platform/http/bearer.ts'
-import { type Db, StoreUnavailable } from '../../platform/store/db.ts'
-import { readAccessToken } from './access-token.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
+import { TOKEN_CHARACTERS_MAX } from '../../../platform/http/bearer.ts'
+import { type Db, StoreUnavailable } from '../../../platform/store/db.ts'
+import { readAccessToken } from '../access-token.ts'
+import type { Directory } from '../directory.ts'
+import { revokeToken } from '../revoked-tokens.ts'
+import type { AuthTables } from '../tables.ts'
 import type { AuthenticatedRequest } from './client-authentication.ts'
-import type { Directory } from './directory.ts'
-import { revokeToken } from './revoked-tokens.ts'
-import type { AuthTables } from './tables.ts'
 import { TokenError, unavailable } from './token-errors.ts'
 
 export interface RevocationContext {

@@ -4,12 +4,12 @@
  * Parameters in the URL are not read, so that secrets are not sent in URLs.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../../platform/base/log.ts'
-import { Counter, type MetricsRegistry } from '../../platform/base/metrics.ts'
-import { methodNotAllowed, problemOf } from '../../platform/http/server.ts'
-import { AuthenticationFailures } from './authentication-failures.ts'
+import type { Log } from '../../../platform/base/log.ts'
+import { Counter, type MetricsRegistry } from '../../../platform/base/metrics.ts'
+import { methodNotAllowed, problemOf } from '../../../platform/http/server.ts'
+import { AuthenticationFailures } from '../authentication-failures.ts'
+import { SecretUses } from '../secret-uses.ts'
 import { type AuthenticatedRequest, authenticateRequest, type TokenRequest } from './client-authentication.ts'
-import { SecretUses } from './secret-uses.ts'
 import { TokenError } from './token-errors.ts'
 import { type GrantContext, grantToken } from './token-grant.ts'
 import { type Admission, TokenLimits } from './token-limits.ts'

@@ -3,11 +3,11 @@
  * in the Authorization header, and the client that they authenticate (RFC 6749 sections 2.3 and 3.2). It reads only the
  * directory. An unknown client takes the same steps as a wrong secret.
  */
-import type { AuthenticationFailures } from './authentication-failures.ts'
-import type { Directory } from './directory.ts'
-import type { ClientRecord } from './directory-records.ts'
-import type { SecretUses } from './secret-uses.ts'
-import { hashSecret, matchesSecret } from './secrets.ts'
+import type { AuthenticationFailures } from '../authentication-failures.ts'
+import type { Directory } from '../directory.ts'
+import type { ClientRecord } from '../directory-records.ts'
+import type { SecretUses } from '../secret-uses.ts'
+import { hashSecret, matchesSecret } from '../secrets.ts'
 import { printable, TokenError, unavailable } from './token-errors.ts'
 
 /** A request to one of the endpoints. */

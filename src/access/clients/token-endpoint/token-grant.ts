@@ -2,12 +2,12 @@
  * The client credentials grant (RFC 6749 section 4.4): ordered checks from the parameters of an authenticated request to
  * a signed token. It reads only the directory, so tokens are granted while the store is down.
  */
-import { isScope, type Scope } from '../../contract/scopes.ts'
-import type { Clock } from '../../platform/base/clock.ts'
-import { signAccessToken } from './access-token.ts'
+import { isScope, type Scope } from '../../../contract/scopes.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
+import { signAccessToken } from '../access-token.ts'
+import type { Directory } from '../directory.ts'
+import type { ClientRecord } from '../directory-records.ts'
 import type { AuthenticatedRequest } from './client-authentication.ts'
-import type { Directory } from './directory.ts'
-import type { ClientRecord } from './directory-records.ts'
 import { printable, TokenError, unavailable } from './token-errors.ts'
 
 /** The answer's members, as RFC 6749 section 5.1 names them. */

@@ -4,9 +4,9 @@
  * failures is empty, a request is still checked, because it may succeed; a failure is then answered with 429. These checks
  * are limited too, per address and per node, and read only small bodies.
  */
-import type { Clock } from '../../platform/base/clock.ts'
-import type { Problem } from '../../platform/http/problem.ts'
-import { RateLimiter, rateLimited } from '../../platform/http/rate-limit.ts'
+import type { Clock } from '../../../platform/base/clock.ts'
+import type { Problem } from '../../../platform/http/problem.ts'
+import { RateLimiter, rateLimited } from '../../../platform/http/rate-limit.ts'
 
 /** Size of a burst, in seconds of the rate: a fleet of programs that starts at once. */
 const BURST_SECONDS = 4
