@@ -11,6 +11,8 @@ COPY packages packages
 RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY scripts scripts
+# The client's types are made from it.
+COPY docs/reference/openapi.json docs/reference/
 COPY src src
 RUN npm run build
 

@@ -3,7 +3,7 @@
  * converts. One level far from them changes at a constant pace, each time to another amount, so that the book stays fresh and
  * every change can be found in the stream.
  */
-import { Publisher } from '../adapters/publisher/publisher.mjs'
+import { Publisher } from '../packages/publisher/publisher.mjs'
 import { newCustomerToken, type Program } from './served-program.ts'
 
 export const MARKET = { symbol: 'BTCUSD', base_asset: 'BTC', quote_asset: 'USD', price_decimals: 2, amount_decimals: 8 }

@@ -4,7 +4,6 @@
  * committed ones are current.
  */
 import type { FastifyInstance } from 'fastify'
-import openApiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { Directory } from '../src/access/clients/directory.ts'
 import { PUBLICATION_SCHEMA } from '../src/contract/publication.ts'
 import { servedScopes } from '../src/contract/scopes.ts'
@@ -43,12 +42,7 @@ export async function apiDocuments(): Promise<[path: string, text: string][]> {
   const operatorOpenApi = await operatorDocument()
   return [
     ['docs/reference/openapi.json', textOf(openApi)],
-    ['packages/client/src/rest/openapi.ts', await typesOf(openApi, 'The REST API', 'openapi.json')],
     ['docs/reference/operator-openapi.json', textOf(operatorOpenApi)],
-    [
-      'packages/console/src/base/openapi.ts',
-      await typesOf(operatorOpenApi, 'The operator API', 'operator-openapi.json'),
-    ],
     ['docs/reference/asyncapi.json', textOf(asyncApiDocument(about))],
     ['docs/reference/publisher-asyncapi.json', textOf(publisherAsyncApiDocument(about.version))],
     ['docs/reference/publication.schema.json', textOf(PUBLICATION_SCHEMA)],
@@ -58,14 +52,6 @@ export async function apiDocuments(): Promise<[path: string, text: string][]> {
 /** The committed format: indented, for reading and line-by-line comparison. */
 function textOf(document: unknown): string {
   return `${JSON.stringify(document, null, 2)}\n`
-}
-
-/** The types of a program that calls the API. */
-async function typesOf(openApi: unknown, name: string, file: string): Promise<string> {
-  // The generator changes the document that it is given.
-  const nodes = await openApiTypes(structuredClone(openApi) as OpenAPI3)
-  const header = `/** ${name} as types. Generated from docs/reference/${file} by \`npm run docs\`. */\n`
-  return `${header}${astToString(nodes)}`
 }
 
 async function operatorDocument() {

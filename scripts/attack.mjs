@@ -15,9 +15,9 @@ if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) fail('--rounds must
 await ensureBuilt()
 const { register } = await import('tsx/esm/api')
 register()
-const { ATTACKS } = await import('../attack/attacks.ts')
-const { runAttack } = await import('../attack/runner.ts')
-const { resultTable } = await import('../attack/table.ts')
+const { ATTACKS } = await import('../test/hostile/attacks/attacks.ts')
+const { runAttack } = await import('../test/hostile/attacks/runner.ts')
+const { resultTable } = await import('../test/hostile/attacks/table.ts')
 
 const unknown = positionals.find((name) => !ATTACKS.some((attack) => attack.name === name))
 if (unknown !== undefined) fail(`no attack ${unknown}; there are: ${ATTACKS.map(({ name }) => name).join(', ')}`)

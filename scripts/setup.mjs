@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { CLIENT_TYPES, ensureApiTypes } from './api-types.mjs'
 import { buildBrowserPages } from './browser-pages.mjs'
 import { ensureStoreTemplate } from './ensure-template.mjs'
 import { filesBelow, hashOf, ROOT } from './files.mjs'
@@ -124,7 +125,8 @@ function isForThisMachine(entry) {
  */
 export async function ensureBuilt() {
   await ensureInstalled()
-  const scripts = ['scripts/setup.mjs', 'scripts/browser-pages.mjs']
+  await ensureApiTypes([CLIENT_TYPES])
+  const scripts = ['scripts/setup.mjs', 'scripts/api-types.mjs', 'scripts/browser-pages.mjs']
   const configurations = ['tsconfig.json', 'packages/client/tsconfig.json', 'package-lock.json', ...scripts]
   const stamp = hashOf([
     ...filesBelow(SOURCE_FOLDER),

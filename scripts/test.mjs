@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { ensureApiTypes } from './api-types.mjs'
 import { showProgress } from './progress.mjs'
 import { BIOME, ensureBuilt, ensureInstalled, fail, ROOT, TSX, TYPESCRIPT, VITEST } from './setup.mjs'
 import { createTestFolder } from './test-folder.mjs'
@@ -28,6 +29,7 @@ const long = args.includes('--long')
 await ensureInstalled()
 const installingPostgres = runBeside(TSX, ['scripts/install-postgres.ts'])
 await ensureBuilt()
+await ensureApiTypes()
 process.stdout.write((await installingPostgres).output)
 mkdirSync(dirname(DETAILS_FILE), { recursive: true })
 const details = openSync(DETAILS_FILE, 'w')
@@ -60,7 +62,12 @@ async function runChecks() {
   const linter = await runBeside(BIOME, ['check'])
   const types = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'tsconfig.json', '--singleThreaded'])
   const client = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'packages/client/tsconfig.json', '--singleThreaded'])
-  const adapters = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'adapters/tsconfig.json', '--singleThreaded'])
+  const adapters = await runBeside(TYPESCRIPT, [
+    '--noEmit',
+    '-p',
+    'packages/fix-adapter/tsconfig.json',
+    '--singleThreaded',
+  ])
   const pages = await runBeside(TYPESCRIPT, ['--noEmit', '-p', 'packages/console/tsconfig.json', '--singleThreaded'])
   return [
     { name: 'linter: biome check', ...linter },

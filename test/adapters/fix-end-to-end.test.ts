@@ -3,7 +3,7 @@
  * and every trade once, also after a gap in the engine's messages.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { FixAdapter } from '../../adapters/fix-market-data/adapter.mjs'
+import { FixAdapter } from '../../packages/fix-adapter/adapter.mjs'
 import { Random } from '../support/random.ts'
 import {
   market,

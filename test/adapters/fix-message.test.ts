@@ -1,8 +1,8 @@
 /** FIX messages as bytes: what the decoder finds in a stream, and what it skips; times and decimals as text. */
 import { describe, expect, it } from 'vitest'
-import { canonicalDecimal, compareDecimals } from '../../adapters/fix-market-data/decimal.mjs'
-import { Decoder, encodeMessage, type Message, rfc3339Of } from '../../adapters/fix-market-data/message.mjs'
-import { stateOf } from '../../adapters/fix-market-data/trading-state.mjs'
+import { canonicalDecimal, compareDecimals } from '../../packages/fix-adapter/decimal.mjs'
+import { Decoder, encodeMessage, type Message, rfc3339Of } from '../../packages/fix-adapter/message.mjs'
+import { stateOf } from '../../packages/fix-adapter/trading-state.mjs'
 
 const SOH = '\u0001'
 

@@ -2,8 +2,8 @@
  * What the tests of the FIX adapter share: an engine with a book per symbol, the fake ingest server, and the adapter
  * between both, in this process. Waits of the adapter take no time: its clock advances as soon as it has announced one.
  */
-import { FixAdapter } from '../../adapters/fix-market-data/adapter.mjs'
-import type { Configuration } from '../../adapters/fix-market-data/configuration.mjs'
+import { FixAdapter } from '../../packages/fix-adapter/adapter.mjs'
+import type { Configuration } from '../../packages/fix-adapter/configuration.mjs'
 import type { Certificate } from '../support/certificates.ts'
 import type { Random } from '../support/random.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'

@@ -3,7 +3,7 @@
  * adapters, and lets clients pull another one, which it publishes as single orders. Each message is written to the record
  * before it is sent. It writes its port to stdout when clients can connect. Options: JSON in KILLED_PUBLISHER.
  */
-import { Publisher } from '../../adapters/publisher/publisher.mjs'
+import { Publisher } from '../../packages/publisher/publisher.mjs'
 import { type KilledPublisherOptions, PublishedRecorder } from '../support/published-record.ts'
 import { membersOf, PublishingEngine } from '../support/publishing-engine.ts'
 import { Random } from '../support/random.ts'

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ConfigurationError, loadConfiguration } from '../../adapters/fix-market-data/configuration.mjs'
+import { ConfigurationError, loadConfiguration } from '../../packages/fix-adapter/configuration.mjs'
 import { temporaryFolder } from '../support/running-service.ts'
 import { Waiters } from '../support/waiters.ts'
 import { CLIENT, FakeIngest } from './fake-ingest.ts'
@@ -46,7 +46,7 @@ describe('the FIX adapter', () => {
     const engine = new EngineBook('BTC/USD')
     acceptor.onSubscribe = (_, requestId) => acceptor.send('W', engine.full(requestId))
     const path = folder()
-    const example = JSON.parse(readFileSync(join(ROOT, 'adapters/fix-market-data/example.json'), 'utf8'))
+    const example = JSON.parse(readFileSync(join(ROOT, 'packages/fix-adapter/example.json'), 'utf8'))
     const configuration = {
       ...example,
       fix: { ...example.fix, host: '127.0.0.1', port: acceptor.port, username: 'market' },
@@ -60,7 +60,7 @@ describe('the FIX adapter', () => {
     }
     writeFileSync(join(path, 's'), `${CLIENT.clientSecret}\n`)
     writeFileSync(join(path, 'fix.json'), JSON.stringify(configuration))
-    const program = start('adapters/fix-market-data/main.mjs', join(path, 'fix.json'), { FIX_PASSWORD: FIX_SECRET })
+    const program = start('packages/fix-adapter/main.mjs', join(path, 'fix.json'), { FIX_PASSWORD: FIX_SECRET })
     const book = ingest.book('BTCUSD')
     await ingest.until('the book', () => book.snapshots === 1)
     expect(book.side('sell')).toEqual(engine.levels('sell'))
@@ -73,7 +73,7 @@ describe('the FIX adapter', () => {
   })
 
   it('ends with status 2 where its configuration is wrong', async () => {
-    const program = start('adapters/fix-market-data/main.mjs', join(folder(), 'missing.json'), {})
+    const program = start('packages/fix-adapter/main.mjs', join(folder(), 'missing.json'), {})
     expect(await program.ended).toBe(2)
     expect(program.text()).toContain('missing.json')
   })
@@ -129,7 +129,10 @@ describe('the example for other adapters', () => {
     ends.push(() => ingest.stop())
     const { url, authUrl, clientId, clientSecret } = ingest.options
     const variables = { MARKETS: 'BTCUSD,ETHUSD', INGEST_URL: url, AUTH_URL: authUrl, CLIENT_ID: clientId }
-    const program = start('adapters/ndjson/ndjson.mjs', '', { ...variables, TIDEGATE_CLIENT_SECRET: clientSecret })
+    const program = start('packages/publisher/example/ndjson.mjs', '', {
+      ...variables,
+      TIDEGATE_CLIENT_SECRET: clientSecret,
+    })
     const write = (line: object) => program.child.stdin.write(`${JSON.stringify(line)}\n`)
     const book = ingest.book('BTCUSD')
     write({ market: 'BTCUSD', bids: [['1', '1']] })
@@ -161,7 +164,10 @@ describe('the example for other adapters', () => {
   })
 
   it('is the one that the page shows, of 50 lines of code', () => {
-    const code = readFileSync(join(ROOT, 'adapters/ndjson/ndjson.mjs'), 'utf8').replace(/^\/\*\*[\s\S]*?\*\/\n/, '')
+    const code = readFileSync(join(ROOT, 'packages/publisher/example/ndjson.mjs'), 'utf8').replace(
+      /^\/\*\*[\s\S]*?\*\/\n/,
+      '',
+    )
     expect(readFileSync(join(ROOT, 'docs/how-to/writing-an-adapter.md'), 'utf8')).toContain(`\`\`\`js\n${code}\`\`\``)
     expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(50)
   })
@@ -172,7 +178,7 @@ describe('the example for other adapters', () => {
       'publisher/connection',
       'publisher/token',
       'publisher/runtime',
-      'ndjson/ndjson',
+      'publisher/example/ndjson',
     ]
     const fix = [
       'adapter',
@@ -186,13 +192,18 @@ describe('the example for other adapters', () => {
       'session',
       'trades',
     ]
-    const names = [...files, ...fix.map((name) => `fix-market-data/${name}`), 'fix-market-data/trading-state']
+    const names = [...files, ...fix.map((name) => `fix-adapter/${name}`), 'fix-adapter/trading-state']
     for (const name of names) {
-      const text = readFileSync(join(ROOT, `adapters/${name}.mjs`), 'utf8')
+      const text = readFileSync(join(ROOT, `packages/${name}.mjs`), 'utf8')
       expect(text.startsWith('/**')).toBe(true)
       expect(text.split('\n').length).toBeLessThanOrEqual(401)
       const targets = [...text.matchAll(/^import .* from '([^']+)'/gm)].map(([, target = '']) => target)
-      expect(targets.filter((target) => !/^(node:|ws$|\.\/[a-z-]+\.mjs$|\.\.\/publisher\/)/.test(target))).toEqual([])
+      expect(
+        targets.filter(
+          (target) =>
+            !/^(node:|ws$|\.\/[a-z-]+\.mjs$|\.\.\/[a-z-]+\.mjs$|\.\.\/publisher\/)/.test(target),
+        ),
+      ).toEqual([])
     }
   })
 })

@@ -1,8 +1,8 @@
 /** Every attack with the counts of `npm run attack`, each once against a service of its own, without measuring time. */
 import { beforeAll, expect, it } from 'vitest'
-import { ATTACKS } from '../../attack/attacks.ts'
-import { runAttack } from '../../attack/runner.ts'
 import { ensureBuilt } from '../support/running-service.ts'
+import { ATTACKS } from './attacks/attacks.ts'
+import { runAttack } from './attacks/runner.ts'
 
 const SEED = Number(process.env.TIDEGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 

@@ -6,12 +6,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ATTACKS } from '../../attack/attacks.ts'
-import { send } from '../../attack/requests.ts'
-import { Stage } from '../../attack/stage.ts'
 import { note } from '../support/note.ts'
 import { Random } from '../support/random.ts'
 import { ensureBuilt } from '../support/running-service.ts'
+import { ATTACKS } from './attacks/attacks.ts'
+import { send } from './attacks/requests.ts'
+import { Stage } from './attacks/stage.ts'
 
 const SEED = Number(process.env.TIDEGATE_SEED ?? 20_261_122)
 const CHOSEN = ATTACKS.filter(({ isInTests }) => isInTests)

@@ -14,26 +14,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'the keys of its advisory locks are numbers; it names the locks before it waits for them',
   },
   {
-    rule: 'file-length',
-    subject: 'packages/client/src/rest/openapi.ts',
-    reason: 'npm run docs writes it, with every operation of the API',
-  },
-  {
-    rule: 'file-length',
-    subject: 'packages/console/src/base/openapi.ts',
-    reason: 'npm run docs writes it, with every call of the operator API',
-  },
-  {
-    rule: 'unused-export',
-    subject: 'packages/console/src/base/openapi.ts#webhooks',
-    reason: 'npm run docs writes it, as every such file is written',
-  },
-  {
-    rule: 'unused-export',
-    subject: 'packages/console/src/base/openapi.ts#$defs',
-    reason: 'npm run docs writes it, as every such file is written',
-  },
-  {
     rule: 'unused-file',
     subject: 'packages/console/src/css.d.ts',
     reason: 'the compiler reads it: style sheets are imported for the bundler',

@@ -73,11 +73,18 @@ export function withoutExceptions(
   return remaining
 }
 
-/** The TypeScript files of a folder of the repository. */
+/** Made by `scripts/api-types.mjs`, and not committed. */
+const GENERATED: ReadonlySet<string> = new Set([
+  'packages/client/src/rest/openapi.ts',
+  'packages/console/src/base/openapi.ts',
+])
+
+/** The TypeScript files of a folder of the repository that were written by hand. */
 export function readSourceTree(folder = 'src'): SourceTree {
   const files = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((path) => !GENERATED.has(path))
     .sort()
   return sourceTreeOf(Object.fromEntries(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')])))
 }
@@ -192,6 +199,7 @@ export function productTexts(): Map<string, string> {
     '.cache',
     'package-lock.json',
     'LICENSE',
+    ...GENERATED,
   ])
   const walk = (folder: string): void => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest'
 import { productTexts } from './source-tree.ts'
 
-const FOLDERS = /^(src|bench|scripts|test|examples|adapters|attack|deploy|docs|packages|clients)\/|^[A-Z]+\.md$/
+const FOLDERS = /^(src|bench|scripts|test|examples|deploy|docs|packages)\/|^[A-Z]+\.md$/
 const TYPES = /\.(tsx?|css|mjs|js|c|py|sh|html|md|json|toml|ya?ml)$/
 
 /** Files and words that stay as they are, with the reason. */

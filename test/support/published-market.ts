@@ -5,7 +5,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
-import { Publisher } from '../../adapters/publisher/publisher.mjs'
+import { Publisher } from '../../packages/publisher/publisher.mjs'
 import type { ChainVerifier } from './chain-verifier.ts'
 import { CLUSTER_POLL } from './cluster-watch.ts'
 import { PublishedRecord, PublishedRecorder } from './published-record.ts'

@@ -3,7 +3,7 @@
  * without a line of the program: orders in a map, levels summed again after every step, all messages of the current epoch
  * kept, and the state after each. Amounts are bigint at 8 decimals, prices whole cents; some sums pass 2^53.
  */
-import type { Publisher } from '../../adapters/publisher/publisher.mjs'
+import type { Publisher } from '../../packages/publisher/publisher.mjs'
 import type { Random } from './random.ts'
 
 export interface WireMessage {

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const PYTHON_CLIENT = join(import.meta.dirname, '../../clients/python')
+export const PYTHON_CLIENT = join(import.meta.dirname, '../../packages/client-python')
 
 /** The client shall leave nothing in its sources. */
 export const PYTHON_ENVIRONMENT = { PYTHONPATH: join(PYTHON_CLIENT, 'src'), PYTHONDONTWRITEBYTECODE: '1' }

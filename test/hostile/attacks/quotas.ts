@@ -4,7 +4,7 @@
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { base58 } from '@scure/base'
-import { accountPublicKey } from '../test/support/address-keys.ts'
+import { accountPublicKey } from '../../support/address-keys.ts'
 import { type Attack, type AttackRun, Findings } from './attack.ts'
 import { type Answer, bearer, json, pooled, send, statusText } from './requests.ts'
 import type { Customer, Stage } from './stage.ts'

@@ -1,5 +1,5 @@
 /** Attacks on the operator listener: rejected WebSocket handshakes, requests of foreign pages, guesses of the token. */
-import { RawPeer, readAnswer, type Target } from '../test/hostile/raw-peer.ts'
+import { RawPeer, readAnswer, type Target } from '../raw-peer.ts'
 import { type Attack, Findings } from './attack.ts'
 import { bearer, pause, pooled, send, statusText } from './requests.ts'
 import { within } from './stage.ts'

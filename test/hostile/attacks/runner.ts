@@ -4,7 +4,7 @@
  * medians must hold: the other customer's stream is silent for at most 100 ms longer than without the attack, and
  * `/livez` answers within a second. Afterwards the process must still run and end on SIGTERM in time.
  */
-import { Random } from '../test/support/random.ts'
+import { Random } from '../../support/random.ts'
 import { type Attack, type Outcome, openStage, type Scale } from './attack.ts'
 import { HonestProcess, type HonestReport } from './honest-process.ts'
 import { MARKETS, STOP_MILLISECONDS_MAX, type Stage } from './stage.ts'

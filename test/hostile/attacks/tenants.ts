@@ -3,8 +3,8 @@
  * takes one. The response must equal that for an unknown id, byte by byte.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { OPERATIONS, type OperationId } from '../src/contract/operations.ts'
-import { accountPublicKey } from '../test/support/address-keys.ts'
+import { OPERATIONS, type OperationId } from '../../../src/contract/operations.ts'
+import { accountPublicKey } from '../../support/address-keys.ts'
 import { type Attack, Findings } from './attack.ts'
 import { type Answer, bearer, json, sendUntilServed } from './requests.ts'
 import type { Customer, Stage } from './stage.ts'

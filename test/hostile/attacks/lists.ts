@@ -1,6 +1,6 @@
 /** Attacks with responses that the client does not read: pages of large records, requested repeatedly. */
 import { connect, type Socket } from 'node:net'
-import type { Target } from '../test/hostile/raw-peer.ts'
+import type { Target } from '../raw-peer.ts'
 import { type Attack, type AttackRun, Findings } from './attack.ts'
 import { bearer, json, pause, pooled, sendUntilServed, statusText } from './requests.ts'
 import { type Customer, type Stage, within } from './stage.ts'

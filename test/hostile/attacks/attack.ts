@@ -4,7 +4,7 @@
  * process) and has no access to the service's internals. `runner.ts` decides how often it runs and next to which other
  * customer.
  */
-import type { Random } from '../test/support/random.ts'
+import type { Random } from '../../support/random.ts'
 import { Stage } from './stage.ts'
 
 /** `short`: small counts, for every run of the tests; `full`: the counts of the security review. */

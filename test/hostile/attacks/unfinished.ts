@@ -1,7 +1,7 @@
 /** Attacks with requests that never end: heads, bodies, idle connections, and repeated faults. */
 import { connect, type Socket } from 'node:net'
-import { RawPeer, readAnswer, type Target } from '../test/hostile/raw-peer.ts'
-import { handshakeHead } from '../test/hostile/stream-peer.ts'
+import { RawPeer, readAnswer, type Target } from '../raw-peer.ts'
+import { handshakeHead } from '../stream-peer.ts'
 import { type Attack, type AttackRun, Findings } from './attack.ts'
 import { settledSockets } from './operator.ts'
 import { paced, pause, pooled, statusText } from './requests.ts'

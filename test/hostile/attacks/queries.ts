@@ -1,5 +1,5 @@
 /** Attacks with query strings of the maximum length of a request head. */
-import { OPERATIONS } from '../src/contract/operations.ts'
+import { OPERATIONS } from '../../../src/contract/operations.ts'
 import { type Attack, Findings } from './attack.ts'
 import { bearer, send, statusText } from './requests.ts'
 

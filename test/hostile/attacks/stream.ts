@@ -1,5 +1,5 @@
 /** Attacks by a client with access to the stream: requests of many entries, fragmented messages, unread replies. */
-import { frameBytes, OPCODES, StreamPeer } from '../test/hostile/stream-peer.ts'
+import { frameBytes, OPCODES, StreamPeer } from '../stream-peer.ts'
 import { type Attack, Findings } from './attack.ts'
 import { pause, pooled } from './requests.ts'
 import { type Stage, within } from './stage.ts'

@@ -1,5 +1,5 @@
 /**
- * Publishes the market data of a FIX engine to Tidegate: node adapters/fix-market-data/main.mjs CONFIGURATION.json
+ * Publishes the market data of a FIX engine to Tidegate: node packages/fix-adapter/main.mjs CONFIGURATION.json
  * It runs until SIGTERM or SIGINT, logs JSON lines to standard error, and ends with status 2 where the configuration is
  * wrong. README.md describes it.
  */

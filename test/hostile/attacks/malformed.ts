@@ -1,7 +1,7 @@
 /** Attacks with malformed traffic whose responses are documented: tables of cases, and a random mix. */
-import { runAttacks } from '../test/hostile/attack-run.ts'
-import { HEAD_CASES, runHeadCase } from '../test/hostile/http-heads.ts'
-import { FRAME_CASES, runFrameCase } from '../test/hostile/stream-frames.ts'
+import { runAttacks } from '../attack-run.ts'
+import { HEAD_CASES, runHeadCase } from '../http-heads.ts'
+import { FRAME_CASES, runFrameCase } from '../stream-frames.ts'
 import { type Attack, Findings } from './attack.ts'
 import { pooled } from './requests.ts'
 

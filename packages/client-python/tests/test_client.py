@@ -1,4 +1,4 @@
-"""What a client computes from messages, without a connection: `python3 -m unittest discover clients/python/tests`."""
+"""What a client computes from messages, without a connection: `python3 -m unittest discover packages/client-python/tests`."""
 
 import json
 import unittest

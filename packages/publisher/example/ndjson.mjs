@@ -7,8 +7,8 @@
  */
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { Publisher } from '../publisher/publisher.mjs'
-import { logToStandardError as log } from '../publisher/runtime.mjs'
+import { Publisher } from '../publisher.mjs'
+import { logToStandardError as log } from '../runtime.mjs'
 
 const { MARKETS = '', DECIMALS = '2,8', INGEST_URL = '', AUTH_URL = '', CLIENT_ID = '' } = process.env
 const [price_decimals = 0, amount_decimals = 0] = DECIMALS.split(',').map(Number)

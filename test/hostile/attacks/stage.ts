@@ -8,12 +8,12 @@ import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { STREAM_SCOPE, servedScopes } from '../src/contract/scopes.ts'
-import { newCustomer } from '../test/hostile/attacked-service.ts'
-import type { AttackContext } from '../test/hostile/family.ts'
-import { ProcessWatch } from '../test/hostile/process-watch.ts'
-import { type Target, targetOf } from '../test/hostile/raw-peer.ts'
-import { market, OperatorApi } from '../test/support/running-service.ts'
+import { STREAM_SCOPE, servedScopes } from '../../../src/contract/scopes.ts'
+import { market, OperatorApi } from '../../support/running-service.ts'
+import { newCustomer } from '../attacked-service.ts'
+import type { AttackContext } from '../family.ts'
+import { ProcessWatch } from '../process-watch.ts'
+import { type Target, targetOf } from '../raw-peer.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const HEAP_MEGABYTES = 1_024
