@@ -200,8 +200,7 @@ describe('the example for other adapters', () => {
       const targets = [...text.matchAll(/^import .* from '([^']+)'/gm)].map(([, target = '']) => target)
       expect(
         targets.filter(
-          (target) =>
-            !/^(node:|ws$|\.\/[a-z-]+\.mjs$|\.\.\/[a-z-]+\.mjs$|\.\.\/publisher\/)/.test(target),
+          (target) => !/^(node:|ws$|\.\/[a-z-]+\.mjs$|\.\.\/[a-z-]+\.mjs$|\.\.\/publisher\/)/.test(target),
         ),
       ).toEqual([])
     }
