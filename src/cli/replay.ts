@@ -4,9 +4,10 @@
  */
 import type { Command } from 'commander'
 import { openRecording, type RecordingReader } from '../streaming/recordings/reader.ts'
+import { marketsOf, type RecordingInfo, readRecordingInfo } from '../streaming/recordings/recording-info.ts'
 import { runDemo } from './demo.ts'
 import { addConfigFlags } from './options/config-flags.ts'
-import { infoText, marketsOf, readRecordingInfo } from './recording-info.ts'
+import { sizeText } from './record.ts'
 
 interface ReplayOptions {
   readonly speed?: string
@@ -67,4 +68,22 @@ function secondsOf(from: string, { firstMilliseconds, lastMilliseconds }: Record
   if (milliseconds >= 0 && milliseconds <= lastMilliseconds - firstMilliseconds) return Math.round(milliseconds) / 1_000
   const [first, last] = [firstMilliseconds, lastMilliseconds].map((time) => new Date(time).toISOString())
   throw new Error(`--from is ${from}, but the recording contains ${first} to ${last}`)
+}
+
+function infoText(info: RecordingInfo): string {
+  const lines = [
+    `${info.file}: format ${info.format}, written by ${info.written_by}`,
+    `  from        ${info.first_at}`,
+    `  to          ${info.last_at} (${info.seconds} s)`,
+    `  size        ${sizeText(info.bytes)}, ${info.entries} entries, ${info.keyframes} keyframes`,
+    ...info.recorded.map(
+      ({ market, sources, entries, executions, losses }) =>
+        `  ${market.padEnd(12)}${entries} entries, ${executions} executions, lost ${losses} times; from ${sources.join(' + ')}`,
+    ),
+  ]
+  if (info.torn_bytes > 0) lines.push(`  torn end    ${info.torn_bytes} bytes, ignored`)
+  for (const damage of info.damage) lines.push(`  damage      ${damage}`)
+  lines.push('', 'The configuration that replays it:', 'markets:')
+  for (const market of info.markets) lines.push(`  - ${JSON.stringify(market)}`)
+  return `${lines.join('\n')}\n`
 }

@@ -7,7 +7,7 @@ import type { ConfigResult } from '../service/config/load.ts'
 import { nodeProblem } from '../service/doctor/node-version.ts'
 import { type Running, runUntilSignal } from '../service/process/lifecycle.ts'
 import { startWatchdog } from '../service/process/watchdog.ts'
-import { type ConfiguredMarket, isSimulated } from '../streaming/markets/configured-market.ts'
+import { type ConfiguredMarket, isSimulated } from '../streaming/market/configured-market.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './options/config-flags.ts'
 
 export function registerServe(program: Command): void {

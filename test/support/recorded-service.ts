@@ -4,10 +4,10 @@
  */
 import { createLog } from '../../src/platform/base/log.ts'
 import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import type { ConfiguredMarket } from '../../src/streaming/market/configured-market.ts'
 import type { Execution, LevelChange } from '../../src/streaming/market/event.ts'
-import type { ConfiguredMarket } from '../../src/streaming/markets/configured-market.ts'
-import { createRecordingMetrics, ServiceRecorder } from '../../src/streaming/markets/service-recorder.ts'
 import type { PastBook } from '../../src/streaming/recordings/past-book.ts'
+import { createRecordingMetrics, ServiceRecorder } from '../../src/streaming/recordings/service-recorder.ts'
 import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
 import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import { Sequencer } from '../../src/streaming/sequencing/sequencer.ts'

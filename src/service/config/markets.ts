@@ -10,7 +10,7 @@ import {
   type ConfiguredMarket,
   FEED_GROUP_DEFAULT,
   isSimulator,
-} from '../../streaming/markets/configured-market.ts'
+} from '../../streaming/market/configured-market.ts'
 import { given, type Problem, type Reading, type Setting } from './setting-kinds.ts'
 import { maxAgeOf, readSources, showSource } from './sources.ts'
 

@@ -11,7 +11,7 @@ import {
   isVenueSource,
   type MarketSource,
   sourceText,
-} from '../../streaming/markets/configured-market.ts'
+} from '../../streaming/market/configured-market.ts'
 import { VENUES } from '../../streaming/sources/venues/venues.ts'
 import { type Feeds, unknownFeedText } from './feeds.ts'
 import { given, type Problem } from './setting-kinds.ts'

@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { createLog } from '../../platform/base/log.ts'
+import { isVenueSource, sourceText } from '../../streaming/market/configured-market.ts'
 import type { MarketDefinition } from '../../streaming/market/event.ts'
-import { isVenueSource, sourceText } from '../../streaming/markets/configured-market.ts'
 import { lookUpUpstream } from '../../streaming/sources/tidegate/upstream-lookup.ts'
 import type { Listing } from '../../streaming/sources/venues/venue.ts'
 import { VENUES, type Venue } from '../../streaming/sources/venues/venues.ts'

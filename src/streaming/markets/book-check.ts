@@ -7,8 +7,8 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import { createLog } from '../../platform/base/log.ts'
 import { createMetricsRegistry } from '../../platform/base/metrics.ts'
+import { type ConfiguredMarket, isVenueSource } from '../market/configured-market.ts'
 import type { SourceMarket } from '../sources/source.ts'
-import { type ConfiguredMarket, isVenueSource } from './configured-market.ts'
 import { createFeedSource, type FeedSettings } from './sources.ts'
 
 /** With 7 decimals a market holds prices up to 900,719,925; the highest asks seen are 888,888,004 and 99,999,997. */

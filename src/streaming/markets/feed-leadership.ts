@@ -4,7 +4,7 @@
  * that is deposed publishes nothing more, and follows again. What it may not publish while it is paused, it publishes when
  * the lease is confirmed.
  */
-import type { ConfiguredMarket } from './configured-market.ts'
+import type { ConfiguredMarket } from '../market/configured-market.ts'
 import type { FeedLease, FeedLeaseState, LossReason } from './feed-lease.ts'
 import type { FeedLeases } from './feed-leases.ts'
 import { earliestEpoch, type Lead, leaseEpochIn, type MarketWriters } from './market-writers.ts'

@@ -4,9 +4,9 @@
  * source is given one only where its position proves that it is the one after its last message.
  */
 import type { SourcePositionLog, SourcePositions } from '../links/source-positions.ts'
+import { sourceText } from '../market/configured-market.ts'
 import type { Bus, MarketMessage, MarketState } from '../sequencing/bus.ts'
 import type { FollowedPublication } from '../sources/source.ts'
-import { sourceText } from './configured-market.ts'
 import type { MarketInput, MarketInputs } from './market-inputs.ts'
 
 /** Sends the positions of a market that this process writes, until the returned function is called. */

@@ -4,11 +4,11 @@
  * replica has subscribed.
  */
 import type { SourcePositionLog } from '../links/source-positions.ts'
+import type { ConfiguredMarket } from '../market/configured-market.ts'
+import type { ServiceRecorder } from '../recordings/service-recorder.ts'
 import type { Replica } from '../sequencing/replica.ts'
-import type { ConfiguredMarket } from './configured-market.ts'
 import type { MarketReplicas } from './market-replicas.ts'
 import type { MarketWriters } from './market-writers.ts'
-import type { ServiceRecorder } from './service-recorder.ts'
 
 /** Both sides of the markets, where they run in one process. */
 export interface Markets {

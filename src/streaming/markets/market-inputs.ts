@@ -10,9 +10,9 @@ import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 import type { Counter } from '../../platform/base/metrics.ts'
 import { Aggregate, type SourcePresence } from '../market/aggregate.ts'
+import { type ConfiguredMarket, type MarketSource, sourceText } from '../market/configured-market.ts'
 import type { Execution, MarketEvent } from '../market/event.ts'
 import type { FollowedPosition, SourceMarket } from '../sources/source.ts'
-import { type ConfiguredMarket, type MarketSource, sourceText } from './configured-market.ts'
 
 /** One source of the market, and what the source is given to feed it. */
 export interface MarketInput {

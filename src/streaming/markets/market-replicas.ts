@@ -3,9 +3,9 @@
  * uses no source and no sequencer, so it can run in another process than they do.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { type ConfiguredMarket, isSimulated, isTraded } from '../market/configured-market.ts'
 import type { Bus } from '../sequencing/bus.ts'
 import { Replica } from '../sequencing/replica.ts'
-import { type ConfiguredMarket, isSimulated, isTraded } from './configured-market.ts'
 
 export interface MarketReplicasOptions {
   readonly markets: readonly ConfiguredMarket[]

@@ -4,7 +4,7 @@ import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../..
 import { DEMO_DEFAULTS, MARKETS_MAX } from '../../../src/service/config/markets.ts'
 import { REMOVED_SETTINGS } from '../../../src/service/config/removed-settings.ts'
 import { SETTING_KEYS, SETTINGS } from '../../../src/service/config/settings.ts'
-import { isSimulated } from '../../../src/streaming/markets/configured-market.ts'
+import { isSimulated } from '../../../src/streaming/market/configured-market.ts'
 import { accountPublicKey } from '../../support/address-keys.ts'
 
 function load(parts: Partial<ConfigInput> & { files?: Record<string, string> } = {}) {

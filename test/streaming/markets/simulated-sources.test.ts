@@ -4,8 +4,8 @@
  */
 import { expect, it } from 'vitest'
 import { createMetricsRegistry } from '../../../src/platform/base/metrics.ts'
+import type { ConfiguredMarket } from '../../../src/streaming/market/configured-market.ts'
 import { ASK, BID, type Instrument, type MarketEvent } from '../../../src/streaming/market/event.ts'
-import type { ConfiguredMarket } from '../../../src/streaming/markets/configured-market.ts'
 import { changeMarkets } from '../../../src/streaming/markets/market-changes.ts'
 import { MarketReplicas } from '../../../src/streaming/markets/market-replicas.ts'
 import { MarketWriters } from '../../../src/streaming/markets/market-writers.ts'

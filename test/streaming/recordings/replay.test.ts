@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Instrument, MarketDefinition, MarketEvent } from '../../../src/streaming/market/event.ts'
-import { CommitRecorder } from '../../../src/streaming/markets/commit-recorder.ts'
+import { CommitRecorder } from '../../../src/streaming/recordings/commit-recorder.ts'
 import { openRecording } from '../../../src/streaming/recordings/reader.ts'
 import { RecordedState } from '../../../src/streaming/recordings/recorded-state.ts'
 import type { RecordedEntry } from '../../../src/streaming/recordings/recording.ts'

@@ -2,7 +2,7 @@
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
-import { createRecordingMetrics, ServiceRecorder } from '../../../streaming/markets/service-recorder.ts'
+import { createRecordingMetrics, ServiceRecorder } from '../../../streaming/recordings/service-recorder.ts'
 import type { Bus } from '../../../streaming/sequencing/bus.ts'
 import type { Config } from '../../config/settings.ts'
 import { folderProblem } from '../../doctor/recording-folder.ts'

@@ -14,13 +14,13 @@ import type { Log } from '../../platform/base/log.ts'
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import { withTimeLimit } from '../../platform/base/time-limit.ts'
 import { programVersion } from '../../platform/base/version.ts'
-import { PastBooks } from '../recordings/past-books.ts'
-import { RecordingError, type RecordingGap } from '../recordings/recording.ts'
-import { createRecordingFile, HOUR_MILLISECONDS, removeExpired } from '../recordings/recording-folder.ts'
-import { createRecordingWriter, type RecordingCounts, type RecordingWriter } from '../recordings/writer.ts'
+import { type ConfiguredMarket, sourceText } from '../market/configured-market.ts'
 import type { Bus } from '../sequencing/bus.ts'
 import { CommitRecorder } from './commit-recorder.ts'
-import { type ConfiguredMarket, sourceText } from './configured-market.ts'
+import { PastBooks } from './past-books.ts'
+import { RecordingError, type RecordingGap } from './recording.ts'
+import { createRecordingFile, HOUR_MILLISECONDS, removeExpired } from './recording-folder.ts'
+import { createRecordingWriter, type RecordingCounts, type RecordingWriter } from './writer.ts'
 
 /** A reader that starts at a time reads the entries since the keyframe before it, and no more. */
 const KEYFRAME_MILLISECONDS = 60_000

@@ -1,6 +1,6 @@
-/** A market as an operator configures it: its definition, its sources, and how several sources make one book. */
-import type { AggregationPolicy } from '../market/aggregate.ts'
-import type { MarketDefinition } from '../market/event.ts'
+/** A market as an operator configures it: its definition, its sources, and how several sources make one book. Pure. */
+import type { AggregationPolicy } from './aggregate.ts'
+import type { MarketDefinition } from './event.ts'
 
 export interface ConfiguredMarket {
   readonly definition: MarketDefinition

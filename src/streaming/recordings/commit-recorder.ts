@@ -9,10 +9,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { MarketDefinition, MarketEvent } from '../market/event.ts'
-import { RecordedState } from '../recordings/recorded-state.ts'
-import type { EntryFacts, RecordedCommit } from '../recordings/recording.ts'
-import type { KeyframeState, RecordingWriter } from '../recordings/writer.ts'
 import type { Bus, Commit, MarketMessage, MarketState } from '../sequencing/bus.ts'
+import { RecordedState } from './recorded-state.ts'
+import type { EntryFacts, RecordedCommit } from './recording.ts'
+import type { KeyframeState, RecordingWriter } from './writer.ts'
 
 export interface CommitRecorderOptions {
   /** In the order of the recording's header. */

@@ -1,9 +1,8 @@
 /**
- * The output of `tidegate replay FILE --info`: header, times, entries of each market, and damage. Every block is read, so
- * that all damage is found.
+ * Describes a recording: header, times, entries of each market, and damage. It reads every block, so it finds all damage. The
+ * member names are those of `tidegate replay FILE --info --json`.
  */
-import { openRecording, type RecordedBlock, type RecordingReader } from '../streaming/recordings/reader.ts'
-import { sizeText } from './record.ts'
+import { openRecording, type RecordedBlock, type RecordingReader } from './reader.ts'
 
 export interface RecordingInfo {
   readonly file: string
@@ -91,24 +90,6 @@ export async function readRecordingInfo(file: string): Promise<RecordingInfo> {
   } finally {
     await reader.close()
   }
-}
-
-export function infoText(info: RecordingInfo): string {
-  const lines = [
-    `${info.file}: format ${info.format}, written by ${info.written_by}`,
-    `  from        ${info.first_at}`,
-    `  to          ${info.last_at} (${info.seconds} s)`,
-    `  size        ${sizeText(info.bytes)}, ${info.entries} entries, ${info.keyframes} keyframes`,
-    ...info.recorded.map(
-      ({ market, sources, entries, executions, losses }) =>
-        `  ${market.padEnd(12)}${entries} entries, ${executions} executions, lost ${losses} times; from ${sources.join(' + ')}`,
-    ),
-  ]
-  if (info.torn_bytes > 0) lines.push(`  torn end    ${info.torn_bytes} bytes, ignored`)
-  for (const damage of info.damage) lines.push(`  damage      ${damage}`)
-  lines.push('', 'The configuration that replays it:', 'markets:')
-  for (const market of info.markets) lines.push(`  - ${JSON.stringify(market)}`)
-  return `${lines.join('\n')}\n`
 }
 
 async function countBlock(

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Book } from '../../../src/streaming/market/book.ts'
 import type { LevelChange } from '../../../src/streaming/market/event.ts'
-import { CommitRecorder } from '../../../src/streaming/markets/commit-recorder.ts'
+import { CommitRecorder } from '../../../src/streaming/recordings/commit-recorder.ts'
 import { openRecording } from '../../../src/streaming/recordings/reader.ts'
 import type { EntryFacts } from '../../../src/streaming/recordings/recording.ts'
 import { openRecordingWriter } from '../../../src/streaming/recordings/writer.ts'
