@@ -16,9 +16,9 @@ import type { Config } from '../service/config/settings.ts'
 import { issuesTokens } from '../service/config/token-issuer.ts'
 import { runUntilSignal } from '../service/process/lifecycle.ts'
 import { startWatchdog } from '../service/process/watchdog.ts'
-import { demoBanner } from './demo-banner.ts'
 import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResult } from './options/config-flags.ts'
 import { readyLine, withReload } from './serve.ts'
+import { demoBanner } from './terminal/demo-banner.ts'
 import { showStart } from './terminal/start-progress.ts'
 
 interface DemoFiles {

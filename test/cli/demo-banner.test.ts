@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type DemoBanner, demoBanner } from '../../src/cli/demo-banner.ts'
+import { type DemoBanner, demoBanner } from '../../src/cli/terminal/demo-banner.ts'
 
 const BANNER: DemoBanner = {
   verb: 'demo',

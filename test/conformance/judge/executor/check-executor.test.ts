@@ -15,12 +15,12 @@ import {
   type ExecutorSession,
   newSession,
   notKnown,
-} from '../../src/conformance/judge/executor/executor-checks.ts'
-import { type Restart, restartScenario } from '../../src/conformance/judge/executor/executor-restart.ts'
-import { createPaymentSender } from '../../src/conformance/stimulus/payments.ts'
-import { createSystemClock } from '../../src/platform/base/clock.ts'
-import { type RunningCommand, runCommand, startProgram } from '../support/command-line.ts'
-import { claimPort } from '../support/ports.ts'
+} from '../../../../src/conformance/judge/executor/executor-checks.ts'
+import { type Restart, restartScenario } from '../../../../src/conformance/judge/executor/executor-restart.ts'
+import { createPaymentSender } from '../../../../src/conformance/stimulus/payments.ts'
+import { createSystemClock } from '../../../../src/platform/base/clock.ts'
+import { type RunningCommand, runCommand, startProgram } from '../../../support/command-line.ts'
+import { claimPort } from '../../../support/ports.ts'
 
 const KEY = Buffer.alloc(32, 9)
 const SECRET = `whsec_${KEY.toString('base64')}`
@@ -53,7 +53,7 @@ let example: RunningCommand
 let exampleUrl: string
 beforeAll(async () => {
   writeFileSync(join(folder, 'secret'), `${SECRET}\n`)
-  example = startProgram(process.execPath, [join(import.meta.dirname, '../../examples/executor/executor.mjs')], {
+  example = startProgram(process.execPath, [join(import.meta.dirname, '../../../../examples/executor/executor.mjs')], {
     cwd: folder,
     env: { ...process.env, PORT: '0', TIDEGATE_WEBHOOK_SECRET: SECRET },
   })
@@ -239,7 +239,7 @@ it('check-executor without a restart does not say that nothing was paid twice', 
 
 it('check-executor says that nothing was paid twice when the example was restarted', async () => {
   const pid = join(folder, 'pid')
-  const program = join(import.meta.dirname, '../../examples/executor/executor.mjs')
+  const program = join(import.meta.dirname, '../../../../examples/executor/executor.mjs')
   const begin = `"${process.execPath}" "${program}" >/dev/null 2>&1 & echo $! >"${pid}"`
   const port = await claimPort()
   writeFileSync(

@@ -1,21 +1,21 @@
 /** `tidegate check-publisher` against a correct publisher, and against publishers with one deliberate mistake each. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { checkPull, checkPush } from '../../src/conformance/judge/publisher/check-publisher-run.ts'
-import type { CheckOptions, CheckTimes, ScenarioResult } from '../../src/conformance/judge/publisher/check-run.ts'
-import { PULL_SCENARIOS } from '../../src/conformance/judge/publisher/pull-scenarios.ts'
-import { PUSH_SCENARIOS } from '../../src/conformance/judge/publisher/push-scenarios.ts'
-import { PUBLISHER_RULES } from '../../src/conformance/judge/publisher/rules.ts'
+import { checkPull, checkPush } from '../../../../src/conformance/judge/publisher/check-publisher-run.ts'
+import type { CheckOptions, CheckTimes, ScenarioResult } from '../../../../src/conformance/judge/publisher/check-run.ts'
+import { PULL_SCENARIOS } from '../../../../src/conformance/judge/publisher/pull-scenarios.ts'
+import { PUSH_SCENARIOS } from '../../../../src/conformance/judge/publisher/push-scenarios.ts'
+import { PUBLISHER_RULES } from '../../../../src/conformance/judge/publisher/rules.ts'
 import {
   type Mistake,
   MistakenPublisher,
   type MistakenPublisherOptions,
   TEST_TOKEN,
-} from '../support/mistaken-publisher.ts'
-import { ENGINE_DECIMALS, PublishingEngine } from '../support/publishing-engine.ts'
-import { Random } from '../support/random.ts'
-import { TestPublisher } from '../support/test-publisher.ts'
-import { VirtualClock } from '../support/virtual-clock.ts'
+} from '../../../support/mistaken-publisher.ts'
+import { ENGINE_DECIMALS, PublishingEngine } from '../../../support/publishing-engine.ts'
+import { Random } from '../../../support/random.ts'
+import { TestPublisher } from '../../../support/test-publisher.ts'
+import { VirtualClock } from '../../../support/virtual-clock.ts'
 
 /** Of the clock of the publisher: 4 ms pass with each of its steps. */
 const TIMES: CheckTimes = { observe: 200, answer: 4_000, stall: 150, heartbeat: 3_000, connect: 4_000 }
@@ -218,7 +218,7 @@ describe.runIf(process.env.TIDEGATE_LONG === '1')('a publisher that keeps what i
 })
 
 describe('docs/how-to/test-your-publisher.md', () => {
-  const page = readFileSync(new URL('../../docs/how-to/test-your-publisher.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../../docs/how-to/test-your-publisher.md', import.meta.url), 'utf8')
   const rowsOf = (text: string) => text.split('\n').filter((line) => line.startsWith('| `'))
 
   it('has a row for every scenario and every rule, and no other', () => {
@@ -233,7 +233,7 @@ describe('docs/how-to/test-your-publisher.md', () => {
   })
 
   it('names sections that the protocol has', () => {
-    const protocol = readFileSync(new URL('../../docs/how-to/feeding-your-own-book.md', import.meta.url), 'utf8')
+    const protocol = readFileSync(new URL('../../../../docs/how-to/feeding-your-own-book.md', import.meta.url), 'utf8')
     const headings = [...protocol.replaceAll('`', '').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading)
     const sections = new Set(Object.values(PUBLISHER_RULES).map(({ section }) => section))
     expect([...sections].filter((section) => !headings.includes(section))).toEqual([])
