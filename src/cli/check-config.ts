@@ -1,8 +1,8 @@
 /**
- * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads flags,
- * environment and files. Unless `--offline` is given, it asks the venues of the markets whether they list the pairs and
- * whether the markets can represent their books; a venue that does not answer is a warning, not a problem. It compares the
- * decimals of assets with the ledger of a PostgreSQL store; it never opens an embedded store.
+ * `tidegate check-config`: the effective configuration with secrets masked, or every problem with its key. It reads
+ * flags, environment and files. Without `--offline` it also asks the markets' venues whether they list the pairs, and
+ * whether the markets can represent their books. A venue which does not answer is a warning, not a problem. It compares
+ * the assets' decimals with a PostgreSQL store's ledger, and never opens an embedded store.
  */
 import type { Command } from 'commander'
 import { pairsWithoutPeg } from '../money/orchestrations/pricing/pegs.ts'
@@ -52,7 +52,7 @@ Examples:
   })
 }
 
-/** The problems that a start would have with the configured files and venues. */
+/** The problems which a start would have with the configured files and venues. */
 async function withSurroundings(result: ConfigResult, isOffline: boolean): Promise<ConfigResult> {
   if (!result.ok) return result
   const { config, origins } = result
@@ -75,7 +75,7 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   const transport = transportProblem(config['store.url'])
   const plain = feedTransportProblems(config.feeds)
   const known = [...result.warnings, ...(transport === undefined ? [] : [transport]), ...plain]
-  // A pair's problem may be reported from the list of pairs and again from its book.
+  // A pair's problem may be reported from the venue's list and again from the book.
   const pegs = pegWarnings(config)
   const ways = secondPersonWarnings(config)
   const warnings = [
@@ -84,7 +84,7 @@ async function withSurroundings(result: ConfigResult, isOffline: boolean): Promi
   return problems.length > 0 ? { ok: false, problems, warnings } : { ...result, warnings }
 }
 
-/** Pairs at par without a market that monitors their peg. */
+/** Pairs at par without a market to monitor their peg. */
 function pegWarnings(config: Config): readonly string[] {
   const { assets } = config
   const markets = config.markets.map(({ definition }) => definition)
@@ -94,7 +94,7 @@ function pegWarnings(config: Config): readonly string[] {
   return [`conversion.par_assets: the peg of ${pairs.join(', ')} is not monitored: ${what}`]
 }
 
-/** Ways round a second person that the configuration leaves open. */
+/** Ways around a second person which the configuration leaves open. */
 function secondPersonWarnings(config: Config): readonly string[] {
   const kinds = config['operator.four_eyes']
   const money = ['deposits', 'settlements'].filter((kind) => kinds.includes(kind))

@@ -1,7 +1,7 @@
 /**
- * `tidegate check-publisher`: tests an engine that publishes its book (docs/how-to/feeding-your-own-book.md), by connecting to it
- * or by listening for it, and reports every broken rule by name, with the message and the section of the page. It needs
- * no service and no store.
+ * `tidegate check-publisher`: tests an engine that publishes its book (docs/how-to/feeding-your-own-book.md), by
+ * connecting to it or by listening for it, and reports every broken rule by name, with the message and the page's
+ * section. It needs no service and no store.
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ const HEARTBEAT_MILLISECONDS = 6_000
 const STALL_MILLISECONDS = 10_000
 /** Also the time in which the engine is started after the address is shown. */
 const CONNECT_MILLISECONDS = 120_000
-/** More than the kernels of both sides keep. */
+/** More than both sides' kernels keep. */
 const BACKLOG_BYTES_MAX = 64 * 1024 * 1024
 const RESTART_MILLISECONDS_MAX = 60_000
 
@@ -186,7 +186,7 @@ function addressOf(text: string): string {
   return text
 }
 
-/** Runs a command of the user in a shell; what it writes is shown on stderr. */
+/** Runs the user's command in a shell. Its output is shown on stderr. */
 function runCommand(command: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, { shell: true, stdio: ['ignore', 2, 2], timeout: RESTART_MILLISECONDS_MAX })

@@ -1,6 +1,6 @@
 /**
- * `tidegate demo`: the service with one customer and one client that has every scope. The client's credentials are
- * in two files of the data folder that only their owner can read; no secret is printed.
+ * `tidegate demo`: the service with one customer and one client, which has every scope. The client's credentials are in
+ * two files in the data folder, readable by their owner only. No secret is printed.
  */
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,9 +22,9 @@ import { demoBanner } from './terminal/demo-banner.ts'
 import { showStart } from './terminal/start-progress.ts'
 
 interface DemoFiles {
-  /** The file that `watch` and `verify` read. */
+  /** The file for `watch` and `verify`. */
   readonly credentials: string
-  /** Body of a token request, for curl. */
+  /** A token request's body, for curl. */
   readonly tokenRequest: string
 }
 
@@ -42,10 +42,10 @@ Examples:
   addConfigFlags(addTakeOverFlag(command)).action(() => runDemo(command, 'demo'))
 }
 
-/** Runs the service with one client that has every scope; `what` is the verb. */
+/** Runs the service with one client, which has every scope. `what` is the verb. */
 export async function runDemo(command: Command, what: 'demo' | 'replay'): Promise<void> {
   const warnings: string[] = []
-  // On a terminal, logs would hide the lines that show the next steps.
+  // On a terminal, logs would hide the lines with the next steps.
   const verbDefaults = { ...DEMO_DEFAULTS, ...(process.stderr.isTTY ? { 'log.level': 'warn' } : {}) }
   const { config, origins } = readConfig(command, verbDefaults, (warning) => warnings.push(warning))
   const log = createLog(config['log.level'])
@@ -76,7 +76,7 @@ export async function runDemo(command: Command, what: 'demo' | 'replay'): Promis
   })
 }
 
-/** Ensures that the demo client exists and that the files contain its secret and the current addresses. */
+/** Ensures that the demo client exists, and writes its secret and the current addresses to the files. */
 async function writeCredentials(service: Service, config: Config): Promise<DemoFiles> {
   const folder = config.data_dir
   const files = { credentials: join(folder, 'demo-client.json'), tokenRequest: join(folder, 'demo-token-request') }
@@ -99,7 +99,7 @@ async function writeCredentials(service: Service, config: Config): Promise<DemoF
   return files
 }
 
-/** The client of an earlier start; undefined when the file is missing or damaged, then a new secret is created. */
+/** The client from an earlier start. Undefined when the file is missing or damaged: then a new secret is created. */
 function readCredentials(path: string): { clientId: string; clientSecret: string } | undefined {
   let document: { client_id?: unknown; client_secret?: unknown } | null
   try {
@@ -113,7 +113,7 @@ function readCredentials(path: string): { clientId: string; clientSecret: string
   return { clientId, clientSecret }
 }
 
-/** Replaces a file atomically; only its owner can ever read it. */
+/** Replaces a file atomically. Only its owner can ever read it. */
 function writePrivate(path: string, text: string): void {
   const temporary = `${path}.new`
   writeFileSync(temporary, text, { mode: 0o600 })
@@ -122,7 +122,7 @@ function writePrivate(path: string, text: string): void {
   renameSync(temporary, path)
 }
 
-/** @param files of the demo client; none with an external issuer, which has its own clients */
+/** @param files the demo client's. None with an external issuer, which has its own clients */
 function bannerOf(verb: 'demo' | 'replay', service: Service, config: Config, files: DemoFiles | undefined): string {
   const { publicUrl, http, ws, operator } = service.addresses
   const hasPage = verb === 'demo' && files !== undefined && isLoopbackHost(new URL(http).host)

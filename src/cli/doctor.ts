@@ -1,7 +1,7 @@
 /**
- * `tidegate doctor`: the checks of this installation, one line each, with the next step for a problem. While the
- * service runs it asks the service; while it does not, it looks for itself, and opens the embedded store only when
- * no process has it open. It changes nothing. Exit code 1 when something is bad.
+ * `tidegate doctor`: checks this installation, one line per finding, with the next step for a problem. A running
+ * service is asked. Without one, doctor looks for itself, and opens the embedded store only when no process has it
+ * open. It changes nothing. Exit code 1 when something is bad.
  */
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -45,10 +45,10 @@ import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
 import { printable } from './terminal/styled-line.ts'
 import { tableLines } from './terminal/table.ts'
 
-/** A clock that is slewed, not stepped, moves by less than this against the monotonic clock during the checks. */
+/** A slewed (not stepped) clock moves by less than this against the monotonic clock during the checks. */
 const STEP_MILLISECONDS_MAX = 100
 
-/** The checks of readiness that are about the store. */
+/** The readiness checks about the store. */
 const STORE_CHECKS = ['store', 'migrations']
 
 export function registerDoctor(program: Command): void {
@@ -194,14 +194,14 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
   ]
 }
 
-/** The state of an embedded store, as reported by the service that has it open. */
+/** An embedded store's state, as reported by the service which has it open. */
 function storeFindings({ checks }: Readiness): Finding[] {
   const failed = checks.filter(({ name, ok: isWell }) => STORE_CHECKS.includes(name) && !isWell)
   if (failed.length === 0) return [ok('store', 'embedded, opened by the service, schema current')]
   return failed.map(({ detail }) => bad('store', detail, 'see the log of the service'))
 }
 
-/** Starts to compare the wall clock with the monotonic clock; the returned function returns the finding. */
+/** Starts to compare the wall clock with the monotonic clock. The returned function returns the finding. */
 function watchForSteps(clock: Clock): () => Finding {
   const difference = (): number => clock.wallInstant().milliseconds - clock.monotonicMilliseconds()
   const before = difference()
@@ -221,7 +221,7 @@ function asText(findings: readonly Finding[]): string {
   return `${tableLines(rows).join('\n')}\n`
 }
 
-/** The checks of the pairs of markets, by requests to their venues. No finding when no market has a venue as its source. */
+/** Checks the markets' pairs by requests to their venues. No finding when no market has a venue as its source. */
 async function examineSources(
   config: Config,
   origins: Readonly<Record<SettingKey, string>>,

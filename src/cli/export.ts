@@ -1,6 +1,7 @@
 /**
- * `tidegate export FILE|DIR`: writes books and trades of recordings as CSV or Parquet, one file per table, market and UTC
- * day, in columns of its own or exactly those of tardis.dev. It reads files only, and replaces an exported file as a whole.
+ * `tidegate export FILE|DIR`: writes recorded books and trades as CSV or Parquet, one file per table, market and UTC
+ * day, in its own columns or exactly those of tardis.dev. It reads files only, and replaces an exported file as a
+ * whole.
  */
 import { mkdir, stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
@@ -25,7 +26,7 @@ interface ExportFlags {
 const PROGRESS_MILLISECONDS = 500
 /** The column `exchange`, unless the user names one. */
 const EXCHANGE = 'tidegate'
-/** It is part of file names. */
+/** It is used in file names. */
 const EXCHANGE_NAME = /^[a-z0-9-]{1,64}$/
 
 const HELP = `

@@ -5,7 +5,7 @@
 import { CommanderError } from 'commander'
 import { createProgram, oneLine } from './program.ts'
 
-/** commander's codes for an unknown verb or flag; `help` is a call without a verb. */
+/** commander's codes for an unknown verb or flag. `help` is a call without a verb. */
 const WRONG_NAME_CODES = ['commander.unknownOption', 'commander.unknownCommand', 'commander.help']
 
 /** `argv` as the process has it: the first two entries are the program. Sets the exit code. */
@@ -19,17 +19,17 @@ export async function runCommandLine(argv: readonly string[]): Promise<void> {
       return
     }
     process.stderr.write(`tidegate: ${oneLine(withCauses(error))}\n`)
-    // A worker or listener that was started before the failure must not keep the process alive.
+    // A worker or listener started before the failure must not keep the process alive.
     process.exit(1)
   }
 }
 
-/** A closed pipe is ignored here; verbs that only produce output end by their own listener. */
+/** A closed pipe is ignored here. Verbs which only produce output end by their own listener. */
 function onOutputError(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-/** The message of an error and of its causes. */
+/** The messages of an error and its causes. */
 function withCauses(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : `${error.message}: ${withCauses(error.cause)}`

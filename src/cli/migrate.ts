@@ -1,6 +1,6 @@
 /**
- * `tidegate migrate`: applies missing migrations; an embedded store must not be in use. With `--replace-keys` it also
- * creates new signing keys for a store whose encryption key is lost, which no running node could do.
+ * `tidegate migrate`: applies missing migrations. An embedded store must not be in use. With `--replace-keys` it also
+ * creates new signing keys for a store with a lost encryption key, which no running node could do.
  */
 import type { Command } from 'commander'
 import { type ReplacedKeys, replaceKeys } from '../access/clients/authority.ts'

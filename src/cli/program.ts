@@ -28,7 +28,7 @@ export function createProgram(): Command {
     .description('Streams live order books to authenticated customers.')
     .version(programVersion())
     .addHelpText('after', HELP)
-    // Before the verbs: they inherit how errors are shown and that nothing exits by itself.
+    // Before the verbs: they inherit how errors are shown, and never exit by themselves.
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text).replace(/^error: /, 'tidegate: ')}\n`) })
     .showSuggestionAfterError(true)

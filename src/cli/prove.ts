@@ -1,8 +1,8 @@
 /**
- * `tidegate prove`: checks receipts of books, against the messages that a client received or against a recording of the
- * service, and reports how many messages and executions they cover. Receipts of version 1 are checksums: they find errors,
- * and prove nothing against a person who changes the files. It needs no service: only the files and the public keys. Exit
- * code 1 when anything failed, or there is no receipt.
+ * `tidegate prove`: checks book receipts against the messages a client received, or against a service's recording, and
+ * reports how many messages and executions they cover. Version 1 receipts are checksums: they find errors, and prove
+ * nothing against a person who changes the files. It needs no service, only the files and the public keys. Exit code 1
+ * when anything failed, or there is no receipt.
  */
 import { open } from 'node:fs/promises'
 import type { Command } from 'commander'
@@ -38,7 +38,7 @@ interface Verdict {
   readonly matched: number
   readonly messages: Covered
   readonly executions: Covered
-  /** Valid ones of versions that lie between two messages of this client. */
+  /** Valid, but for versions between two of this client's messages. */
   readonly unmatched: number
   readonly signers: readonly { readonly issuer: string; readonly keyId: string }[]
   readonly books: readonly MatchedBook[]

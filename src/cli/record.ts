@@ -1,5 +1,5 @@
 /**
- * `tidegate record FILE`: connects to the sources of the configured markets and writes their commits to a file, until a
+ * `tidegate record FILE`: connects to the configured markets' sources and writes their commits to a file, until a
  * signal, the end of the duration, or a failure to write the file. It opens no store and no listener.
  */
 import type { Command } from 'commander'
@@ -22,7 +22,7 @@ interface Summary {
   readonly entries: number
   readonly bytes: number
   readonly markets: readonly string[]
-  /** Markets that were not live at the end. */
+  /** Markets which were not live at the end. */
   readonly lost: Recorder['lost']
   /** Why the recording ended early. */
   readonly problem?: string
@@ -100,7 +100,7 @@ async function record(command: Command, file: string, environment: CommandEnviro
   if (problem !== undefined) throw new Error(`the recording has ended early: ${problem}`)
 }
 
-/** Shows the progress on a terminal; the returned function removes the line. */
+/** Shows the progress on a terminal. The returned function removes the line. */
 function showProgress(
   recorder: Recorder,
   startMilliseconds: number,
@@ -130,7 +130,7 @@ function summaryText({ file, seconds, entries, bytes, lost }: Summary): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Bytes in the unit that has one to four digits before the point. */
+/** Bytes in the unit with one to four digits before the point. */
 export function sizeText(bytes: number): string {
   if (bytes < 10_000) return `${bytes} bytes`
   return bytes < 10_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`

@@ -1,6 +1,6 @@
 /**
- * `tidegate replay FILE`: the demo with the markets of a recording instead of simulated ones, or a description of the
- * file. The markets and the speed are ordinary settings, which this verb sets from the file and its options.
+ * `tidegate replay FILE`: the demo with a recording's markets in place of simulated ones, or a description of the file.
+ * The markets and the speed are ordinary settings, which this verb sets from the file and its options.
  */
 import type { Command } from 'commander'
 import { openRecording, type RecordingReader } from '../streaming/recordings/reader.ts'

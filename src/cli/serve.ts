@@ -42,7 +42,7 @@ Examples:
   })
 }
 
-/** A service without markets, or with simulated prices, may be intended; it is always logged. */
+/** A service without markets, or with simulated prices, may be intended. It is always logged. */
 function warnOfMarkets(markets: readonly ConfiguredMarket[], log: Log): void {
   if (markets.length === 0) log.warn({}, 'no markets are configured: the stream serves none')
   const simulated = markets.filter(isSimulated).map(({ definition }) => definition.symbol)
@@ -60,7 +60,7 @@ export function withReload(service: Service, read: () => ConfigResult): Running 
   }
 }
 
-/** The line that scripts wait for: the actual addresses, also when a port is 0. */
+/** The line for waiting scripts: the actual addresses, also when a port is 0. */
 export function readyLine({ http, ws, operator, ingest }: ServiceAddresses): string {
   return `${JSON.stringify({ ready: true, http, ws, operator, ingest, pid: process.pid })}\n`
 }

@@ -1,7 +1,7 @@
 /**
- * `tidegate torture`: a conformance server for clients of customers. On the loopback interface it does what a service may do
- * to a connection (close codes, refused handshakes, changed markets, pauses) and checks the reaction of the client on the
- * wire; exit code 1 means a wrong reaction. It needs no store and no configuration.
+ * `tidegate torture`: a conformance server for customers' clients. On the loopback interface it does what a service may
+ * do to a connection (close codes, refused handshakes, changed markets, pauses), and checks the client's reaction on
+ * the wire. Exit code 1 means a wrong reaction. It needs no store and no configuration.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
@@ -99,7 +99,7 @@ async function torture(
   if (!ok) environment.setExitCode(1)
 }
 
-/** Writes the credentials file; overwrites only a file of an earlier run. */
+/** Writes the credentials file. Overwrites only a file from an earlier run. */
 function writeCredentials(path: string, credentials: object): void {
   if (existsSync(path) && !isOurs(readFileSync(path, 'utf8'))) {
     throw new Error(`${path} contains other credentials: choose an unused path with --credentials FILE`)

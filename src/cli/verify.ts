@@ -1,7 +1,7 @@
 /**
  * `tidegate verify`: connects to a service as a customer, subscribes every channel of the markets, and checks every
- * message with `stream-checker`. It uses only the public API; exit code 1 means that a rule was violated, and the
- * report lists the rules, the number of violations, and the first ones.
+ * message with `stream-checker`. It uses only the public API. Exit code 1 means a violated rule. The report lists the
+ * rules, the number of violations, and the first ones.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -35,7 +35,7 @@ interface Verdict {
   readonly violations: readonly RuleFinding[]
 }
 
-/** All violations of one name. */
+/** All violations with one name. */
 interface RuleFinding extends Finding<ViolationName, Example> {
   readonly rule: string
 }
@@ -157,14 +157,14 @@ async function verify(
   if (!verdict.ok) environment.setExitCode(1)
 }
 
-/** One request for all, so that all channels of a market start from one version. */
+/** One request for all, so all channels of a market start from one version. */
 function subscription(markets: readonly string[]): object {
   const perMarket = ['market_data', 'market_data.top_of_book', 'execution_data']
   const channels = markets.flatMap((market) => perMarket.map((type) => ({ type, params: { market } })))
   return { type: 'subscribe', channels: [...channels, { type: 'heartbeat' }] }
 }
 
-/** Creates a file; one that exists is not replaced. */
+/** Creates a file. An existing one is not replaced. */
 function createFile(path: string): number {
   try {
     return openSync(path, 'wx', 0o600)
@@ -178,7 +178,7 @@ function exampleOf({ market, detail, receivedAtMilliseconds }: Violation, startM
   return { ...(market === undefined ? {} : { market }), detail, atMilliseconds }
 }
 
-/** Shows the progress on a terminal; the returned function removes the line. */
+/** Shows the progress on a terminal. The returned function removes the line. */
 function showProgress(
   checker: StreamChecker,
   findings: Findings<RuleFinding>,

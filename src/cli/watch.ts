@@ -1,6 +1,6 @@
 /**
- * `tidegate watch`: shows one live market, as a full-screen ladder on a terminal and as one line per event elsewhere. The
- * book, the executions and the connection are those of `@tidegate/client`. It ends with exit code 0 on Ctrl-C.
+ * `tidegate watch`: shows one live market, as a full-screen ladder on a terminal and as one line per event elsewhere.
+ * Book, executions and connection come from `@tidegate/client`. It ends with exit code 0 on Ctrl-C.
  */
 import type { Command } from 'commander'
 import {
@@ -38,13 +38,13 @@ interface WatchOptions {
   readonly depth?: number
 }
 
-/** The display of a watch. The promises resolve when it can take more; the client conflates what comes meanwhile. */
+/** What a watch draws on. The promises resolve when it can take more. Meanwhile the client conflates. */
 interface WatchOutput {
   onChange(change: BookChange): Promise<void>
   onTrade(trade: Trade): Promise<void>
   onHeartbeat(time: string): void
   onEvent(event: StreamEvent): void
-  /** The service reports a different state of the market. */
+  /** The service reports a different market state. */
   onState(state: ServedState): void
   close(): void
 }
@@ -145,7 +145,7 @@ async function followTrades(client: StreamClient, { view, output, clock, signal 
   }
 }
 
-/** A market that is live from the start is not reported. */
+/** A market which is live from the start is not reported. */
 function followState(rest: RestClient, { view, output, clock, signal }: Watch): Promise<void> {
   const onState = (state: ServedState | undefined): void => {
     const before = view.served?.state ?? 'LIVE'
@@ -186,7 +186,7 @@ function ladderOutput(
     screen.draw(ladder.lines(view, { host, note, nowMilliseconds }, size, hasColors))
     nextFrame = clock.schedule(IDLE_FRAME_MILLISECONDS, draw)
   }
-  /** Draws a frame as soon as the frame rate allows; the first one at once. */
+  /** Draws a frame as soon as the frame rate allows. The first one is drawn at once. */
   const drawSoon = (): void => {
     const wait = lastFrameMilliseconds + FRAME_MILLISECONDS - clock.monotonicMilliseconds()
     nextFrame?.cancel()
@@ -217,7 +217,7 @@ function ladderOutput(
   }
 }
 
-/** The line that stays on the terminal after the ladder. */
+/** The line left on the terminal after the ladder. */
 function lastLine({ market, book }: MarketView): string | undefined {
   const spread = book === undefined ? undefined : spreadOf(book)
   if (book?.bestBid === undefined || book.bestAsk === undefined || spread === undefined) return undefined
@@ -259,7 +259,7 @@ function lineOutput(
       const line = changeLine(view, change, depth)
       if (line === undefined || view.book === undefined) return
       const top = topText(view.book)
-      // Executions precede the change that they caused. They have their own loop, which prints them by then.
+      // Executions precede the change they caused. They have their own loop, which prints them by then.
       await new Promise<void>((resolve) => clock.endOfTick(resolve))
       print(line)
       if (top !== topBefore) print(topLine(market, change.time, top))

@@ -1,7 +1,7 @@
-/** The operator's verbs for access: customers, clients, secrets, keys of tokens and receipts. */
+/** The operator's verbs for access: customers, clients, secrets, token and receipt keys. */
 import { type AdminNoun, type AdminOption, type Given, onOrOff, pick, textOf } from './admin-verb.ts'
 
-/** @param consequence of disabling the record */
+/** @param consequence what disabling the record does */
 export const ENABLE_OPTIONS = (consequence: string): readonly AdminOption[] => [
   { flags: '--enable', description: 'enable it again' },
   { flags: '--disable', description: `disable it: ${consequence}` },

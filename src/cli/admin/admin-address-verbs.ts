@@ -1,4 +1,4 @@
-/** The operator's verbs for deposit addresses and pools of imported addresses. */
+/** The operator's verbs for deposit addresses and imported address pools. */
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import type { AdminNoun } from './admin-verb.ts'
@@ -51,7 +51,7 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
   },
 ]
 
-/** The non-empty lines of a file. */
+/** A file's non-empty lines. */
 function readLines(path: string): readonly string[] {
   try {
     return readFileSync(path, 'utf8')

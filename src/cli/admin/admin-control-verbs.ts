@@ -1,7 +1,7 @@
 /** The operator's verbs for pausing assets, networks, pairs and deliveries. */
 import { type AdminNoun, onOrOff } from './admin-verb.ts'
 
-/** Names separated by commas; an empty text means none. */
+/** Names separated by commas. An empty text means none. */
 function names(text: string): readonly string[] {
   return text.split(',').filter((name) => name !== '')
 }

@@ -1,11 +1,11 @@
-/** The operator's verbs for prices of conversions and the desk. */
+/** The operator's verbs for conversion prices and the desk. */
 
 import { printable } from '../terminal/styled-line.ts'
 import { tableLines } from '../terminal/table.ts'
 import { listText } from './admin-output.ts'
 import type { AdminNoun } from './admin-verb.ts'
 
-/** The parts of `GET /orchestrations/:id/price` that are shown. */
+/** The shown parts of `GET /orchestrations/:id/price`. */
 interface PriceAnswer {
   readonly orchestration_id: string
   readonly source_asset: string
@@ -61,7 +61,7 @@ export const CONVERSION_NOUNS: readonly AdminNoun[] = [
   },
 ]
 
-/** The amounts, the levels that were walked, the steps of the calculation, and every stored value that does not follow. */
+/** The amounts, the levels taken, the calculation's steps, and every stored value which does not follow from them. */
 function priceText(answer: PriceAnswer): string {
   const { explanation, evidence } = answer
   const levels: unknown = evidence?.levels

@@ -33,7 +33,7 @@ const REPORT_OPTIONS: readonly AdminOption[] = [
   { flags: '--occurred-at <time>', description: 'RFC 3339', isRequired: true },
 ]
 
-/** The members of an object that have a value. */
+/** An object's members with a value. */
 function present(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
@@ -66,7 +66,7 @@ interface TraceAnswer {
   readonly entries: readonly { readonly at: string; readonly text: string }[]
 }
 
-/** A line about the deposit as it is now, and one for everything that happened. */
+/** A line about the deposit's current state, and one for every event. */
 function traceText(answer: object): string {
   const { deposit, names, entries } = answer as TraceAnswer
   const { id, amount, asset, status, secondary_status, disposition } = deposit

@@ -171,7 +171,7 @@ function statementCsv({ from, to, assets }: Statement): string {
   return `${[header.join(','), ...rows].join('\n')}\n`
 }
 
-/** One table per asset; the last column is the other profile of a transfer. */
+/** One table per asset. The last column is a transfer's other profile. */
 function statementText({ from, to, assets }: Statement): string {
   if (assets.length === 0) return '(none)\n'
   const account = (bucket = '', profileId?: string) => (profileId === undefined ? bucket : `${bucket} of ${profileId}`)

@@ -1,7 +1,7 @@
 /**
- * Customers and clients by name: where a verb of `tidegate admin` takes the id of one, it takes the name too, of a
- * client also as `CUSTOMER/CLIENT`. What looks like an id is one. An unknown or ambiguous name is an error that
- * shows how to find the right one.
+ * Customers and clients by name: where a `tidegate admin` verb takes an id, it also takes the name, for a client also
+ * as `CUSTOMER/CLIENT`. A text in the form of an id is an id. An unknown or ambiguous name is an error which shows how
+ * to find the right one.
  */
 import { isUuid } from '../../platform/base/ids.ts'
 import { type AdminVerb, type Given, type Named, optionsOf, textOf } from './admin-verb.ts'
@@ -13,10 +13,10 @@ interface NamedRecord {
   readonly customer_id?: string
 }
 
-/** Records of the same name that an error lists. */
+/** How many records with the same name an error lists. */
 const SHOWN_MAX = 10
 
-/** The arguments and options of a verb with ids where names were given. */
+/** A verb's arguments and options, with ids where names were given. */
 export async function withIds(
   api: OperatorApi,
   verb: AdminVerb,

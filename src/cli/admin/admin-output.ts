@@ -1,6 +1,6 @@
 /**
- * Answers of the operator API as text for people: a list as a table, a record as one line per member. Nothing in a value
- * can steer the terminal. Pure.
+ * The operator API's answers as text for people: a list as a table, a record as one line per member. No value can steer
+ * the terminal. Pure.
  */
 import { isObject } from '../../platform/base/json-value.ts'
 import { printable } from '../terminal/styled-line.ts'
@@ -13,7 +13,7 @@ interface ListAnswer {
   readonly next_page_cursor?: string
 }
 
-/** @param columns members of the items; `best_bid.price` is a member of a member. One without a value is left out. */
+/** @param columns item members, where `best_bid.price` is nested. A member without a value is left out. */
 export function listText({ items, next_page_cursor: cursor }: ListAnswer, columns: readonly string[]): string {
   if (items.length === 0) return '(none)\n'
   const lines = tableOf(items, columns)
@@ -21,7 +21,7 @@ export function listText({ items, next_page_cursor: cursor }: ListAnswer, column
   return `${lines.join('\n')}\n`
 }
 
-/** Members in their order; lists of records follow as tables. */
+/** Members in their order. Record lists follow as tables. */
 export function recordText(document: Document): string {
   const rows: string[][] = []
   const tables: string[] = []

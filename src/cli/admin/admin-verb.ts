@@ -1,16 +1,16 @@
 /**
- * The definition of a verb of `tidegate admin`: one call of the operator API, built from arguments and options. `admin` runs
- * it and shows the answer; `admin-verbs` lists the verbs.
+ * How a `tidegate admin` verb is defined: one operator API call, built from arguments and options. `admin` runs it and
+ * shows the answer. `admin-verbs` lists the verbs.
  */
 import { InvalidArgumentError } from 'commander'
 import { OPERATOR_CALLS, type OperatorCallId, type OperatorCallRow } from '../../contract/operator-calls.ts'
 import type { OperatorCall } from './operator-client.ts'
 
-/** The arguments and options of a call. */
+/** A call's arguments and options. */
 export interface Given {
-  /** Arguments after those of the path. */
+  /** Arguments after the path's own. */
   readonly rest: readonly string[]
-  /** By the camel-cased long name of the option, as read. */
+  /** By the option's long name in camel case, as read. */
   readonly options: Readonly<Record<string, unknown>>
 }
 
@@ -19,15 +19,15 @@ export interface AdminOption {
   readonly description: string
   readonly read?: (text: string) => unknown
   readonly isRequired?: true
-  /** Its value is the id or the name of one. */
+  /** Its value is a record's id or name. */
   readonly named?: Named
 }
 
-/** Records that verbs take by name too. */
+/** The records which verbs also take by name. */
 export type Named = 'customer' | 'client'
 
 export interface AdminVerb {
-  /** Verb and arguments; the first of them fill the path. */
+  /** Verb and arguments. The first arguments fill the path. */
   readonly usage: string
   readonly description: string
   readonly example: string
@@ -37,23 +37,23 @@ export interface AdminVerb {
   readonly options?: readonly AdminOption[]
   readonly query?: (given: Given) => NonNullable<OperatorCall['query']>
   readonly body?: (given: Given) => NonNullable<OperatorCall['body']>
-  /** Of a list: the members that a terminal shows, one column each; `best_bid.price` is a member of a member. */
+  /** For a list: the members shown on a terminal, one column each, where `best_bid.price` is nested. */
   readonly columns?: readonly string[]
-  /** The text for a terminal, instead of the members. */
+  /** The text for a terminal, in place of the members. */
   readonly text?: (answer: object) => string
-  /** A failure that the answer reports: one line on stderr, and exit 1. */
+  /** A failure reported by the answer: one line on stderr, and exit 1. */
   readonly fault?: (answer: object) => string | undefined
-  /** The default verb of its noun. */
+  /** Its noun's default verb. */
   readonly isDefault?: true
   /** Whether the list has pages. */
   readonly isPaged?: true
-  /** The records that the first arguments name by id or name. */
+  /** The records which the first arguments name. */
   readonly named?: readonly Named[]
   /** Options whose values fill the path, before the arguments do. */
   readonly pathOptions?: readonly string[]
   /** The answer in another format, such as CSV, when the options request it. */
   readonly otherText?: (answer: object, options: Given['options']) => string | undefined
-  /** A call that is made before and shown on stderr; its answer has the members that the body needs. */
+  /** A call made before and shown on stderr. Its answer has the members which the body needs. */
   readonly before?: { readonly path: string; readonly body: readonly string[] }
   /** The answer contains a secret, which `--credentials FILE` writes to a file. */
   readonly createsClient?: true
@@ -84,7 +84,7 @@ const COMMENT_OPTION: AdminOption = {
   description: 'why, for the second operator; required while operator.four_eyes lists the kind of this call',
 }
 
-/** All options of a verb, those of paging and of four eyes included. */
+/** All options a verb has, including paging and four eyes. */
 export function optionsOf(verb: AdminVerb): readonly AdminOption[] {
   const { options = [], isPaged, createsClient } = verb
   const more = [...(isPaged ? PAGE_OPTIONS : []), ...(createsClient ? CREDENTIALS_OPTIONS : [])]
@@ -97,7 +97,7 @@ function needsComment({ method, path }: AdminVerb): boolean {
   return row?.fourEyes !== undefined
 }
 
-/** The call that a verb makes with these arguments and options. */
+/** The verb's call for these arguments and options. */
 export function callOf(verb: AdminVerb, given: readonly string[], options: Given['options']): OperatorCall {
   const rest = [...(verb.pathOptions ?? []).map((name) => textOf(options[name]) ?? ''), ...given]
   const path = verb.path.replaceAll(/:[a-z]+/g, () => encodeURIComponent(rest.shift() ?? ''))
@@ -110,17 +110,17 @@ export function callOf(verb: AdminVerb, given: readonly string[], options: Given
   return { method: verb.method, path, query, ...(body === undefined ? {} : { body }) }
 }
 
-/** The option as a member of the same name, when it was given. */
+/** The option as a member with the same name, when it was given. */
 export function pick(options: Given['options'], name: string): Readonly<Record<string, unknown>> {
   return options[name] === undefined ? {} : { [name]: options[name] }
 }
 
-/** The text of an option; nothing when it was not given. */
+/** An option's text. Nothing when it was not given. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Reads an option that is `on` or `off`. */
+/** Reads an option with the value `on` or `off`. */
 export function onOrOff(text: string): boolean {
   if (text === 'on' || text === 'off') return text === 'on'
   throw new InvalidArgumentError('It must be on or off.')

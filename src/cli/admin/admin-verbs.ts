@@ -1,6 +1,6 @@
 /**
- * The verbs of `tidegate admin` as a table: each is one call of the operator API, and every call of it has a verb.
- * The rows of each module are in a file of their own.
+ * The `tidegate admin` verbs as a table: each is one operator API call, and every operator API call has a verb. Each
+ * module's rows are in their own file.
  */
 import { ACCESS_NOUNS } from './admin-access-verbs.ts'
 import { ACCOUNT_NOUNS } from './admin-account-verbs.ts'

@@ -1,7 +1,7 @@
 /**
- * `tidegate admin <noun> <verb>`: the operator API from the shell. Every verb is one call, after the calls that resolve
- * names to ids. The answer is written to stdout, as a table on a terminal and as JSON elsewhere; an error is written to
- * stderr, with exit 1.
+ * `tidegate admin <noun> <verb>`: the operator API from the shell. Every verb is one call, after the calls which
+ * resolve names to ids. The answer is written to stdout, as a table on a terminal and as JSON elsewhere. An error is
+ * written to stderr, with exit 1.
  */
 import { type Command, Option } from 'commander'
 import type { Config } from '../../service/config/settings.ts'
@@ -81,7 +81,7 @@ function registerVerb(noun: Command, verb: AdminVerb): void {
     })
 }
 
-/** Shows the record of the call that comes before, and adds what the body needs of it, unless an option gave it. */
+/** Shows the preceding call's record, and adds the members which the body needs, unless an option gave them. */
 async function withMembersRead(
   api: OperatorApi,
   { before, method }: AdminVerb,
@@ -96,7 +96,7 @@ async function withMembersRead(
   return { ...call, body: { ...call.body, ...Object.fromEntries(read) } }
 }
 
-/** The call's answer; with `--credentials`, the secret in it is in the file and nowhere else. */
+/** The call's answer. With `--credentials`, its secret is in the file and nowhere else. */
 async function callAndKeep(
   api: OperatorApi,
   call: OperatorCall,
@@ -127,7 +127,7 @@ function textFor({ columns, text }: AdminVerb, answer: object): string {
   return listText(answer as Parameters<typeof listText>[0], columns)
 }
 
-/** Adds the options for the address of the operator API and its token. */
+/** Adds the options for the operator API's address and token. */
 function addOperatorOptions(command: Command): Command {
   return command
     .option('--operator-url <url>', 'address of the operator API, such as http://127.0.0.1:8081')

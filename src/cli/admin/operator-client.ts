@@ -1,6 +1,6 @@
 /**
- * A client of the operator API: its address, its token, and one call. A problem of the API becomes an error of one line with
- * the problem's code. The token is never taken from the command line, where every user of the machine could read it, and
+ * A client for the operator API: its address, its token, and one call. An API problem becomes a one-line error with the
+ * problem's code. The token is never taken from the command line, where every user on the machine could read it, and
  * never shown.
  */
 import { readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ export interface OperatorApiOptions {
 
 /** Longer than the service's own limit for a request. */
 const CALL_MILLISECONDS_MAX = 15_000
-/** Readiness is read from memory: a slower answer means that the service hangs. */
+/** Readiness is read from memory: a slower answer means a hanging service. */
 const READINESS_MILLISECONDS_MAX = 5_000
 
 /** The address from the options, else from the configuration, and its token. */
@@ -58,7 +58,7 @@ export async function callOperator(
   return JSON.parse(text)
 }
 
-/** The document of `/readyz`, ready or not. */
+/** The `/readyz` document, ready or not. */
 export async function readReadiness({ url }: Pick<OperatorApi, 'url'>): Promise<Readiness> {
   const response = await reach(url, `${url}/readyz`, {}, READINESS_MILLISECONDS_MAX)
   return (await response.json()) as Readiness
@@ -84,7 +84,7 @@ function reasonOf(error: Error): string {
   return cause?.code ?? cause?.message ?? error.message
 }
 
-/** One line: the code, detail and `meta` of the problem. */
+/** One line: the problem's code, detail and `meta`. */
 function refusalOf(status: number, text: string): string {
   try {
     const { code, detail, meta } = JSON.parse(text) as { code: string; detail: string; meta?: unknown }

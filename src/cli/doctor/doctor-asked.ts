@@ -1,4 +1,4 @@
-/** The findings of `tidegate doctor` that the running service is asked for. */
+/** The `tidegate doctor` findings which a running service answers. */
 import type { ControlsDocument } from '../../money/controls/store.ts'
 import type { LedgerState } from '../../money/ledger/upkeep.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -32,7 +32,7 @@ export function askNodes(api: OperatorApi): Promise<Finding[]> {
   return asked<Items<NodeDocument>>(api, '/nodes', 'nodes', ({ items }) => nodeFindings(items))
 }
 
-/** The signing keys, by the clock of this machine. */
+/** The signing keys, by this machine's clock. */
 export async function askSigningKeys(api: OperatorApi, clock: Clock): Promise<Finding> {
   try {
     const answer = await callOperator(api, { method: 'GET', path: '/signing-keys' })

@@ -1,5 +1,5 @@
 /**
- * The checks of `tidegate doctor` on ports: whether the service could listen on the configured ports, and, while it runs,
+ * The `tidegate doctor` checks on ports: whether the service could listen on the configured ports, and, while it runs,
  * whether it is the service that answers there.
  */
 import { X509Certificate } from 'node:crypto'
@@ -17,13 +17,13 @@ import { addressText, reachable } from '../options/listener-address.ts'
 
 interface Port {
   readonly name: string
-  /** The settings of the address. */
+  /** The address settings. */
   readonly keys: string
   readonly host: string
   readonly port: number
 }
 
-/** A request without a token, and the answer that only the listener gives. */
+/** A request without a token, and the answer which only the listener gives. */
 interface Probe {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -52,7 +52,7 @@ export function ingestPort(config: Config): Port | undefined {
   return { name: 'ingest port', keys: 'ingest.host, ingest.port', host: config['ingest.host'], port }
 }
 
-/** Whether a service that starts now could listen on the port. */
+/** Whether a service started now could listen on the port. */
 export async function examineFreePort({ name, keys, host, port }: Port): Promise<Finding> {
   const address = addressText(host, port)
   try {
@@ -77,7 +77,7 @@ export function examinePublicPort(config: Config): Promise<Finding> {
   return examineAnswer(publicPort(config), tlsFilesOf(config), probe, 'http.port')
 }
 
-/** The same of the ingest port; no finding where the service has no ingest listener. */
+/** The same for the ingest port. No finding where the service has no ingest listener. */
 export async function examineIngestPort(config: Config): Promise<Finding[]> {
   const port = ingestPort(config)
   if (port === undefined) return []
@@ -116,7 +116,7 @@ function listenBriefly(host: string, port: number): Promise<void> {
   })
 }
 
-/** `isOurs` is undefined where the listener requires a client certificate, so that only its own certificate is known. */
+/** `isOurs` is undefined where the listener requires a client certificate: then only its own certificate is known. */
 function askListener(
   host: string,
   port: number,

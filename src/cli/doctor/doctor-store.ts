@@ -28,7 +28,7 @@ export interface Examination {
   readonly operatorUrl: string | undefined
 }
 
-/** Returns to the start of the line and clears it, so that the findings replace it. */
+/** Returns to the start of the line and clears it, so the findings replace it. */
 export const CLEAR_LINE = '\r\u001b[2K'
 
 /**
@@ -71,7 +71,7 @@ function showCompared(balances: number): void {
   if (process.stderr.isTTY) process.stderr.write(`${CLEAR_LINE}tidegate: ${balances} balances compared\r`)
 }
 
-/** The store for people, without the password that the address may contain. */
+/** The store's name for people, without the password which the address may contain. */
 function storePlace(config: Config): string {
   const url = config['store.url']
   if (url === '') return `embedded, ${join(config.data_dir, 'store')}`

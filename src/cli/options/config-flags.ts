@@ -1,6 +1,6 @@
 /**
- * The configuration on the command line: `--config FILE` and one flag for every setting, generated from the settings table.
- * Verbs read the configuration here; an error lists all its problems.
+ * The configuration on the command line: `--config FILE` and one flag for every setting, generated from the settings
+ * table. Verbs read the configuration here. An error lists all its problems.
  */
 import { type Command, Option } from 'commander'
 import { readRegularFile } from '../../platform/base/regular-file.ts'
@@ -28,7 +28,7 @@ export function addConfigFlags(command: Command): Command {
   return command
 }
 
-/** Also adds the options for addresses of single feeds, whose names come from the configuration. */
+/** Also adds the options for single feeds' addresses, with names from the configuration. */
 export function addFeedFlags(command: Command, args: readonly string[]): void {
   const has = (flag: string) => command.options.some(({ long }) => long === flag)
   if (!has('--feeds')) return
@@ -42,7 +42,7 @@ export function addFeedFlags(command: Command, args: readonly string[]): void {
 const TAKE_OVER =
   'takes over a data folder whose lock names another host; make sure first that no process runs there, or both lose writes'
 
-/** Adds `--take-over`: replaces the lock of a process on another machine that has ended. */
+/** Adds `--take-over`: replaces the lock of an ended process on another machine. */
 export function addTakeOverFlag(command: Command): Command {
   return command.option('--take-over', TAKE_OVER)
 }
@@ -64,7 +64,7 @@ export function readConfigResult(command: Command, verbDefaults: VerbDefaults = 
   })
 }
 
-/** By key; the parser's names of options differ where a feed's name has a hyphen. */
+/** By key. The parser's option names differ where a feed's name has a hyphen. */
 function givenFlags(command: Command): Record<string, string> {
   const flags: Record<string, string> = {}
   for (const option of command.options) {
@@ -76,7 +76,7 @@ function givenFlags(command: Command): Record<string, string> {
   return flags
 }
 
-/** The effective configuration; throws one line that lists every problem. Warnings are passed to `warn`. */
+/** The effective configuration. Throws one line with every problem. Warnings are passed to `warn`. */
 export function readConfig(
   command: Command,
   verbDefaults: VerbDefaults,

@@ -1,7 +1,7 @@
 /**
- * The file that `admin client create --credentials` writes, in the format that `watch`, `verify` and the examples read;
- * only its owner can read it. An existing file is never replaced, and the file is created before the client, so that no
- * secret is lost because it could not be written.
+ * The file written by `admin client create --credentials`, in the format for `watch`, `verify` and the examples. Only
+ * its owner can read it. An existing file is never replaced, and the file is created before the client, so no secret is
+ * lost because it could not be written.
  */
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { addressesAt, type ServiceAddresses } from '../../access/clients/operator-answers.ts'
@@ -41,7 +41,7 @@ export function reserveCredentialsFile(path: string): ReservedFile {
   }
 }
 
-/** @param url the public address of the service, and of its stream; absent = the configured ones */
+/** @param url the public address for the service and its stream. Absent = the configured ones */
 export function serviceAddresses(config: Config, url?: string): ServiceAddresses {
   if (url === undefined) return addressesAt(configuredUrl(config), config['stream.public_url'])
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new Error(`--url '${url}' is not an http address`)

@@ -1,4 +1,4 @@
-/** The configured addresses of the listeners, for programs on the same machine. Pure. */
+/** The listeners' configured addresses, for programs on the same machine. Pure. */
 
 /** The address to connect to: loopback for a listener on all addresses. */
 export function reachable(host: string): string {

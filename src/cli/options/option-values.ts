@@ -1,4 +1,4 @@
-/** Parsers of option values. The command line reports their errors with the option's name. */
+/** Parsers for option values. The command line reports their errors with the option's name. */
 import { InvalidArgumentError } from 'commander'
 
 export function positiveInteger(text: string): number {

@@ -1,33 +1,33 @@
 /**
- * The credentials of a client on the command line and the addresses of its service, from a credentials file or from the
+ * A client's credentials on the command line and its service's addresses, from a credentials file or from the
  * environment. The result contains the secret. No error contains one: parse errors, which quote the file, are replaced.
  */
 import { readFile } from 'node:fs/promises'
 
-/** As in the file that the demo writes: `Credentials` of the client of a service. */
+/** As the demo writes them to its file. */
 export interface StreamCredentials {
   readonly client_id: string
   readonly client_secret: string
-  /** Base address of the token endpoint, without a trailing slash: the token is at `/oauth2/token` below it. */
+  /** The token endpoint's base address, without a trailing slash: tokens are at `/oauth2/token` below it. */
   readonly auth_url: string
-  /** Base address of the stream, without a trailing slash. */
+  /** The stream's base address, without a trailing slash. */
   readonly ws_url: string
-  /** Base address of the REST API, without a trailing slash. */
+  /** The REST API's base address, without a trailing slash. */
   readonly base_url: string
-  /** Markets that the credentials file names, if it does. */
+  /** Markets from the credentials file, if it names any. */
   readonly markets: readonly string[]
 }
 
 export interface CredentialsOptions {
-  /** `--credentials`; absent = the environment, else the demo's file. */
+  /** `--credentials`. Absent = the environment, else the demo's file. */
   readonly credentials?: string
   /**
-   * `--url`: base address of the service, `http(s)` or `ws(s)`; the token endpoint and the stream are derived from it.
+   * `--url`: the service's base address, `http(s)` or `ws(s)`. The token endpoint and the stream are derived from it.
    */
   readonly url?: string
 }
 
-/** The content of a credentials file; without addresses where `--url` gives them. */
+/** A credentials file's content, without addresses where `--url` gives them. */
 type CredentialsFile = Pick<StreamCredentials, 'client_id' | 'client_secret'> & Partial<StreamCredentials>
 
 const DEFAULT_FILE = './data/demo-client.json'
@@ -85,7 +85,7 @@ async function readCredentialsFile(
   return record as unknown as CredentialsFile
 }
 
-/** The parser's own message quotes the text around the mistake, and that text may be a secret. */
+/** The parser's own message quotes the text around the mistake, which may be a secret. */
 function parseWithoutQuoting(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,5 +1,5 @@
 /**
- * The output of `demo` and `replay` when they are ready: the addresses, the credentials file, and commands to try next,
+ * What `demo` and `replay` print when they are ready: the addresses, the credentials file, and commands to try next,
  * which can be pasted into a shell in the same folder. It contains no secret, and no command downloads anything.
  */
 import { relative, resolve } from 'node:path'
@@ -9,20 +9,20 @@ export interface DemoBanner {
   readonly symbols: readonly string[]
   /** The public address. */
   readonly publicUrl: string
-  /** The address of the live ladder for a browser on this machine; absent = not served. */
+  /** The live ladder's address for a browser on this machine. Absent = not served. */
   readonly pageUrl?: string
   readonly ws: string
   readonly operator: string
   readonly operatorTokenFile: string
   /** The demo client's credentials file, or the external issuer. */
   readonly access: { readonly credentialsFile: string; readonly tokenRequestFile: string } | { readonly issuer: string }
-  /** The file that Node runs, as in `process.argv[1]`. */
+  /** The program file, as in `process.argv[1]`. */
   readonly program: string
   /** The working directory. */
   readonly folder: string
 }
 
-/** The default credentials file of `watch`. */
+/** The default credentials file for `watch`. */
 const DEFAULT_CREDENTIALS = 'data/demo-client.json'
 
 /** At most 15 lines. */

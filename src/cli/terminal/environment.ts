@@ -1,16 +1,13 @@
-/**
- * The environment of a verb that connects to a service: output, variables, clock, randomness and signals. Tests pass their
- * own.
- */
+/** A verb's environment: output, variables, clock, randomness and signals. Tests pass their own. */
 import { type Clock, createSystemClock } from '../../platform/base/clock.ts'
 
-/** An output stream. `isTTY`, `columns` and `rows` are those of a terminal. */
+/** An output stream. A terminal has `isTTY`, `columns` and `rows`. */
 export interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
   readonly rows?: number
   hasColors?(): boolean
-  /** False when the buffer is full; 'drain' follows when it is empty again. */
+  /** False when the buffer is full. 'drain' follows when it is empty again. */
   write(text: string): boolean
   on(event: 'drain' | 'resize', listener: () => void): unknown
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown
@@ -25,7 +22,7 @@ export interface CommandEnvironment {
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
-  /** Calls `stop` on SIGINT or SIGTERM; the returned function removes the handler. */
+  /** Calls `stop` on SIGINT or SIGTERM. The returned function removes the handler. */
   onStopSignal(stop: () => void): () => void
   setExitCode(code: number): void
 }
@@ -51,7 +48,7 @@ export function processEnvironment(): CommandEnvironment {
   }
 }
 
-/** Keeps the process alive while `work` runs: timers of a clock alone do not. */
+/** Keeps the process alive while `work` runs: a clock's timers alone do not. */
 export async function stayAlive<Result>(work: Promise<Result>): Promise<Result> {
   const handle = setInterval(() => undefined, 60_000)
   try {

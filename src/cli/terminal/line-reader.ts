@@ -1,10 +1,13 @@
-/** Reads a text file line by line, of any length; one line is limited, and a pipe or device in place of a file is an error. */
+/**
+ * Reads a text file of any length line by line. One line is limited, and a pipe or device in place of a file is an
+ * error.
+ */
 import { createReadStream, statSync } from 'node:fs'
 
-/** Longest line: a whole book of 46,000 levels is 1.9 MB. */
+/** Longest line: a whole book with 46,000 levels is 1.9 MB. */
 const LINE_CHARACTERS_MAX = 64 * 1024 * 1024
 
-/** The lines of a file without their ends. Throws with the path when the file cannot be read. */
+/** A file's lines without their ends. Throws with the path when the file cannot be read. */
 export async function* linesOf(path: string): AsyncGenerator<string> {
   if (!statSync(path).isFile()) throw new Error(`${path} is not a regular file`)
   let rest = ''

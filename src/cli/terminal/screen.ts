@@ -1,13 +1,13 @@
 /**
- * Full-screen output on a terminal: the alternate screen without a cursor, frames that replace each other without flicker.
- * The terminal is restored at the end, also when the process exits.
+ * Full-screen output on a terminal: the alternate screen without a cursor, with frames replacing each other without
+ * flicker. The terminal is restored at the end, also when the process exits.
  */
 import { createLogUpdate } from 'log-update'
 import type { Output } from './environment.ts'
 
 export interface Screen {
   draw(lines: readonly string[]): void
-  /** Calls `redraw` after a change of size, with an empty screen. */
+  /** Calls `redraw` after a resize, with an empty screen. */
   onResize(redraw: () => void): void
   close(): void
 }
@@ -34,7 +34,7 @@ export function openScreen(output: Output): Screen {
     },
     onResize(redraw) {
       resize = () => {
-        // The terminal has rewrapped the old frame, so nothing of it can be reused.
+        // The terminal has rewrapped the old frame, so no part can be reused.
         update.done()
         output.write(CLEAR)
         redraw()

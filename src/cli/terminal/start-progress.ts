@@ -5,7 +5,9 @@ import type { Output } from './environment.ts'
 const PERIOD_MILLISECONDS = 1_000
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** Shows how long the start takes; the returned function removes the line. Does nothing unless `output` is a terminal. */
+/**
+ * Shows how long the start takes. The returned function removes the line. Does nothing unless `output` is a terminal.
+ */
 export function showStart(what: string, output: Pick<Output, 'isTTY' | 'write'>, clock: Clock): () => void {
   if (output.isTTY !== true) return () => undefined
   let seconds = 0
@@ -15,7 +17,7 @@ export function showStart(what: string, output: Pick<Output, 'isTTY' | 'write'>,
     show()
     next = clock.schedule(PERIOD_MILLISECONDS, tick)
   }
-  // The cursor stays at the start of the line, so that a log line overwrites this one.
+  // The cursor stays at the start of the line, so a log line overwrites this one.
   const show = (): void => void output.write(`${CLEAR_LINE}tidegate: starting the ${what}, ${seconds} s\r`)
   show()
   return () => {

@@ -1,7 +1,6 @@
 /**
- * Lines of a terminal as pieces with a style: their width is known before any escape sequence is added, so they can be
- * cut to the terminal exactly. Control characters are removed from text here, so that it cannot control the terminal.
- * Pure.
+ * Terminal lines as styled pieces: their width is known before any escape sequence is added, so they can be cut to the
+ * terminal exactly. Control characters are removed from text here, so no text can control the terminal. Pure.
  */
 
 export interface Piece {
@@ -43,7 +42,7 @@ export function fitLine(line: Line, width: number): Line {
   return fitted
 }
 
-/** The line as text for a terminal of that width, without blanks at its end. */
+/** The line as text for a terminal with this width, without blanks at its end. */
 export function renderLine(line: Line, width: number, hasColors: boolean): string {
   const pieces = fitLine(line, Math.min(width, lineWidth(line)))
   return pieces

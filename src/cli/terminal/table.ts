@@ -1,6 +1,6 @@
-/** Formats rows of text as aligned columns. Pure. */
+/** Formats text rows as aligned columns. Pure. */
 
-/** Lines without trailing spaces; every row has as many cells as the first. */
+/** Lines without trailing spaces. Every row has as many cells as the first. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
   return rows.map((row) =>

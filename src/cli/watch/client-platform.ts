@@ -1,13 +1,15 @@
-/** What `@tidegate/client` runs on in the command line: the clock and the chance of the environment, and sockets of `ws`. */
+/**
+ * The platform for `@tidegate/client` on the command line: the environment's clock and randomness, and `ws` sockets.
+ */
 import { type ClientOptions, WebSocket } from 'ws'
 import type { Platform, Socket } from '../../../packages/client/src/index.ts'
 import type { CommandEnvironment } from '../terminal/environment.ts'
 
 const SOCKET_OPTIONS: ClientOptions & { readonly closeTimeout: number } = {
   perMessageDeflate: false,
-  // A whole book of 46,000 levels is 1.9 MB.
+  // A whole book with 46,000 levels is 1.9 MB.
   maxPayload: 64 * 1024 * 1024,
-  // A service that hangs does not answer the close; the process ends all the same.
+  // A hanging service does not answer the close. The process ends all the same.
   closeTimeout: 1_000,
 }
 

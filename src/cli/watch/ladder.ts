@@ -8,14 +8,14 @@ import { type Freshness, type MarketView, spreadOf, type Trade } from './market-
 
 export interface LadderSize {
   readonly columns: number
-  /** Lines of the terminal. */
+  /** The terminal's lines. */
   readonly rows: number
-  /** Maximum number of levels per side; absent = as many as fit. */
+  /** Maximum levels per side. Absent = as many as fit. */
   readonly depth?: number
 }
 
 export interface ConnectionState {
-  /** Address of the service, such as 127.0.0.1:8080. */
+  /** The service's address, such as 127.0.0.1:8080. */
   readonly host: string
   /** The status while the connection is not open. */
   readonly note: string
@@ -31,7 +31,7 @@ const TRADES_BENEATH = 4
 const FIXED_ROWS = 4
 const BAR_EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-/** Keeps the widest numbers, so that columns do not move between frames. */
+/** Keeps the widest numbers, so columns do not move between frames. */
 export class Ladder {
   #priceWidth = 'PRICE'.length
   #amountWidth = 'AMOUNT'.length
@@ -64,7 +64,7 @@ export class Ladder {
     return 1 + this.#priceWidth + 2 + this.#amountWidth + 2 + barWidth
   }
 
-  /** `12:00:00.000 ▲ price  amount  venue`; a width of 0 leaves the venue out. */
+  /** `12:00:00.000 ▲ price  amount  venue`. Width 0 leaves the venue out. */
   #tradesWidth(venueWidth: number): number {
     return 12 + 3 + this.#priceWidth + 2 + this.#amountWidth + (venueWidth === 0 ? 0 : 2 + venueWidth)
   }
@@ -195,7 +195,7 @@ function ageText(sinceMilliseconds: number | undefined, nowMilliseconds: number)
   return `${Math.floor(age / 1000)}.${Math.floor((age % 1000) / 100)} s ago`
 }
 
-/** Bars in eighths of a column, the largest amount filling the width; any amount shows at least one eighth. */
+/** Bars in eighths of a column. The largest amount fills the width, and any amount shows at least one eighth. */
 function barScale(levels: readonly Level[], width: number): (level: Level) => string {
   const largest = levels.reduce((most, { scaledAmount }) => (scaledAmount > most ? scaledAmount : most), 1n)
   return ({ scaledAmount }) => {

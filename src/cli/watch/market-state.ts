@@ -1,12 +1,12 @@
 /**
- * The state of one market and its time, from `GET /v2/markets`: the stream alone does not contain why there is no book, or
- * since when. Errors are ignored, because the stream reports those of the service: without an answer the state is unknown.
+ * One market's state and its time, from `GET /v2/markets`: the stream alone does not contain why there is no book, or
+ * since when. Errors are ignored, because the stream reports the service's own: without an answer the state is unknown.
  */
 import type { RestClient } from '../../../packages/client/src/index.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { pause } from '../../platform/base/time-limit.ts'
 
-/** The state of the market as the service reports it. */
+/** The market state as the service reports it. */
 export interface ServedState {
   readonly state: 'LIVE' | 'STALE' | 'STARTING'
   /** As sent by the service. */
@@ -17,7 +17,7 @@ export interface MarketStateOptions {
   readonly rest: Pick<RestClient, 'get'>
   readonly market: string
   readonly clock: Clock
-  /** Whether the state is of interest now. */
+  /** Whether the state is needed now. */
   readonly isNeeded: () => boolean
   /** Called with undefined when the state is not known. */
   readonly onState: (state: ServedState | undefined) => void
@@ -26,7 +26,7 @@ export interface MarketStateOptions {
 const PERIOD_MILLISECONDS = 1_000
 const STATES: readonly unknown[] = ['LIVE', 'STALE', 'STARTING']
 
-/** Asks once per second while the state is of interest, one request at a time, until the signal is aborted. */
+/** Asks once per second while the state is needed, one request at a time, until the signal is aborted. */
 export async function followMarketState(options: MarketStateOptions, signal: AbortSignal): Promise<void> {
   const { clock, isNeeded, onState } = options
   while (!signal.aborted) {

@@ -1,6 +1,6 @@
 /**
- * What `watch` shows of one market: the book that the client keeps, the last executions, rates and ages. The caller passes
- * the monotonic time of each event. Pure.
+ * What `watch` shows about one market: the client's book, the last executions, rates and ages. The caller passes each
+ * event's monotonic time. Pure.
  */
 import type {
   Book,
@@ -16,10 +16,10 @@ import { RateMeter } from './rate-meter.ts'
 
 export type Trade = Execution | ExecutionGap
 
-/** The best prices of a book. */
+/** A book's best prices. */
 export type Best = Pick<Book, 'bestBid' | 'bestAsk' | 'priceDecimals'>
 
-/** Exact texts: in the quote asset, in basis points of the mid price, and the mid price with one decimal more. */
+/** Exact texts: in the quote asset, in basis points of the mid price, and the mid price with one more decimal. */
 export interface Spread {
   readonly value: string
   readonly basisPoints: string
@@ -38,11 +38,11 @@ export class MarketView {
   readonly market: string
   /** Undefined until the first SNAPSHOT. */
   book: Book | undefined
-  /** The newest first; a gap stands where executions are missing. */
+  /** The newest first. A gap stands where executions are missing. */
   readonly trades: Trade[] = []
-  /** The last state that the service reported, if any. */
+  /** The service's last reported state, if any. */
   served: ServedState | undefined
-  /** Of the open connection; undefined while there is none. */
+  /** The open connection's. Undefined while there is none. */
   protocol: string | undefined
   lastMessageMilliseconds: number | undefined
   #heartbeat: { readonly atMilliseconds: number; readonly serviceMilliseconds: number } | undefined
@@ -56,7 +56,7 @@ export class MarketView {
     return this.#heartbeat?.atMilliseconds
   }
 
-  /** Whether the state that the service reports is of interest: the book does not show it, or it is shown already. */
+  /** Whether the service's reported state is needed: the book does not show it, or it is shown already. */
   get needsState(): boolean {
     const isLive = this.book?.status === 'LIVE' && (this.served?.state ?? 'LIVE') === 'LIVE'
     return this.protocol !== undefined && !isLive
@@ -65,13 +65,13 @@ export class MarketView {
   noteEvent(event: StreamEvent): void {
     if (event.type === 'RESYNC') return
     this.protocol = event.type === 'CONNECTED' ? event.protocol : undefined
-    // What the service reported on the connection before is out of date.
+    // The state reported on the earlier connection is out of date.
     this.served = undefined
     this.#heartbeat = undefined
   }
 
   noteChange({ bids, asks }: BookChange, nowMilliseconds: number): void {
-    // A change without levels is one of the status.
+    // A change without levels is a status change.
     if (bids.length + asks.length > 0) this.#noteData(nowMilliseconds)
   }
 
@@ -81,7 +81,7 @@ export class MarketView {
     if (this.trades.length > TRADES_KEPT) this.trades.pop()
   }
 
-  /** @param time of the service, RFC 3339 */
+  /** @param time the service's, RFC 3339 */
   noteHeartbeat(time: string, nowMilliseconds: number): void {
     this.lastMessageMilliseconds = nowMilliseconds
     this.#heartbeat = { atMilliseconds: nowMilliseconds, serviceMilliseconds: Date.parse(time) }
@@ -99,7 +99,7 @@ export class MarketView {
     return { type: status === undefined ? 'waiting' : 'resyncing' }
   }
 
-  /** How long the market has been STALE, by the clock of the service. */
+  /** How long the market has been STALE, by the service's clock. */
   #staleMilliseconds(nowMilliseconds: number): number | undefined {
     if (this.served?.state !== 'STALE' || this.#heartbeat === undefined) return undefined
     const { atMilliseconds, serviceMilliseconds } = this.#heartbeat

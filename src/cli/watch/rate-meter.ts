@@ -2,7 +2,7 @@
 
 const BUCKET_MILLISECONDS = 100
 const BUCKETS = 20
-/** The rate is computed over at least this time, so that a first message is not a high rate. */
+/** The rate is computed over at least this time, so a first message is not a high rate. */
 const BUCKETS_MIN = 10
 
 export class RateMeter {

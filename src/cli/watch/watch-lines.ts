@@ -1,12 +1,12 @@
 /**
- * The output of `watch` without a terminal: one line per event, with time, event, market and then `name=value` pairs in a
+ * What `watch` prints without a terminal: one line per event, with time, event, market and then `name=value` pairs in a
  * fixed order, for use with grep, cut and awk. Pure.
  */
 import type { BookChange, Level, StreamEvent } from '../../../packages/client/src/index.ts'
 import { printable } from '../terminal/styled-line.ts'
 import { type Best, type MarketView, spreadOf, type Trade } from './market-view.ts'
 
-/** The line of a change of the book, as it is now; undefined where no level changed. `depth` = levels per side. */
+/** The line for a book change, with the current book. Undefined where no level changed. `depth` = levels per side. */
 export function changeLine({ market, book }: MarketView, change: BookChange, depth: number): string | undefined {
   const levelCount = change.bids.length + change.asks.length
   // A SNAPSHOT without levels is an empty book, except while the book is unknown.
@@ -18,7 +18,7 @@ export function changeLine({ market, book }: MarketView, change: BookChange, dep
   ])
 }
 
-/** The best prices, as the line of a `top` has them. */
+/** The best prices, as in a `top` line. */
 export function topText(best: Best): string {
   const { bestBid, bestAsk } = best
   const spread = spreadOf(best)
@@ -37,7 +37,7 @@ export function topLine(market: string, time: string, text: string): string {
   return line(time, 'top', market, [text])
 }
 
-/** The line of an execution, or of a gap in the executions that was noticed at `now`. */
+/** The line for an execution, or for a gap in the executions noticed at `now`. */
 export function tradeLine(market: string, trade: Trade, now: string): string {
   if (trade.type === 'GAP') return line(now, 'gap', market, [`reason=${JSON.stringify(trade.reason)}`])
   const { price, amount, side = '', venue = '', executedAt } = trade
@@ -48,7 +48,7 @@ export function heartbeatLine(market: string, time: string): string {
   return line(time, 'heartbeat', market, [])
 }
 
-/** The line of what happened to the connection; `now` is by our own clock. */
+/** The line for a connection event. `now` is by our own clock. */
 export function connectionLine(market: string, event: StreamEvent, now: string): string {
   switch (event.type) {
     case 'CONNECTED':
@@ -63,7 +63,7 @@ export function connectionLine(market: string, event: StreamEvent, now: string):
   }
 }
 
-/** The line of a state of the market that the service reports. */
+/** The line for a market state which the service reports. */
 export function stateLine(market: string, state: string, since: string, now: string): string {
   return line(now, state.toLowerCase(), market, [`since=${since}`])
 }

@@ -1,7 +1,6 @@
 /**
- * The harness of all checks of another program: plays scenarios one after another, and turns each into a result. What is
- * played (the stimulus) is passed in, and so are the rules of a result. A scenario that fails or does not apply ends no
- * other. The harness opens nothing itself.
+ * The harness of all checks: plays scenarios one after another, and turns each into a result. The stimulus is passed
+ * in, and so is the rule for a result. A failed or skipped scenario ends no other. The harness opens nothing itself.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 
@@ -20,10 +19,10 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly failure: Failed }
   | { readonly kind: 'skipped'; readonly reason: string }
 
-/** The scenarios of a check, and the stimulus that plays them. */
+/** A check's scenarios, and the stimulus to play them with. */
 export interface Check<Scenario, Result> {
   readonly scenarios: readonly Scenario[]
-  /** Throws `Skipped` or `Failed`; a returned text is a note on what was seen. */
+  /** Throws `Skipped` or `Failed`. A returned text is a note on what was seen. */
   readonly play: (scenario: Scenario) => Promise<string | undefined>
   /** Ends a scenario, whatever its outcome. */
   readonly afterEach?: () => Promise<void> | void
@@ -65,7 +64,7 @@ async function outcomeOf(playing: Promise<string | undefined>): Promise<Outcome>
   }
 }
 
-/** The bounded waits of scenarios: each ends when its predicate holds, and all end when the check is stopped. */
+/** Bounded waits for scenarios: each ends when its predicate holds, and all end when the check is stopped. */
 export class Waits {
   readonly #clock: Clock
   readonly #waiting = new Set<() => void>()
@@ -85,12 +84,12 @@ export class Waits {
     this.notify()
   }
 
-  /** Must be called after everything that may end a wait. */
+  /** Must be called after any event which may end a wait. */
   notify(): void {
     for (const look of [...this.#waiting]) look()
   }
 
-  /** Resolves to whether the predicate holds within the time; rejects when the check was stopped. */
+  /** Resolves to whether the predicate holds within the time. Rejects when the check was stopped. */
   until(predicate: () => boolean, milliseconds: number): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void): void => {

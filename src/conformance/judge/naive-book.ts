@@ -1,7 +1,7 @@
 /**
- * The order book of the checks: levels keyed by price text, with the digest that docs/reference/extended-stream.md describes, in
- * arbitrary precision. Nothing is rounded. It is deliberately simple and shares no code with the books and digests of the
- * service and of `@tidegate/client`, so it can check them. The rules themselves are elsewhere. Pure.
+ * The checks' order book: levels keyed by price text, with the digest from docs/reference/extended-stream.md in
+ * arbitrary precision. Nothing is rounded. It is deliberately simple and shares no code with the books of the service
+ * and `@tidegate/client`, so it can check them. The rules are elsewhere. Pure.
  */
 
 export type BookSide = 'bids' | 'asks'
@@ -14,7 +14,7 @@ export interface WireLevel {
   readonly amount: string
 }
 
-/** Digits after the point of a market's prices and amounts. */
+/** Digits after the point in a market's prices and amounts. */
 export interface Decimals {
   readonly price: number
   readonly amount: number
@@ -37,7 +37,7 @@ export function standsBefore(side: BookSide, left: string, right: string): boole
   return side === 'bids' ? order > 0 : order < 0
 }
 
-/** The text with exactly these digits after the point, of the more that it has. */
+/** The text, cut to this number of digits after the point. */
 export function cutDecimals(text: string, decimals: number): string {
   const [whole = '', fraction = ''] = text.split('.')
   return decimals === 0 ? whole : `${whole}.${fraction.slice(0, decimals)}`
@@ -47,10 +47,10 @@ export class NaiveBook {
   readonly #levels: Record<BookSide, Map<string, string>> = { bids: new Map(), asks: new Map() }
   readonly #best: Record<BookSide, string | undefined> = { bids: undefined, asks: undefined }
   readonly #decimals: Decimals | undefined
-  /** Sum of the level hashes; undefined until the first digest, since a checker may never need one. */
+  /** Sum of the level hashes. Undefined until the first digest, because a checker may never need one. */
   #sum: bigint | undefined
 
-  /** @param decimals those of the digest, where the levels have more */
+  /** @param decimals for the digest, where the levels have more */
   constructor(decimals?: Decimals) {
     this.#decimals = decimals
   }
@@ -59,7 +59,7 @@ export class NaiveBook {
     return this.#levels[side].size
   }
 
-  /** Levels of the side that has more. */
+  /** Levels on the larger side. */
   get depth(): number {
     return Math.max(this.size('bids'), this.size('asks'))
   }
@@ -68,7 +68,7 @@ export class NaiveBook {
     return this.#levels[side].get(price)
   }
 
-  /** Sets a level's amount; exactly `0` removes the level. */
+  /** Sets a level's amount. Exactly `0` removes the level. */
   set(side: BookSide, price: string, amount: string): void {
     if (amount === '0') {
       this.remove(side, price)
@@ -103,7 +103,7 @@ export class NaiveBook {
     return bid !== undefined && ask !== undefined && comparePrices(bid, ask) >= 0
   }
 
-  /** The best `count` levels of one side, best first. One pass, because a book may have 50,000 levels. */
+  /** One side's best `count` levels, best first. One pass, because a book may have 50,000 levels. */
   top(side: BookSide, count: number): WireLevel[] {
     const prices: string[] = []
     for (const price of this.#levels[side].keys()) {
@@ -117,7 +117,7 @@ export class NaiveBook {
     return prices.map((price) => ({ price, amount: this.#levels[side].get(price) as string }))
   }
 
-  /** The digest of the best `depth` levels per side, as 16 hexadecimal digits; 0 = all levels. */
+  /** The digest of the best `depth` levels per side (0 = all), as 16 hexadecimal digits. */
   digest(depth = 0): string {
     if (depth !== 0 && this.depth > depth) return digestText(this.#sumOf((side) => this.top(side, depth)))
     this.#sum ??= this.#sumOf((side) => [...this.#levels[side]].map(([price, amount]) => ({ price, amount })))

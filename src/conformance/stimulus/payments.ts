@@ -1,6 +1,6 @@
 /**
- * Sends deliveries to a payment endpoint with the service's own signatures and requests, and reads the answers as the service
- * does. It can also send what the service never does: altered requests, and connections that are cut.
+ * Sends deliveries to a payment endpoint with the service's own signatures and requests, and reads the answers as the
+ * service does. It can also send what the service never does: altered requests, and requests on cut connections.
  */
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -42,7 +42,7 @@ export function createPaymentSender(url: string, secrets: readonly string[], clo
   }
 }
 
-/** Sends a request and cuts its connection; returns the part of the answer which came before. */
+/** Sends a request and cuts its connection. Returns the bytes received before the cut. */
 function answerUntilCut(
   address: string,
   { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: string },

@@ -1,8 +1,8 @@
 /**
  * Tests a payment endpoint for ways to pay a delivery twice, or to pay it and also refuse it: sequential and concurrent
- * repeats, connections that are cut, requests that must not be trusted. The sender of the requests is passed in. Only the
- * endpoint's answers are visible, so what these cannot show is kept too (`notKnown`). See docs/how-to/deliveries.md for how
- * an endpoint must handle these requests.
+ * repeats, cut connections, untrusted requests. The sender is passed in. Only the endpoint's answers are visible, so
+ * the check also keeps what they cannot show (`notKnown`). docs/how-to/deliveries.md describes how an endpoint must
+ * handle these requests.
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../platform/base/clock.ts'
@@ -23,13 +23,13 @@ export type PaymentOutcome =
 export interface PaymentSender {
   readonly url: string
   readonly clock: Clock
-  /** One of them is enough for the endpoint. */
+  /** The endpoint needs only one. */
   readonly secrets: readonly string[]
   /** The outcome, and the body of an answer. */
   send(delivery: Sent, change: Change): Promise<{ readonly outcome: PaymentOutcome; readonly body: string | undefined }>
-  /** Cuts the connection; the outcome is that of the part of the answer which came before. */
+  /** Cuts the connection. The outcome follows from the bytes received before the cut. */
   sendAndCut(delivery: Sent, when: Cut): Promise<PaymentOutcome>
-  /** The status of the answer to a request without a signature, which pays nothing; undefined without an answer. */
+  /** The status that answers an unsigned request, which pays nothing. Undefined without an answer. */
   probe(): Promise<number | undefined>
 }
 
@@ -38,7 +38,7 @@ export type Cut = 'before the answer' | 'in the answer'
 export interface CheckResult {
   readonly name: string
   readonly rule: string
-  /** The observed violation; absent: the rule holds, or was not checked. */
+  /** The observed violation. Absent: the rule holds, or was not checked. */
   readonly violation?: string
   /** Why the rule was not checked. */
   readonly notChecked?: string
@@ -46,7 +46,7 @@ export interface CheckResult {
   readonly losesMoney?: true
 }
 
-/** The requested outcome of a test delivery: `metadata.tidegate_check`. */
+/** The outcome a test delivery requests: `metadata.tidegate_check`. */
 type Wanted = 'settle' | 'refuse'
 
 export interface Sent {
@@ -54,7 +54,7 @@ export interface Sent {
   readonly body: string
 }
 
-/** The first result of each test delivery. */
+/** A test delivery's first result. */
 interface Result {
   readonly delivery: Sent
   readonly outcome: PaymentOutcome & { readonly kind: 'settled' | 'refused' }
@@ -64,7 +64,7 @@ interface Result {
 export interface ExecutorSession {
   readonly sender: PaymentSender
   readonly results: Map<string, Result>
-  /** Whether a settled delivery was answered without the number of payments made for it. */
+  /** Whether an answer to a settled delivery lacked its number of payments. */
   hidesPayments: boolean
 }
 
@@ -125,11 +125,11 @@ const CHECKS: readonly (readonly [name: string, rule: string, play: ExecutorScen
     oldTimestamp,
   ],
   ['two-signatures', 'of several signatures one that is valid is enough, in any place', twoSignatures],
-  // The last one: it looks at the answers of all others.
+  // The last one: it compares the answers to all others.
   ['own-references', 'every payment is answered with a reference of its own', ownReferences],
 ]
 
-/** All scenarios, without that of a restart. */
+/** All scenarios except the restart. */
 export const EXECUTOR_SCENARIOS: readonly ExecutorScenario[] = CHECKS.map(([name, rule, play]) => ({
   name,
   rule,
@@ -263,7 +263,7 @@ async function ownReferences(executor: ExecutorSession): Promise<void> {
   if (shared !== undefined) throw new Violation(`${shared} payments were answered with the same reference`)
 }
 
-/** The number of payments that were answered with one and the same reference; undefined: each has its own. */
+/** How many payments were answered with one reference. Undefined: each has its own. */
 function sharedReference(executor: ExecutorSession): number | undefined {
   const counts = new Map<string, number>()
   for (const reference of paidIn(executor)) counts.set(reference, (counts.get(reference) ?? 0) + 1)
@@ -282,7 +282,7 @@ async function twoSignatures(executor: ExecutorSession): Promise<void> {
   ]) {
     referenceOf(await send(executor, newDelivery('settle'), { secrets }))
   }
-  // A signature of an unknown version precedes the known one.
+  // A signature with an unknown version precedes the known one.
   const later = (headers: Readonly<Record<string, string>>) => ({
     ...headers,
     'webhook-signature': `v1a,${Buffer.alloc(64).toString('base64')} ${headers['webhook-signature']}`,
@@ -290,7 +290,7 @@ async function twoSignatures(executor: ExecutorSession): Promise<void> {
   referenceOf(await send(executor, newDelivery('settle'), { headers: later }))
 }
 
-/** Expects that the request is not answered with a success, and that the valid request afterwards is paid once. */
+/** Expects an answer without success, and one payment for the valid request that follows. */
 async function expectDistrust(
   executor: ExecutorSession,
   change: Change,
@@ -353,7 +353,7 @@ export async function send(executor: ExecutorSession, delivery: Sent, change: Ch
   return outcome
 }
 
-/** Number of payments that the endpoint reports for this id; undefined when it reports none. */
+/** The payments which the endpoint reports for this id. Undefined when it reports no number. */
 function paymentsIn(body: string): number | undefined {
   const [, count] = /"payments"\s*:\s*([0-9]{1,9})\b/.exec(body) ?? []
   return count === undefined ? undefined : Number(count)

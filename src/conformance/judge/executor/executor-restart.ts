@@ -1,7 +1,7 @@
 /**
- * Restarts a payment endpoint with the operator's command, and repeats every test delivery after a time in which what it
- * keeps only in memory is forgotten: the answers must be the first ones. A command that fails, does not end or restarts
- * nothing, and an endpoint that does not come back, leave the rule unchecked.
+ * Restarts a payment endpoint with the operator's command. After a time in which the endpoint forgets what it keeps
+ * only in memory, every test delivery is repeated, and must have its first result. The rule stays unchecked if the
+ * command fails, does not end or restarts nothing, or if the endpoint does not come back.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,17 +19,17 @@ import {
 } from './executor-checks.ts'
 
 export interface Restart {
-  /** Run by the shell; has to end when the endpoint is started. */
+  /** Run by the shell. It must end when the endpoint is started. */
   readonly command: string
   /** The time between the restart and the repeats. */
   readonly memorySeconds: number
-  /** For the command and for the endpoint to come back, each; default: COMES_BACK_SECONDS_MAX. */
+  /** Limit for the command, and again for the endpoint to come back. Default: COMES_BACK_SECONDS_MAX. */
   readonly secondsMax?: number
 }
 
 const COMES_BACK_SECONDS_MAX = 60
 const POLL_MILLISECONDS = 500
-/** Answers of a proxy in front of an endpoint that is not running. */
+/** What a proxy answers while its endpoint is down. */
 const PROXY_STATUSES = [502, 503, 504]
 
 /** @param restart undefined: the rule is not checked */
@@ -45,7 +45,7 @@ export function restartScenario(restart: Restart | undefined, report: (line: str
   }
 }
 
-/** Restarts the endpoint and waits; returns why its results cannot be compared. */
+/** Restarts the endpoint and waits. Returns why its results cannot be compared. */
 async function reasonNotToRepeat(
   executor: ExecutorSession,
   restart: Restart | undefined,
@@ -56,7 +56,7 @@ async function reasonNotToRepeat(
   const { command, memorySeconds, secondsMax = COMES_BACK_SECONDS_MAX } = restart
   const { sender } = executor
   const before = connect(portOf(new URL(sender.url)))
-  // A connection that the endpoint refuses or resets is closed.
+  // A refused or reset connection is closed.
   before.on('error', () => undefined)
   try {
     const fault = (await run(command, sender.clock, secondsMax)) ?? (await comesBack(sender, before, secondsMax))
@@ -74,7 +74,7 @@ function portOf({ protocol, hostname, port }: URL) {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? usual : Number(port) }
 }
 
-/** Runs the command with its process group, which is killed when it does not end; returns why it failed. */
+/** Runs the command in its own process group, which is killed if it does not end. Returns why it failed. */
 async function run(command: string, clock: Clock, secondsMax: number): Promise<string | undefined> {
   const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'ignore', 'inherit'], detached: true })
   const ended = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>
@@ -89,8 +89,8 @@ async function run(command: string, clock: Clock, secondsMax: number): Promise<s
 }
 
 /**
- * Waits until the endpoint answers again and has closed the connection that was made before; returns what did not happen. It
- * asks without a signature, so nothing is paid.
+ * Waits until the endpoint answers again and has closed the earlier connection. Returns what did not happen. Its
+ * requests have no signature, so nothing is paid.
  */
 async function comesBack(
   { clock, probe }: PaymentSender,

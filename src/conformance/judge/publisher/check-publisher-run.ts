@@ -1,4 +1,4 @@
-/** Runs all scenarios of one way against a publisher, and closes everything that was opened for them. */
+/** Plays all scenarios for a pull or a push to a publisher, and closes what they opened. */
 import { type CheckOptions, CheckRun, type ScenarioResult } from './check-run.ts'
 import type { PullAddress } from './pull-connection.ts'
 import { PullDriver } from './pull-driver.ts'
@@ -9,11 +9,11 @@ import { PushServer } from './push-server.ts'
 
 export interface PublisherCheck {
   readonly results: Promise<readonly ScenarioResult[]>
-  /** Ends it early; what was found until then is returned. */
+  /** Ends it early. The results so far are returned. */
   stop(): void
 }
 
-/** Connects to a publisher and plays every scenario of a pull. */
+/** Connects to a publisher and plays every pull scenario. */
 export function checkPull(options: CheckOptions, address: PullAddress): PublisherCheck {
   const run = new CheckRun(options)
   const driver = new PullDriver(run, address)
@@ -25,12 +25,12 @@ export interface PushAddress {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
-  /** The token that is accepted; absent: a random one. */
+  /** The accepted token. Absent: a random one. */
   readonly token: string | undefined
 }
 
 /**
- * Listens for a publisher and plays every scenario of a push.
+ * Listens for a publisher and plays every push scenario.
  * @param onListening called once, when the publisher can connect
  */
 export function checkPush(

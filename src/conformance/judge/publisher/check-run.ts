@@ -1,6 +1,6 @@
 /**
- * Runs the scenarios of `tidegate check-publisher` one after another and collects what each of them finds: every broken
- * rule by name, with its first messages. It opens nothing itself.
+ * One run of `tidegate check-publisher`: plays its scenarios and collects what each finds, every broken rule by name
+ * with its first messages. It opens nothing itself.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { type Finding, Findings } from '../findings.ts'
@@ -8,7 +8,7 @@ import { Failed, type Outcome, runScenarios, Skipped, Waits } from '../harness.t
 import { type CheckedMarket, PublishedMarket } from './published-market.ts'
 import { isWarning, PUBLISHER_RULES, type PublisherRuleName, type ReportBroken } from './rules.ts'
 
-/** Times of a check, in milliseconds. */
+/** A check's times, in milliseconds. */
 export interface CheckTimes {
   /** How long messages are only observed. */
   readonly observe: number
@@ -18,7 +18,7 @@ export interface CheckTimes {
   readonly stall: number
   /** Longest time between two heartbeats. */
   readonly heartbeat: number
-  /** Longest wait for an engine that connects, at first and again. */
+  /** Longest wait for the engine to connect, at first and again. */
   readonly connect: number
 }
 
@@ -26,20 +26,20 @@ export interface CheckOptions {
   readonly markets: readonly CheckedMarket[]
   readonly times: CheckTimes
   readonly clock: Clock
-  /** Unsent bytes that a publisher may keep for a peer that does not read. */
+  /** Unsent bytes a publisher may keep for a peer which does not read. */
   readonly backlogBytesMax: number
-  /** Levels, or orders, that the book of a market may have. */
+  /** Levels, or orders, in a market's book. */
   readonly bookEntriesMax: number
-  /** Restarts the publisher; absent: that is not checked. */
+  /** Restarts the publisher. Absent: restarts are not checked. */
   readonly restart: (() => Promise<void>) | undefined
-  /** Called with every scenario that begins and every result. */
+  /** Called at the beginning of every scenario, and with its result. */
   readonly onProgress: (scenario: string, result: ScenarioResult | undefined) => void
 }
 
-/** A rule that was found broken. */
+/** A broken rule. */
 export interface BrokenRule extends Finding<PublisherRuleName, Example> {
   readonly isWarning: boolean
-  /** What is expected, and the section of the page that requires it. */
+  /** What is expected, and the page's section which requires it. */
   readonly expected: string
   readonly section: string
 }
@@ -58,7 +58,7 @@ export interface ScenarioResult {
   readonly findings: readonly BrokenRule[]
 }
 
-/** One scenario; a returned text is the note of its result. */
+/** One scenario. A returned text is the note in its result. */
 export interface Scenario<Driver> {
   readonly name: string
   readonly plays: string
@@ -68,7 +68,7 @@ export interface Scenario<Driver> {
 
 /** What the scenarios are written with: the stimulus. */
 export interface ScenarioDriver {
-  /** Why no further scenario can show anything; undefined otherwise. */
+  /** Why no further scenario can show anything. Undefined otherwise. */
   readonly hopeless: string | undefined
   /** Ends a scenario. */
   afterEach(): Promise<void>
@@ -116,12 +116,12 @@ export class CheckRun {
     this.#waits.stop(new Skipped('the check was stopped'))
   }
 
-  /** To be called after everything that may end a wait. */
+  /** To be called after any event which may end a wait. */
   notify(): void {
     this.#waits.notify()
   }
 
-  /** Waits until `predicate` holds; false when it does not within the time. */
+  /** Waits until `predicate` holds. False when it does not within the time. */
   until(predicate: () => boolean, milliseconds: number): Promise<boolean> {
     return this.#waits.until(predicate, milliseconds)
   }

@@ -1,6 +1,6 @@
 /**
- * Checks everything that a publisher sends on one connection besides answers: the form of each message, the market that it
- * belongs to, and the heartbeats. It opens nothing and reads no clock: the caller passes times.
+ * Checks everything but answers on one connection: each message's form, its market, and the heartbeats. It opens
+ * nothing and reads no clock: the caller passes times.
  */
 import { isObject, membersOf, parseJson } from '../../../platform/base/json-value.ts'
 import { type MessageProblem, readMessage } from './message.ts'
@@ -13,9 +13,9 @@ export interface ConnectionCheckerOptions {
   readonly report: ReportBroken
   /** Longest time between two heartbeats. */
   readonly heartbeatMilliseconds: number
-  /** Whether it is the connection that sees every message. */
+  /** Whether this connection sees every message. */
   readonly isMain: boolean
-  /** What is broken by a message of a market that is not expected. */
+  /** The rule broken by messages for an unexpected market. */
   readonly unexpected: 'message-unrequested' | 'market-unknown'
 }
 
@@ -23,7 +23,7 @@ export class ConnectionChecker {
   readonly #options: ConnectionCheckerOptions
   readonly #lines = new Map<string, PublicationLine>()
   readonly #ignored = new Set<string>()
-  /** When heartbeats are expected: the time of the last one, or of the beginning. */
+  /** While heartbeats are expected: the time of the last one, or of the beginning. */
   #heartbeatMilliseconds: number | undefined
   messages = 0
   bytes = 0
@@ -32,24 +32,24 @@ export class ConnectionChecker {
     this.#options = options
   }
 
-  /** The messages of a market that is expected now. */
+  /** The messages of a market which is expected now. */
   line(market: string): PublicationLine | undefined {
     return this.#lines.get(market)
   }
 
-  /** Expects messages of a market from now on. */
+  /** Expects messages for a market from now on. */
   open(market: PublishedMarket): PublicationLine {
     const line = new PublicationLine(market, this.#options.isMain, this.#options.report)
     this.#lines.set(market.symbol, line)
     return line
   }
 
-  /** Expects no messages of a market any more. */
+  /** Expects no more messages for a market. */
   close(market: string): void {
     this.#lines.delete(market)
   }
 
-  /** Checks nothing of a market whose subscription was answered wrongly. */
+  /** Ignores a market whose subscription was answered wrongly. */
   ignore(market: string): void {
     this.#ignored.add(market)
   }
@@ -59,7 +59,7 @@ export class ConnectionChecker {
     this.#heartbeatMilliseconds = nowMilliseconds
   }
 
-  /** Reports a heartbeat that is overdue. */
+  /** Reports an overdue heartbeat. */
   checkHeartbeat(nowMilliseconds: number): void {
     const last = this.#heartbeatMilliseconds
     if (last === undefined || nowMilliseconds - last <= this.#options.heartbeatMilliseconds) return

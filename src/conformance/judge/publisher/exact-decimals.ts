@@ -1,14 +1,14 @@
-/** Prices and amounts of publishers in one exact form: text with 18 decimals, and `0`. Pure. */
+/** Publishers' prices and amounts in one exact form: text with 18 decimals, and `0`. Pure. */
 
 const SCALE = 18
 
-/** The text with exactly 18 decimals and no leading zeros; digits after them are cut. Zero is `0`. */
+/** The text with exactly 18 decimals and no leading zeros. Further digits are cut. Zero is `0`. */
 export function exactText(text: string): string {
   const [whole = '', fraction = ''] = text.split('.')
   return textOfUnits(BigInt(whole + fraction.padEnd(SCALE, '0').slice(0, SCALE)))
 }
 
-/** The number of units of 10^-18 in an exact text. */
+/** An exact text in units of 10^-18. */
 export function unitsOf(exact: string): bigint {
   return BigInt(exact.replace('.', ''))
 }

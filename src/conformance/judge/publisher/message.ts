@@ -1,7 +1,7 @@
 /**
- * Reads the messages of a publisher as docs/reference/publication.schema.json describes them: returns the message typed, or
- * the first rule that it breaks, with the member and, where it can be read, the market. Three rules that a schema cannot
- * express are checked here too: `prev` below `seq`, the number of levels on both sides, and days that a month lacks. It
+ * Reads a publisher's messages by docs/reference/publication.schema.json: returns the typed message, or the first
+ * broken rule with the member and, where it can be read, the market. Three rules which no schema can express are
+ * checked here too: `prev` below `seq`, the number of levels on both sides, and days beyond the end of a month. It
  * shares no code with the service's own reader, and keeps nothing.
  */
 import { Compile, type Validator } from 'typebox/schema'
@@ -25,7 +25,7 @@ export interface PublishedExecution extends PublishedLevel {
   readonly id: string
   readonly side: Side | undefined
   readonly venue: string | undefined
-  /** The time of the message where the trade has none. */
+  /** The message's time, where the trade has none. */
   readonly executedAtMilliseconds: number
 }
 
@@ -62,11 +62,14 @@ interface Numbered {
   readonly timeMilliseconds: number
   readonly epoch: string
   readonly seq: number
-  /** Position in the first publication of a chain of relays. */
+  /** The position in the first publication, behind a chain of relays. */
   readonly origin: string | undefined
 }
 
-/** A message that takes a number; it covers all numbers after `prev`, which is `seq - 1` where the publisher omits it. */
+/**
+ * A message with a number of its own. It covers all numbers after `prev`, which is `seq - 1` where the publisher omits
+ * it.
+ */
 interface Counted extends Numbered {
   readonly prev: number
 }
@@ -75,12 +78,12 @@ export interface SnapshotMessage extends Numbered {
   readonly type: 'SNAPSHOT'
   /** No execution is missing between this message and the SNAPSHOT. */
   readonly prev: number | undefined
-  /** The last message of an earlier epoch, `EPOCH.SEQ`. */
+  /** An earlier epoch's last message, `EPOCH.SEQ`. */
   readonly continues: string | undefined
   readonly instrument: PublishedInstrument
   readonly bids: readonly PublishedLevel[]
   readonly asks: readonly PublishedLevel[]
-  /** Instead of levels, which are then empty. */
+  /** Replaces the levels, which are then empty. */
   readonly orders: readonly PublishedOrder[] | undefined
 }
 
@@ -91,7 +94,7 @@ export interface UpdateMessage extends Counted {
   readonly executions: readonly PublishedExecution[]
   readonly missed: unknown
   readonly instrument: PublishedInstrument | undefined
-  /** Instead of levels, which are then empty. */
+  /** Replaces the levels, which are then empty. */
   readonly orders: readonly PublishedOrderChange[] | undefined
 }
 
@@ -106,7 +109,7 @@ interface LostMessage extends Numbered {
 
 export type PublicationMessage = SnapshotMessage | UpdateMessage | InstrumentMessage | LostMessage
 
-/** The digest of the levels of a market after message `seq`. */
+/** The digest of a market's levels after message `seq`. */
 export interface HeartbeatBook {
   readonly market: string
   readonly epoch: string
@@ -124,7 +127,7 @@ export type SpecialProblem = 'number-not-text' | 'snapshot-without-instrument' |
 
 export interface MessageProblem {
   readonly type: 'problem'
-  /** The market that it names, where that can be read. */
+  /** The market it names, where it can be read. */
   readonly market: string | undefined
   readonly isSnapshot: boolean
   /** A sentence without its end: `payload.bids[3].price must be string`. */
@@ -156,7 +159,7 @@ export function readMessage(value: JsonObject): PublicationMessage | Heartbeat |
 interface Found {
   readonly text: string
   readonly special?: SpecialProblem | undefined
-  /** Index of the failing book of a heartbeat. */
+  /** The index of a heartbeat's failing book. */
   readonly bookIndex?: number
 }
 
@@ -182,7 +185,7 @@ function problemIn(value: JsonObject): Found | undefined {
 
 const validators = new Map<string, Validator>()
 
-/** What in a value does not match a definition of the schema. */
+/** The first mismatch between a value and a definition in the schema. */
 function mismatch(definition: string, value: unknown): Found | undefined {
   const validator = validatorOf(definition, { $defs: PUBLICATION_SCHEMA.$defs, $ref: `#/$defs/${definition}` })
   if (validator.Check(value)) return undefined
@@ -195,7 +198,7 @@ function mismatch(definition: string, value: unknown): Found | undefined {
   return book === undefined ? found : { ...found, bookIndex: Number(book) }
 }
 
-/** Of the alternatives of an order change, the one with its type says what is wrong. */
+/** An order change has one alternative per type. The one for its type says what is wrong. */
 function orderMismatch(message: unknown, index: number): Found {
   const path = `/payload/orders/${index}`
   const entry = valueAt(message, path)
@@ -222,7 +225,7 @@ function validatorOf(name: string, schema: object): Validator {
 
 type SchemaError = ReturnType<Validator['Errors']>[1][number]
 
-/** @param place of the value in the message, as a JSON pointer */
+/** @param place the value's place in the message, as a JSON pointer */
 function describe({ keyword, instancePath, params, message }: SchemaError, value: unknown, place: string): Found {
   const path = place + instancePath
   if (keyword === 'required') {
@@ -269,7 +272,7 @@ function countOf(list: unknown): number {
   return Array.isArray(list) ? list.length : 0
 }
 
-/** A message that matches the schema. */
+/** Types a message which matches the schema. */
 function messageOf(value: JsonObject): PublicationMessage {
   const payload = membersOf(value.payload)
   const { epoch, seq, prev, continues, origin } = membersOf(value.stream) as unknown as StreamMembers
@@ -364,7 +367,7 @@ function instrumentOf(members: JsonObject = {}): PublishedInstrument {
   }
 }
 
-/** Entries without a digest are of another kind of book. */
+/** Entries without a digest belong to another kind of book. */
 function digestsOf(books: unknown): readonly HeartbeatBook[] {
   const entries = Array.isArray(books) ? books.filter(isObject) : []
   return entries.filter(
@@ -372,7 +375,7 @@ function digestsOf(books: unknown): readonly HeartbeatBook[] {
   ) as unknown as HeartbeatBook[]
 }
 
-/** Of a time in the form of the schema. */
+/** Reads a time in the schema's form. */
 function millisecondsOf(time: string): number {
   const [, day, clock, fraction = ''] = /^(.{10})[Tt](.{8})(?:\.([0-9]+))?Z$/.exec(time) ?? []
   return Date.parse(`${day}T${clock}Z`) + Number(fraction.padEnd(3, '0').slice(0, 3))

@@ -1,6 +1,6 @@
 /**
- * The messages of one market on one connection: with which one they begin, and that none is left out. What the messages
- * contain is compared by the market, which all connections share.
+ * One market's messages on one connection: which comes first, and whether any is left out. The market, which all
+ * connections share, compares their content.
  */
 import type { PublicationMessage } from './message.ts'
 import type { NumberedMessage, Position, PublishedMarket } from './published-market.ts'
@@ -8,7 +8,7 @@ import type { PublisherRuleName, ReportBroken } from './rules.ts'
 
 /** Where the messages may begin. */
 interface Start {
-  /** They may continue after it; undefined: only a SNAPSHOT may come first. */
+  /** They may continue after it. Undefined: only a SNAPSHOT may come first. */
   readonly position: Position | undefined
   /** What is broken when they continue elsewhere. */
   readonly broken: PublisherRuleName
@@ -22,11 +22,11 @@ export class PublicationLine {
   #start: Start | undefined
   #last: Position | undefined
   #timeMilliseconds = 0
-  /** Messages with a number, of this connection. */
+  /** Numbered messages on this connection. */
   numbered = 0
   snapshots = 0
 
-  /** @param isMain whether it sees every message, so that one that it leaves out comes on no connection */
+  /** @param isMain whether it sees every message: what it leaves out comes on no connection */
   constructor(market: PublishedMarket, isMain: boolean, report: ReportBroken) {
     this.market = market
     this.#isMain = isMain
@@ -34,7 +34,7 @@ export class PublicationLine {
     this.#start = { position: undefined, broken: 'snapshot-missing' }
   }
 
-  /** The last message of this connection. */
+  /** This connection's last message. */
   get last(): Position | undefined {
     return this.#last
   }
@@ -64,7 +64,7 @@ export class PublicationLine {
     }
   }
 
-  /** Counts a message that breaks a rule of form, so that the next one does not seem to follow a gap. */
+  /** Counts a malformed message, so the next one does not seem to follow a gap. */
   skip(epoch: unknown, seq: unknown, isSnapshot: boolean): void {
     this.market.distrust()
     if (typeof epoch !== 'string' || typeof seq !== 'number' || !Number.isSafeInteger(seq)) return
@@ -99,7 +99,7 @@ export class PublicationLine {
     this.market.takeNumbered(message, this.#isMain, text)
   }
 
-  /** Whether the message can be applied, having reported that it is not the next one. */
+  /** Whether the message can be applied. Reports one which is not the next. */
   #isNext(message: NumberedMessage, hasPrev: boolean, text: string): boolean {
     const { epoch, seq, prev } = message
     const start = this.#start

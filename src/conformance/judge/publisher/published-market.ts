@@ -1,8 +1,8 @@
 /**
- * What all connections together have shown of one market of a publisher: its numbers, executions, epochs, and one naive
- * book, which is applied once and compared with every later SNAPSHOT and digest. It reports each broken rule once and then
- * trusts no book before the next SNAPSHOT, so that one mistake is not reported under other names. Everything kept is
- * limited; what is older is not compared.
+ * What all connections together have shown of a publisher's market: its numbers, executions, epochs, and one naive
+ * book. A message is applied once and compared with every later SNAPSHOT and digest. After a broken rule no book is
+ * trusted before the next SNAPSHOT, so one mistake is not reported under other names. Everything kept is limited, and
+ * older data is not compared.
  */
 import { createHash } from 'node:crypto'
 import { BOOK_SIDES, type BookSide, cutDecimals, type Decimals, NaiveBook } from '../naive-book.ts'
@@ -23,7 +23,7 @@ export type NumberedMessage = UpdateMessage | InstrumentMessage
 
 export interface CheckedMarket {
   readonly symbol: string
-  /** Those of the market where the service has more than the engine uses. */
+  /** The market's own decimals, where the service has more than the engine uses. */
   readonly decimals: Decimals | undefined
 }
 
@@ -32,14 +32,14 @@ export interface Position {
   readonly seq: number
 }
 
-/** A numbered message that was seen; it covers all numbers after `prev`. */
+/** A numbered message seen before. It covers all numbers after `prev`. */
 interface Sent {
   readonly prev: number
   readonly hash: string
   readonly executions: readonly string[]
 }
 
-/** A book, with the orders that make its levels where the market is published with orders. */
+/** A book, with the orders behind its levels where the market is published with orders. */
 interface KnownBook {
   readonly levels: NaiveBook
   readonly orders: PublishedOrders | undefined
@@ -63,7 +63,7 @@ export class PublishedMarket {
   readonly #digests = new Map<number, string>()
   #book: KnownBook | undefined
   #bookSeq = 0
-  /** A SNAPSHOT that came before the messages that lead to it, which another connection may still bring. */
+  /** A SNAPSHOT received before the messages which lead to it. Another connection may still bring them. */
   #ahead: { readonly book: KnownBook; readonly seq: number; readonly text: string } | undefined
   #isCrossed = false
 
@@ -74,17 +74,17 @@ export class PublishedMarket {
     this.#report = report
   }
 
-  /** The last message of the newest epoch; undefined before the first SNAPSHOT. */
+  /** The newest epoch's last message. Undefined before the first SNAPSHOT. */
   get position(): Position | undefined {
     return this.#position
   }
 
-  /** The lowest number of the newest epoch that was seen; undefined before one. */
+  /** The lowest number seen in the newest epoch. Undefined before one. */
   get firstNumber(): number | undefined {
     return this.#sent.keys().next().value
   }
 
-  /** Levels of the book; undefined while none is trusted. */
+  /** The book's levels. Undefined while no book is trusted. */
   get levels(): number | undefined {
     const levels = this.#book?.levels
     return levels === undefined ? undefined : sizeOf(levels)
@@ -114,9 +114,9 @@ export class PublishedMarket {
   }
 
   /**
-   * Takes a message with a number, on any connection; one of another epoch than the newest is ignored.
-   * @param mayJump whether messages before it that were not seen will come on no connection
-   * @returns false where the number was seen before with other content, which is reported
+   * Takes a numbered message from any connection. Epochs other than the newest are ignored.
+   * @param mayJump whether unseen messages before it will come on no connection
+   * @returns false if the number was seen before with other content, which is reported
    */
   takeNumbered(message: NumberedMessage, mayJump: boolean, text: string): boolean {
     const say = this.#sayer(text)
@@ -129,7 +129,7 @@ export class PublishedMarket {
     return true
   }
 
-  /** A numbered message that cannot be read: the book is unknown after it. */
+  /** A numbered message which cannot be read: the book is unknown after it. */
   skip(epoch: string, seq: number): void {
     this.distrust()
     if (this.#position?.epoch === epoch && seq > this.#position.seq) this.#position = { epoch, seq }
@@ -233,7 +233,7 @@ export class PublishedMarket {
     return true
   }
 
-  /** Whether a number that was seen before stands for the same message, as far as that can be compared. */
+  /** Whether a repeated number stands for the same message, as far as both can be compared. */
   #compare(message: NumberedMessage, sent: Sent, say: Say): boolean {
     const { seq, prev } = message
     if (sent.prev !== prev || sent.hash === hashOf(message)) return true
@@ -290,7 +290,7 @@ export class PublishedMarket {
     return true
   }
 
-  /** Compares the book of a SNAPSHOT with the one that the messages have led to, which is kept where they differ. */
+  /** Compares a SNAPSHOT's book with the one that the messages led to. If they differ, the latter is kept. */
   #compareBook({ levels }: KnownBook, seq: number, say: Say): void {
     const digest = levels.digest()
     const known = this.#digests.get(seq)
@@ -304,14 +304,14 @@ export class PublishedMarket {
     this.#noteBook(seq, say)
   }
 
-  /** Continues with the SNAPSHOT that is ahead, since the messages that lead to it were sent on no connection. */
+  /** Continues with the SNAPSHOT ahead: the messages before it were sent on no connection. */
   #jump(prev: number): void {
     const ahead = this.#ahead
     this.distrust()
     if (ahead !== undefined && ahead.seq >= prev) this.#replaceBook(ahead.book, ahead.seq, this.#sayer(ahead.text))
   }
 
-  /** Compares the SNAPSHOT that was ahead with the book that messages have led to. */
+  /** Compares the earlier SNAPSHOT with the book that messages have led to. */
   #reach(seq: number): void {
     const ahead = this.#ahead
     if (ahead === undefined || seq < ahead.seq) return
@@ -352,7 +352,7 @@ function bestText(book: NaiveBook, decimals: Decimals): string {
   )
 }
 
-/** The first price that occurs twice. */
+/** The first price with two levels. */
 function firstTwice(levels: readonly PublishedLevel[]): string | undefined {
   const prices = new Set<string>()
   return levels.find(({ price }) => prices.size === prices.add(exactText(price)).size)?.price
@@ -371,8 +371,8 @@ function entriesOf({ bids, asks, executions, orders }: UpdateMessage) {
 }
 
 /**
- * Of everything that the message means; the order and the writing of its members do not count. The instrument of an UPDATE
- * does not either: a relay states it again in the first message after a resumption.
+ * Hashes everything the message means, regardless of member order and number format. An UPDATE's instrument does not
+ * count: a relay repeats it in the first message after a resumption.
  */
 function hashOf(message: NumberedMessage): string {
   const { prev: _, ...content } = message

@@ -1,13 +1,13 @@
 /**
- * The resting orders of a published market, and the levels that they add up to in a `NaiveBook`. The first impossible
- * change is reported. Pure.
+ * A published market's resting orders, and the levels they add up to in a `NaiveBook`. The first impossible change is
+ * reported. Pure.
  */
 import type { BookSide, NaiveBook } from '../naive-book.ts'
 import { exactText, textOfUnits, unitsOf } from './exact-decimals.ts'
 import type { PublishedOrder, PublishedOrderChange, Side } from './message.ts'
 import type { PublisherRuleName } from './rules.ts'
 
-/** Reports a broken rule of the current message. */
+/** Reports a rule which the current message breaks. */
 export type Say = (name: PublisherRuleName, detail: string) => void
 
 /** What makes an order change impossible. */
@@ -32,7 +32,7 @@ export class PublishedOrders {
     return this.#resting.size
   }
 
-  /** Adds the orders of a SNAPSHOT to an empty book; false where one occurs twice, which is reported. */
+  /** Adds a SNAPSHOT's orders to an empty book. False if one occurs twice, which is reported. */
   load(orders: readonly PublishedOrder[], say: Say): boolean {
     for (const order of orders) {
       const fault = this.#addOrder(order)
@@ -43,7 +43,7 @@ export class PublishedOrders {
     return true
   }
 
-  /** Applies order changes one after another; false where one is impossible, which is reported. */
+  /** Applies order changes one after another. False if one is impossible, which is reported. */
   apply(changes: readonly PublishedOrderChange[], say: Say): boolean {
     for (const change of changes) {
       const fault = this.#applyOne(change)

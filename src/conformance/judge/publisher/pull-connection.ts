@@ -1,7 +1,7 @@
 /**
- * One connection to a publisher, as Tidegate opens it: subprotocol, token, requests and their answers. Messages are checked
- * as they arrive, and a subscription expects its messages from the moment of its acknowledgement. An error never contains
- * the token.
+ * One connection to a publisher, as Tidegate opens it: subprotocol, token, requests and their answers. Messages are
+ * checked as they arrive, and a subscription expects them from its acknowledgement on. An error never contains the
+ * token.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
@@ -26,14 +26,14 @@ interface Subscription {
   readonly isPast: boolean
   state: 'subscribing' | 'subscribed' | 'refused' | 'unsubscribing' | 'unsubscribed'
   isResumed: boolean
-  /** The text of a refusal; empty without one. */
+  /** The refusal's text. Empty without one. */
   message: string
 }
 
 /** A message with as many levels as the service reads, at 256 bytes each. */
 const MESSAGE_BYTES_MAX = PUBLISHED_ENTRIES_MAX * 256
 
-/** Longest part of the answer to a refused handshake that is shown. */
+/** How much of the answer to a refused handshake is shown. */
 const ANSWER_CHARACTERS_MAX = 300
 
 export class PullConnection {
@@ -43,7 +43,7 @@ export class PullConnection {
   readonly #subscriptions = new Map<string, Subscription>()
   #state: 'connecting' | 'open' | 'closed' = 'connecting'
   #pongs = 0
-  /** How it ended; empty while it is open. */
+  /** How it ended. Empty while it is open. */
   endText = ''
   /** While true, malformed requests are sent, whose answers may have any form. */
   isMalformed = false
@@ -73,7 +73,7 @@ export class PullConnection {
     return this.#state === 'open'
   }
 
-  /** Waits for the handshake; whether it was accepted. */
+  /** Waits for the handshake. Resolves to whether it was accepted. */
   async opened(): Promise<boolean> {
     await this.#run.until(() => this.#state !== 'connecting', this.#run.options.times.answer + 1_000)
     return this.isOpen
@@ -87,7 +87,9 @@ export class PullConnection {
     return this.checker.line(market)
   }
 
-  /** Subscribes a market, and the heartbeat with it; returns when it is acknowledged, refused, or not answered in time. */
+  /**
+   * Subscribes a market, and the heartbeat with it. Returns when it is acknowledged, refused, or not answered in time.
+   */
   async subscribe(market: string, resume?: Position, isPast = true): Promise<Subscription> {
     const subscription: Subscription = { resume, isPast, state: 'subscribing', isResumed: false, message: '' }
     const isFirst = this.#subscriptions.size === 0

@@ -1,6 +1,6 @@
 /**
- * The operations that the scenarios of a pull are written with. A first connection stays open during all of them and sees
- * every message, so that the messages of the others can be compared; it also shows whether a scenario disturbed it.
+ * The operations for pull scenarios. A first connection stays open throughout and sees every message, so messages on
+ * the others can be compared with it. It also shows whether a scenario disturbed it.
  */
 import { Failed } from '../harness.ts'
 import type { CheckRun, ScenarioDriver } from './check-run.ts'
@@ -14,7 +14,7 @@ export class PullDriver implements ScenarioDriver {
   /** Whether a market was ever subscribed, and whether a scenario has ended. */
   #hasSubscribed = false
   #hasPlayed = false
-  /** Of the current scenario. */
+  /** Only for the current scenario. */
   #others: PullConnection[] = []
 
   constructor(run: CheckRun, address: PullAddress) {
@@ -26,7 +26,7 @@ export class PullDriver implements ScenarioDriver {
     return [...this.run.markets.keys()]
   }
 
-  /** The symbol of the first market. */
+  /** The first market's symbol. */
   get symbol(): string {
     return this.symbols[0] as string
   }
@@ -36,7 +36,7 @@ export class PullDriver implements ScenarioDriver {
     return this.#hasPlayed && !this.#hasSubscribed ? 'no subscription was accepted before' : undefined
   }
 
-  /** The connection that sees everything; opened again where it was lost. */
+  /** The connection which sees everything. It is opened again if it was lost. */
   async first(): Promise<PullConnection> {
     if (this.#first?.isOpen) return this.#first
     const connection = new PullConnection(this.run, this.address, true)
@@ -71,7 +71,7 @@ export class PullDriver implements ScenarioDriver {
     this.#first = undefined
   }
 
-  /** Waits for a message with a number on the connection; false when none arrives while the market is observed. */
+  /** Waits for a numbered message on the connection. False when none arrives while the market is observed. */
   numbered(connection: PullConnection, symbol = this.symbol): Promise<boolean> {
     const { numbered = 0 } = connection.line(symbol) ?? {}
     return this.run.until(

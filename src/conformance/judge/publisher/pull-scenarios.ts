@@ -10,7 +10,7 @@ const UNKNOWN_EPOCH = 'tidegate-check'
 /** Further than any publisher is ahead. */
 const FUTURE_NUMBERS = 1_000_000
 const CUTS = 3
-/** Time in which a late reaction arrives, as a part of the time in which nothing is read. */
+/** Time for a late reaction, as a share of the time without reading. */
 const AFTERMATH_SHARE = 0.1
 
 const MALFORMED: readonly string[] = [
@@ -234,7 +234,7 @@ async function malformedRequests(driver: PullDriver): Promise<string> {
   const first = await driver.first()
   let closed = 0
   let connection: PullConnection = await driver.open()
-  // A publisher that does not answer pings is reported by another scenario.
+  // Another scenario reports a publisher which does not answer pings.
   const answersPings = await connection.ping()
   for (const request of [...MALFORMED, Buffer.from([0, 255])]) {
     if (!connection.isOpen) {

@@ -1,5 +1,5 @@
 /**
- * One connection of a publisher to the stand-in of the ingest listener: what it sends is checked as it arrives, and the
+ * A publisher's connection to the stand-in for the ingest listener: its messages are checked as they arrive, and the
  * server's messages are sent as the scenarios require.
  */
 import type { WebSocket } from 'ws'
@@ -20,11 +20,11 @@ export class PushConnection {
   readonly #acceptedSent = new Map<string, string>()
   /** While true, `accepted` is not repeated. */
   isSilent = false
-  /** How it ended; empty while it is open. */
+  /** How it ended. Empty while it is open. */
   endText = ''
-  /** The smallest difference between the arrival of a message and its time, in milliseconds. */
+  /** The smallest difference between a message's arrival and its time, in milliseconds. */
   #delayMilliseconds = Number.POSITIVE_INFINITY
-  /** Messages from before this wall-clock time count as kept; undefined: none is counted. */
+  /** Messages from before this wall-clock time count as kept. Undefined: none is counted. */
   #keptUntilMilliseconds: number | undefined
   keptBytes = 0
 
@@ -55,7 +55,7 @@ export class PushConnection {
 
   /**
    * Sends the first `accepted`, which every publisher waits for.
-   * @param positions what is reported as accepted; absent: all that has arrived
+   * @param positions reported as accepted. Absent: all that has arrived
    */
   accept(positions?: ReadonlyMap<string, Position | undefined>): void {
     const entries = [...this.#run.markets.values()].map((market) => {
@@ -86,7 +86,7 @@ export class PushConnection {
     this.#webSocket.pause()
   }
 
-  /** Reads again, and counts the bytes of messages from before as `keptBytes`. */
+  /** Reads again, and counts the bytes of earlier messages as `keptBytes`. */
   resume(): void {
     this.#keptUntilMilliseconds = this.#run.options.clock.wallInstant().milliseconds
     this.#webSocket.resume()
@@ -117,7 +117,7 @@ export class PushConnection {
     this.#run.notify()
   }
 
-  /** Compares the time of a message with its arrival; the clocks of both sides may differ. */
+  /** Compares a message's time with its arrival. The clocks on both sides may differ. */
   #measure(text: string): void {
     const [, time = ''] = /"time" ?: ?"([^"]{1,40})"/.exec(text) ?? []
     const milliseconds = Date.parse(time)

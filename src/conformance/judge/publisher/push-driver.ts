@@ -1,6 +1,6 @@
 /**
- * The operations that the scenarios of a push are written with. The publisher has one connection, which the scenarios cut,
- * delay and refuse; it comes back by itself.
+ * The operations for push scenarios. The publisher has one connection, which the scenarios cut, delay and refuse. It
+ * comes back by itself.
  */
 import type { CheckRun, ScenarioDriver } from './check-run.ts'
 import type { PublicationLine } from './publication-line.ts'
@@ -44,7 +44,7 @@ export class PushDriver implements ScenarioDriver {
     return connection
   }
 
-  /** Expects a SNAPSHOT of every market that has none on the connection. */
+  /** Expects a SNAPSHOT for every market without one on the connection. */
   async expectSnapshots(connection: PushConnection, before: ReadonlyMap<string, number>, what: string): Promise<void> {
     const { answer } = this.run.options.times
     const isMissing = (symbol: string) => (this.line(connection, symbol)?.snapshots ?? 0) <= (before.get(symbol) ?? 0)
@@ -70,7 +70,7 @@ export class PushDriver implements ScenarioDriver {
     return new Map(this.symbols.map((symbol) => [symbol, this.line(connection, symbol)?.snapshots ?? 0]))
   }
 
-  /** The loss of the current connection is expected from now on. */
+  /** From now on the current connection may be lost. */
   release(): void {
     this.#kept = undefined
     this.server.attempts = []

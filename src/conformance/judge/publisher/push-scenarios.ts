@@ -134,7 +134,7 @@ async function serverRestart(driver: PushDriver): Promise<string> {
   return `${server.attempts.length} attempts`
 }
 
-/** Expects that the publisher comes back and continues. */
+/** Expects the publisher to come back and continue. */
 async function reconnected(driver: PushDriver): Promise<string> {
   const next = await driver.connection()
   const hasContinued = await driver.continued(next)

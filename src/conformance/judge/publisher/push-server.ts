@@ -1,7 +1,7 @@
 /**
- * A stand-in for the ingest listener of the service: token endpoint and WebSocket on one port, with the frames that the
- * service sends. It accepts every message, checks it, and leaves it to the scenarios when it stops reading, acknowledging
- * or accepting. Tokens are random and valid in this process only; no error contains one.
+ * A stand-in for the service's ingest listener: token endpoint and WebSocket on one port, with the frames the service
+ * sends. It accepts and checks every message. The scenarios decide when it stops reading, acknowledging or accepting.
+ * Tokens are random and valid in this process only. No error contains one.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -24,7 +24,7 @@ export const PUSH_CLIENT_ID = 'check-publisher'
 
 export class PushServer {
   readonly clientSecret = randomBytes(24).toString('base64url')
-  /** Accepted besides those of the token endpoint. */
+  /** Accepted besides the token endpoint's own tokens. */
   readonly token: string
   readonly #run: CheckRun
   readonly #tokens = new Set<string>()
@@ -37,11 +37,11 @@ export class PushServer {
     maxPayload: MESSAGE_BYTES_MAX,
     handleProtocols: () => PUBLISH_SUBPROTOCOL,
   })
-  /** Creates the connection of the next handshake, with what it reports as accepted. */
+  /** Creates the next handshake's connection, and says what it reports as accepted. */
   onAccept: ((connection: PushConnection) => void) | undefined
   /** While true, every connection is ended without an answer. */
   isUnavailable = false
-  /** Times of the attempts to connect, on the monotonic clock. */
+  /** When the publisher attempted to connect, on the monotonic clock. */
   attempts: number[] = []
   #current: PushConnection | undefined
 
@@ -67,7 +67,7 @@ export class PushServer {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** The connection of the publisher, if one is open. */
+  /** The publisher's connection, if one is open. */
   get current(): PushConnection | undefined {
     return this.#current?.isOpen ? this.#current : undefined
   }
@@ -110,7 +110,7 @@ export class PushServer {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#attempt()
-    // A socket that fails is closed, which ends its connection.
+    // A failed socket is closed, which ends its connection.
     socket.on('error', () => socket.destroy())
     if (this.isUnavailable) {
       socket.destroy()
@@ -151,7 +151,7 @@ export class PushServer {
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = ''
   for await (const chunk of request) {
-    // The rest of a longer body is discarded; the beginning is not a valid token request.
+    // A longer body's rest is discarded: the beginning is not a valid token request.
     if (body.length < BODY_BYTES_MAX) body += String(chunk)
   }
   return body

@@ -1,9 +1,10 @@
 /**
- * The rules that `tidegate check-publisher` can find broken: what a publisher must do, and the section of
- * docs/how-to/feeding-your-own-book.md that requires it. A warning breaks no rule, but an engineer should look at it. Pure.
+ * The rules which `tidegate check-publisher` checks: what a publisher must do, and the section in
+ * docs/how-to/feeding-your-own-book.md which requires it. A warning breaks no rule, but an engineer should look at it.
+ * Pure.
  */
 
-/** Headings of the page, as they are shown. */
+/** The page's headings, as they are shown. */
 const MESSAGES = 'Messages of the publisher'
 const SNAPSHOT = 'SNAPSHOT: the state after message seq'
 const UPDATE = 'UPDATE: changes of the book, with the trades that caused them'
@@ -98,7 +99,7 @@ export function isWarning(name: PublisherRuleName): boolean {
 }
 
 /**
- * Reports that a rule is broken.
+ * Reports a broken rule.
  * @param detail what was seen, as a sentence without an end
  * @param text the message, where there is one
  */

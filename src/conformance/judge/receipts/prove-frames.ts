@@ -1,7 +1,7 @@
 /**
- * Compares receipts with the messages that a client received over `tidegate.v1`, in their order: rebuilds each book and
- * compares its digest at the messages that receipts name. It reads every line once and keeps one book per market. A
- * message that is missing ends the book until the next SNAPSHOT. Of executions it checks that none is missing.
+ * Compares receipts with the messages a client received over `tidegate.v1`, in their order: rebuilds each book and
+ * compares its digest at the messages which receipts name. It reads every line once and keeps one book per market. A
+ * missing message ends the book until the next SNAPSHOT. It also checks for missing executions.
  */
 
 import { isObject } from '../../../platform/base/json-value.ts'
@@ -12,7 +12,7 @@ import type { ListedReceipt, ReceiptList } from './receipt-list.ts'
 interface FollowedBook {
   book: NaiveBook
   cursor: string
-  /** Of the last message. */
+  /** The last message's time. */
   time: string
 }
 
@@ -26,7 +26,7 @@ interface BookMessage {
   readonly covers: number
 }
 
-/** Adds the receipts of a line with a heartbeat, or of a line that is one receipt. */
+/** Adds the receipts from a line: a message with a heartbeat, or one receipt. */
 export function collectReceipts(line: string, receipts: ReceiptList): void {
   if (line.startsWith('{')) {
     // Most lines are updates: only those with a receipt are parsed.
@@ -44,9 +44,9 @@ export function collectReceipts(line: string, receipts: ReceiptList): void {
 export class FramesProof {
   readonly #receipts: ReceiptList
   readonly #books = new Map<string, FollowedBook>()
-  /** Receipts by market in the order of their times. */
+  /** Receipts by market, ordered by time. */
   readonly #byTime = new Map<string, ListedReceipt[]>()
-  /** Cursors of the last executions by market. */
+  /** Each market's last execution cursor. */
   readonly #executions = new Map<string, string>()
   #lineNumber = 0
 
@@ -76,14 +76,14 @@ export class FramesProof {
     } else if (value.channel === 'execution_data') this.#onExecution(value)
   }
 
-  /** Reports the receipts that no message and no conflation explains. */
+  /** Reports the receipts which no message and no conflation explains. */
   end(): void {
     for (const listed of this.#receipts.all) {
       if (listed.state === 'unknown') this.#receipts.fail(listed, 'cursor-unknown', 'no message has this cursor')
     }
   }
 
-  /** The first execution of a subscription that did not resume has no predecessor. */
+  /** Without a resumption, a subscription's first execution has no predecessor. */
   #onExecution({ payload, stream }: Record<string, unknown>): void {
     const market = isObject(payload) ? payload.market : undefined
     const { cursor, prev } = isObject(stream) ? stream : {}
@@ -135,8 +135,8 @@ export class FramesProof {
   }
 
   /**
-   * The messages between these times were conflated, or are from before a SNAPSHOT: a receipt of a version in between
-   * names a message that this client was not sent.
+   * The messages between these times were conflated, or are from before a SNAPSHOT: receipts in between name a message
+   * which this client was not sent.
    */
   #excuse(market: string, from: string, to: string): void {
     const list = this.#byTime.get(market) ?? []
@@ -154,7 +154,7 @@ export class FramesProof {
   }
 }
 
-/** A time of nine digits as the book messages write it, with three. */
+/** A time with nine fraction digits, cut to the three in book messages. */
 function millisecondsOf(time: string): string {
   return `${time.slice(0, 23)}Z`
 }
@@ -183,7 +183,7 @@ function parse(line: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(line)
     return isObject(value) ? value : undefined
   } catch {
-    // Any file can be given; the caller reports the line.
+    // Any file can be given. The caller reports the line.
     return undefined
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Compares receipts with a recording of the service (docs/how-to/recordings.md): rebuilds the full book of each market commit
- * by commit, and compares the best levels with the receipts whose cursor names that version. Cursors are hashes of market,
- * depth and epoch with a version, so a receipt of another run, depth or market has another cursor. The recording's reader and
- * its cursors are passed in. A book is never built across damage: it continues with the next keyframe.
+ * Compares receipts with a service's recording (docs/how-to/recordings.md): rebuilds each market's full book commit by
+ * commit, and compares the best levels with the receipts whose cursor names this version. Cursors are hashes of market,
+ * depth and epoch with a version, so receipts from another run, depth or market have other cursors. The recording's
+ * reader and its cursors are passed in. A book is never built across damage: it continues with the next keyframe.
  */
 import { nanosecondText } from '../../../platform/base/clock.ts'
 import { formatDecimal } from '../../../platform/base/decimal.ts'
@@ -15,7 +15,7 @@ interface Market {
   readonly amountDecimals: number
 }
 
-/** Integers in the market's decimals; amount 0 = removed. */
+/** Integers in the market's decimals. Amount 0 = removed. */
 interface Level {
   /** 0 is bid. */
   readonly side: 0 | 1
@@ -23,7 +23,7 @@ interface Level {
   readonly amount: number | bigint
 }
 
-/** The events that change a book; those of other types change none. */
+/** The first two change a book. */
 type BookEvent =
   | { readonly type: 'snapshot'; readonly levels: readonly Level[] }
   | { readonly type: 'update'; readonly changes: readonly Level[]; readonly executions: readonly unknown[] }
@@ -58,15 +58,15 @@ export interface Recording<Part extends Block> {
 }
 
 export interface RecordingFormat {
-  /** Whether the error says that the recording is damaged. */
+  /** Whether the error reports damage in the recording. */
   isDamage(error: unknown): error is Error
-  /** The cursors that the service makes for a market at a depth. */
+  /** The service's cursors for a market at a depth. */
   cursorsOf(market: string, depth: number): (epoch: string, version: number) => string
 }
 
 interface FollowedMarket {
   readonly definition: Market
-  /** Of every depth that a receipt of the market has. */
+  /** For every depth in the market's receipts. */
   readonly cursors: readonly { readonly depth: number; readonly cursorOf: (epoch: string, version: number) => string }[]
   /** Undefined until it is known from a keyframe or a SNAPSHOT. */
   book: NaiveBook | undefined
@@ -74,7 +74,7 @@ interface FollowedMarket {
   version: number
 }
 
-/** Compares all receipts with one recording; those of other recordings stay as they are. */
+/** Compares all receipts with one recording. Receipts for other recordings stay as they are. */
 export async function proveRecording<Part extends Block>(
   reader: Recording<Part>,
   format: RecordingFormat,
@@ -117,7 +117,7 @@ function forgetBooks(markets: readonly FollowedMarket[], receipts: ReceiptList, 
 }
 
 function follow(market: FollowedMarket, entry: Entry, isKeyframe: boolean, receipts: ReceiptList): void {
-  // A keyframe repeats the state that is known already.
+  // A keyframe repeats the known state.
   if (isKeyframe && market.book !== undefined) return
   for (const event of entry.events) {
     if (event.type === 'snapshot') {
@@ -130,7 +130,7 @@ function follow(market: FollowedMarket, entry: Entry, isKeyframe: boolean, recei
   }
   const { commit, origin } = entry
   if (commit === undefined) return
-  // A gap in the versions is not covered by the checksums of the blocks.
+  // The blocks' checksums do not cover a gap in the versions.
   if (market.book !== undefined && !isKeyframe && market.version > 0 && commit.version > market.version + 1) {
     if (!entry.events.some(({ type }) => type === 'snapshot')) market.book = undefined
   }
@@ -173,7 +173,7 @@ function compare(
   if (isCovered) receipts.messages.covered += 1
 }
 
-/** Reports the receipts that none of the recordings contains. */
+/** Reports the receipts which no recording contains. */
 export function endRecordings(receipts: ReceiptList): void {
   for (const listed of receipts.all) {
     if (listed.state !== 'unknown') continue

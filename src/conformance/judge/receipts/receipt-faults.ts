@@ -1,4 +1,4 @@
-/** What can be wrong with receipts and with what they are compared with, by the names that `prove` reports. Pure. */
+/** The faults which `prove` reports by name: in receipts, and in the files they are compared with. Pure. */
 export const RECEIPT_FAULTS = {
   'receipts-missing': 'there is at least one receipt, else nothing was compared',
   'receipts-unmatched': 'at least one receipt is of a book that the files contain, else nothing was compared',

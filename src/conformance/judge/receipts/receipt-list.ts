@@ -1,13 +1,13 @@
 /**
- * The receipts of one call of `prove` and what became of each: matched (its digest is that of the rebuilt book), unmatched
- * (valid, and of a version that the messages do not contain one by one), or failed. It also counts how much of the files
+ * The receipts of one `prove` call and what became of each: matched (its digest equals the rebuilt book's), unmatched
+ * (valid, but the messages do not contain its version one by one), or failed. It also counts how much of the files
  * receipts cover. Identical receipts count once. It is bounded.
  */
 import { type Finding, Findings } from '../findings.ts'
 import { RECEIPT_FAULTS, type ReceiptFault } from './receipt-faults.ts'
 import { type Receipt, type ReceiptKeys, readReceipt } from './receipt-proof.ts'
 
-/** Receipts of one call, about 1 KB each: three books for a day, at one per second. */
+/** Receipts in one call, about 1 KB each: three books for a day, at one per second. */
 const RECEIPTS_MAX = 300_000
 const EXAMPLES_KEPT = 5
 
@@ -16,7 +16,7 @@ export interface ListedReceipt {
   readonly receipt: Receipt
   /** `unmatched`: the messages around its time are conflated. */
   state: 'unknown' | 'matched' | 'unmatched' | 'failed'
-  /** Of the matched book, where a recording has it. */
+  /** The matched book's origin, where a recording has it. */
   origin?: string
 }
 
@@ -24,15 +24,15 @@ export interface ReceiptFinding extends Finding<ReceiptFault, string> {
   readonly rule: string
 }
 
-/** The matched receipts of one book. */
+/** One book's matched receipts. */
 export interface MatchedBook {
   readonly market: string
   readonly depth: number
   readonly matched: number
-  /** Commit times of the first and the last one. */
+  /** The first and the last commit time. */
   readonly first: string
   readonly last: string
-  /** Origins of these two books (docs/how-to/feeding-your-own-book.md); absent where none is recorded. */
+  /** Origins of these two books (docs/how-to/feeding-your-own-book.md). Absent where none is recorded. */
   readonly firstOrigin?: string
   readonly lastOrigin?: string
 }
@@ -43,9 +43,9 @@ export interface Covered {
 }
 
 export class ReceiptList {
-  /** Book messages, or commits of a recording: those whose book afterwards has a matched receipt, of all in the files. */
+  /** Book messages, or a recording's commits: how many have a matched receipt for the book after them. */
   readonly messages: Covered = { covered: 0, total: 0 }
-  /** Receipts of version 1 cover none. */
+  /** Version 1 receipts cover none. */
   readonly executions: Covered = { covered: 0, total: 0 }
   readonly #keys: ReceiptKeys
   readonly #texts = new Set<string>()
@@ -57,7 +57,7 @@ export class ReceiptList {
     this.#keys = keys
   }
 
-  /** `market`: that of the entry which contained the receipt, where it is known. */
+  /** `market`: named by the entry around the receipt, where it is known. */
   add(text: string, market?: string): void {
     if (this.#texts.has(text)) return
     if (this.#texts.size >= RECEIPTS_MAX)
@@ -81,7 +81,7 @@ export class ReceiptList {
     return this.#texts.size
   }
 
-  /** The receipts of a market that name a cursor. */
+  /** A market's receipts for a cursor. */
   of(market: string, cursor: string): readonly ListedReceipt[] {
     if (this.#byCursor === undefined) {
       this.#byCursor = new Map()
@@ -95,7 +95,7 @@ export class ReceiptList {
     return this.#byCursor.get(keyOf(market, cursor)) ?? []
   }
 
-  /** Notes that a receipt agrees with a book, of this origin if it is known, unless it differed from another one before. */
+  /** Marks a receipt as matched, with the book's origin if known, unless it differed from another book before. */
   match(listed: ListedReceipt, origin?: string): void {
     if (listed.state === 'failed') return
     listed.state = 'matched'
@@ -121,7 +121,7 @@ export class ReceiptList {
     return this.#listed.filter((listed) => listed.state === state).length
   }
 
-  /** Issuers and keys of the receipts with a valid signature. */
+  /** Issuers and keys with a valid signature. */
   signers(): readonly { readonly issuer: string; readonly keyId: string }[] {
     const signers = this.#listed.map(
       ({ receipt: { issuer, keyId } }) => [keyOf(issuer, keyId), { issuer, keyId }] as const,

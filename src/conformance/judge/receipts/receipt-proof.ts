@@ -1,6 +1,6 @@
 /**
- * Receipts of books as `prove` reads them: the signature, the type and the members of one, and the public keys. It trusts
- * the keys that it is given and nothing else; a key is used for receipts only, whatever else it may be. Pure.
+ * Book receipts as `prove` reads them: signature, type, members, and the public keys. It trusts only the given keys,
+ * and uses a key for nothing but receipts. Pure.
  */
 import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
 import { RECEIPT_TYPE, type ReceiptClaims } from '../../../contract/receipt.ts'
@@ -20,12 +20,12 @@ export type ReceiptReading =
   | { readonly ok: true; readonly receipt: Receipt }
   | { readonly ok: false; readonly fault: ReceiptFault; readonly detail: string }
 
-/** Longest receipt that is read; those of the service have about 600 characters. */
+/** Longest receipt accepted. The service's have about 600 characters. */
 const CHARACTERS_MAX = 8_192
 const COMPACT = /^([\w-]+)\.([\w-]+)\.([\w-]{86})$/
 const DECIMALS_MAX = 18
 
-/** The keys of a JWK Set (RFC 7517) that can verify a receipt; undefined when the document is not one. */
+/** A JWK Set's keys (RFC 7517) for receipts. Undefined for any other document. */
 export function readReceiptKeys(document: unknown): ReceiptKeys | undefined {
   if (!isObject(document) || !Array.isArray(document.keys)) return undefined
   const keys = new Map<string, KeyObject>()
@@ -35,7 +35,7 @@ export function readReceiptKeys(document: unknown): ReceiptKeys | undefined {
     try {
       keys.set(key.kid, createPublicKey({ key: { kty, crv, x, y } as JsonWebKey, format: 'jwk' }))
     } catch {
-      // A malformed key proves nothing: its receipts are reported as those of an unknown key.
+      // A malformed key proves nothing: its receipts are reported with `key-unknown`.
     }
   }
   return keys
@@ -90,7 +90,7 @@ function parsePart(part: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
     return isObject(value) ? value : undefined
   } catch {
-    // Any text can be given as a receipt; the caller reports it as malformed.
+    // Any text can be given as a receipt. The caller reports it as malformed.
     return undefined
   }
 }

@@ -1,14 +1,14 @@
 /**
- * Checks one market on one connection: keeps the book that the messages produce, and checks each book message and each top
- * of book against it. It reads no clock.
+ * Checks one market on one connection: keeps the book which the messages produce, and compares each book message and
+ * each top of book with it. It reads no clock.
  */
 import type { ChannelType } from '../../../contract/channels.ts'
 import { BOOK_SIDES, type BookSide, NaiveBook, standsBefore, type WireLevel } from '../naive-book.ts'
 import { fractionDigits, isDecimal, isTimeText, isZero, levelList, levelText, type Report } from './checker-forms.ts'
 
 /**
- * Longest time for which the best levels of the book may differ from the last top of book. Not zero, because a lagging
- * subscriber may get a conflated UPDATE before the newest top.
+ * How long the book's best levels may differ from the last top of book. Not zero, because a lagging subscriber may get
+ * a conflated UPDATE before the newest top.
  */
 const TOP_OVERDUE_MILLISECONDS = 5_000
 
@@ -120,7 +120,7 @@ export class BookChecker {
     this.#differsSince = Number.POSITIVE_INFINITY
   }
 
-  /** The first price and amount of a market determine the number of decimals. Exactly "0" is a removal, not a number. */
+  /** A market's first price and amount determine its decimals. Exactly "0" is a removal, not a number. */
   checkDecimals(kind: 'price' | 'amount', text: string): void {
     if (kind === 'amount' && text === '0') return
     const digits = fractionDigits(text)
@@ -141,7 +141,7 @@ export class BookChecker {
     book.set(side, price, amount)
   }
 
-  /** The well-formed levels of one side; malformed ones are reported and skipped. */
+  /** One side's well-formed levels. Malformed ones are reported and skipped. */
   #readSide(side: BookSide, payload: Payload): WireLevel[] {
     const list = levelList(payload[side])
     if (list === undefined) {

@@ -1,9 +1,9 @@
-/** The formats of values in messages, as the checker verifies them. Pure. */
+/** Value formats in messages, as the checker verifies them. Pure. */
 import { isObject } from '../../../platform/base/json-value.ts'
 import type { WireLevel } from '../naive-book.ts'
 import type { ViolationName } from './violations.ts'
 
-/** Records one violation of the current message. */
+/** Records a violation in the current message. */
 export type Report = (name: ViolationName, market: string | undefined, detail: string) => void
 
 const DECIMAL_TEXT = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/
@@ -21,7 +21,7 @@ export function isZero(text: string): boolean {
   return ZERO_TEXT.test(text)
 }
 
-/** RFC 3339, UTC as Z, exactly that many fraction digits, and a time that exists. */
+/** RFC 3339, UTC as Z, with exactly this number of fraction digits, and on an existing day. */
 export function isTimeText(value: unknown, fractionDigits: 3 | 9): value is string {
   return typeof value === 'string' && TIME_TEXT[fractionDigits].test(value) && !Number.isNaN(Date.parse(value))
 }
@@ -31,7 +31,7 @@ export function fractionDigits(decimal: string): number {
   return point === -1 ? 0 : decimal.length - point - 1
 }
 
-/** The levels of one side as they were sent; undefined when they are not a list of {price, amount}. */
+/** One side's levels as sent. Undefined unless they are a list of {price, amount}. */
 export function levelList(value: unknown): { readonly price: unknown; readonly amount: unknown }[] | undefined {
   if (!Array.isArray(value) || !value.every(isObject)) return undefined
   return value.map(({ price, amount }) => ({ price, amount }))

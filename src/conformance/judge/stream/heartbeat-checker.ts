@@ -1,6 +1,6 @@
 /**
- * Detects late heartbeats. The interval is given, or learned from the first gaps; until then only the first heartbeat, which
- * follows the acknowledgement, can be late. It reads no clock: the caller passes times.
+ * Detects late heartbeats. The interval is given, or learned from the first gaps. Until then only the first heartbeat,
+ * which follows the acknowledgement, can be late. It reads no clock: the caller passes times.
  */
 
 /** Intervals after which a heartbeat is late: one may be skipped when the socket is full. */
@@ -12,7 +12,7 @@ const FIRST_MILLISECONDS_MAX = 5_000
 export class HeartbeatChecker {
   #intervalMilliseconds: number | undefined
   readonly #gaps: number[] = []
-  /** Time of the last heartbeat, or of the acknowledgement; undefined = not subscribed. */
+  /** Time of the last heartbeat, or of the acknowledgement. Undefined = not subscribed. */
   #since: number | undefined
   #hasHeartbeat = false
   #isLate = false
@@ -21,7 +21,7 @@ export class HeartbeatChecker {
     this.#intervalMilliseconds = intervalMilliseconds
   }
 
-  /** A new connection; a learned interval stays known. */
+  /** A new connection. A learned interval stays known. */
   reset(): void {
     this.#since = undefined
   }
@@ -39,7 +39,7 @@ export class HeartbeatChecker {
     this.#isLate = false
   }
 
-  /** How late the next heartbeat is; undefined when it is not late, or was reported already. */
+  /** How late the next heartbeat is. Undefined when it is not late, or was reported already. */
   check(nowMilliseconds: number): string | undefined {
     if (this.#since === undefined || this.#isLate) return undefined
     const allowed = this.#hasHeartbeat

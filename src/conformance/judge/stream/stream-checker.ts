@@ -1,7 +1,7 @@
 /**
- * Checks the messages of one client's stream: it keeps a simple book per market, built from the messages alone, and reports
- * every violated rule of the API by name (`violations`). It continues after a violation, and reports which subscriptions
- * the service ended, since markets may be removed and changed. It does no I/O and reads no clock: the caller passes
+ * Checks one client's stream: keeps a simple book per market, built from the messages alone, and reports every violated
+ * rule of the API by name (`violations`). It continues after a violation. It also reports which subscriptions the
+ * service ended, because markets may be removed and changed. It does no I/O and reads no clock: the caller passes
  * times.
  */
 import { CHANNELS, PAYLOAD_TYPES, REQUEST_TYPES } from '../../../contract/channels.ts'
@@ -12,9 +12,9 @@ import { HeartbeatChecker } from './heartbeat-checker.ts'
 import type { Violation, ViolationName } from './violations.ts'
 
 export interface StreamCheckerOptions {
-  /** The interval of heartbeats; absent = the median of the first gaps. */
+  /** The heartbeat interval. Absent = the median of the first gaps. */
   readonly heartbeatMilliseconds?: number
-  /** Whether the messages are those of `tidegate.v1`. */
+  /** Whether the messages follow `tidegate.v1`. */
   readonly isExtended?: boolean
 }
 
@@ -46,12 +46,12 @@ export class StreamChecker {
     this.#isExtended = options.isExtended === true
   }
 
-  /** The number of levels of a market's book; undefined before its first SNAPSHOT on this connection. */
+  /** The size of a market's book. Undefined before its first SNAPSHOT on this connection. */
   levels(market: string): { bids: number; asks: number } | undefined {
     return this.#books.get(market)?.levels()
   }
 
-  /** The channels that the service ended since the last call, as entries of a request that subscribes them again. */
+  /** The channels ended by the service since the last call, as entries for a new subscribe request. */
   takeEnded(): readonly object[] {
     const ended = this.#ended
     this.#ended = []
@@ -63,7 +63,7 @@ export class StreamChecker {
     return this.#removed.has(market)
   }
 
-  /** A new connection: resets subscriptions, books and times; the decimals of markets are kept. */
+  /** A new connection: resets subscriptions, books and times. Markets' decimals are kept. */
   onConnect(): void {
     this.#subscriptions.clear()
     this.#ended = []
@@ -86,7 +86,7 @@ export class StreamChecker {
     return this.#found
   }
 
-  /** Checks that depend only on time; `markets` are those that must have a SNAPSHOT by now. */
+  /** The checks which depend only on time. `markets` must have a SNAPSHOT by now. */
   onEnd(nowMilliseconds: number, markets: readonly string[]): Violation[] {
     this.#begin(nowMilliseconds)
     for (const market of markets) {
@@ -157,7 +157,7 @@ export class StreamChecker {
     }
   }
 
-  /** Whether the channel is subscribed now; reports when not. */
+  /** Whether the channel is subscribed now. Reports when it is not. */
   #mayCome(type: string, market: string | undefined): boolean {
     const state = this.#subscriptions.get(subscriptionKey(type, market))
     if (state === undefined) this.#report('not-subscribed', market, `${type} without an acknowledged subscription`)
@@ -220,7 +220,7 @@ export class StreamChecker {
   }
 }
 
-/** What is wrong with the members that only executions of `tidegate.v1` have. */
+/** Problems with the members which only `tidegate.v1` executions have. */
 function identityProblems({ id, side, venue }: Record<string, unknown>): string[] {
   const isNamed = (value: unknown) => typeof value === 'string' && value !== ''
   return [

@@ -1,7 +1,7 @@
 /**
- * The stream connection of `verify`: gets a token, opens the socket, sends its request and passes every message on as it
- * arrived. A lost connection is opened again as the table of close codes advises; a permanent failure ends it with one
- * sentence. It shares no code with `@tidegate/client`, so that each can show the other's mistakes. No error contains a
+ * The stream connection for `verify`: gets a token, opens the socket, sends its request and passes every message on as
+ * it arrived. After a loss it reconnects as the table of close codes advises. A permanent failure ends it with one
+ * sentence. It shares no code with `@tidegate/client`, so each can show the other's mistakes. No error contains a
  * secret or a token.
  */
 import { WebSocket } from 'ws'
@@ -12,18 +12,18 @@ import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import { membersOf } from '../../../platform/base/json-value.ts'
 import { pause, withDeadline } from '../../../platform/base/time-limit.ts'
 
-/** A client's id and secret, with the addresses of its service without a trailing slash. */
+/** A client's id and secret, with its service's addresses. They have no trailing slash. */
 interface StreamCredentials {
   readonly client_id: string
   readonly client_secret: string
-  /** Base address of the token endpoint. */
+  /** The token endpoint's base address. */
   readonly auth_url: string
   readonly ws_url: string
 }
 
 export interface StreamConnectionOptions {
   readonly credentials: StreamCredentials
-  /** Offered in the handshake; absent: none, which is the base protocol. */
+  /** Offered in the handshake. Absent: none, for the base protocol. */
   readonly subprotocol?: string
   /** Sent on every new connection. */
   readonly request: object
@@ -41,21 +41,21 @@ interface Ending {
   readonly reason: string
   /** Another attempt would fail in the same way. */
   readonly isFinal: boolean
-  /** Shortest wait before the next attempt; default none. */
+  /** Shortest wait before the next attempt. Default: none. */
   readonly waitMilliseconds?: number
 }
 
 /** Backoff between two attempts. */
 const RETRY_MILLISECONDS = { first: 250, longest: 5_000 }
 const RETRY_JITTER: Jitter = [0.5, 1.5]
-/** Where the table of close codes requires a longer pause. */
+/** Where the close code requires a longer pause. */
 const PAUSE_MILLISECONDS = 5_000
 const ANSWER_MILLISECONDS_MAX = 10_000
-/** Servers send pings and heartbeats far more often; after this long without a byte the connection is dead. */
+/** Servers send pings and heartbeats far more often. After this long without a byte the connection is dead. */
 const SILENCE_MILLISECONDS_MAX = 60_000
 /** Longest wait for the answer to our close frame. */
 const CLOSE_MILLISECONDS_MAX = 1_000
-/** A whole book of 46,000 levels is 1.9 MB. */
+/** A whole book with 46,000 levels is 1.9 MB. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 /** Protocol error, invalid text, message too large: a retry would fail in the same way. */
 const CLIENT_FAULT_CODES: readonly number[] = [1002, 1007, 1009]
@@ -73,7 +73,7 @@ export class StreamConnection {
     this.#options = options
   }
 
-  /** Resolves after `stop`; rejects on a permanent failure. */
+  /** Resolves after `stop`. Rejects on a permanent failure. */
   async run(): Promise<void> {
     const { clock, random, onDown } = this.#options
     const { signal } = this.#stopping
@@ -125,7 +125,7 @@ export class StreamConnection {
     try {
       ;[response, answer] = await withDeadline(deadline, async (signal) => {
         const reply = await fetch(url, { method: 'POST', body: new URLSearchParams(form), redirect: 'error', signal })
-        // An answer that is not a JSON object is read as an empty one: the status is sufficient.
+        // Any answer but a JSON object counts as an empty one: the status is sufficient.
         return [reply, membersOf(await reply.json().catch(() => undefined))]
       })
     } catch (error) {
@@ -170,7 +170,7 @@ export class StreamConnection {
       socket.on('message', (data, isBinary) => {
         arrived()
         this.#failures = 0
-        // Every message of the API is JSON text; a binary one is passed on as invalid JSON, so that it is reported.
+        // Every API message is JSON text. A binary one is passed on as invalid JSON, so it is reported.
         if (!this.#stopping.signal.aborted) onMessage(isBinary ? '(a binary message)' : data.toString())
       })
       socket.on('unexpected-response', (_request, response) => {
@@ -195,8 +195,8 @@ export class StreamConnection {
   }
 
   /**
-   * After an open connection, the rejection of a new token is not final: while a signing key is rotated, another node may
-   * not know the new key yet. Invalid credentials are rejected by the token endpoint.
+   * After an open connection, a rejected new token is not final: during a signing-key rotation another node may not
+   * know the new key yet. The token endpoint rejects invalid credentials.
    */
   #refused(status: number, retryAfter: string | undefined): Ending {
     const isTransient = RETRY_STATUSES.includes(status) || (status === 401 && this.#hasBeenOpen)
@@ -217,7 +217,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   503: 'the service takes no more connections now',
 }
 
-/** The end of a connection that was open. */
+/** How an open connection ended. */
 function endingOf(code: number, reason: string): Ending {
   const advice = Object.values(CLOSE_CODES).find((row) => row.code === code)?.reconnect
   const text = code === 1006 ? `connection lost${reason === '' ? '' : ` (${reason})`}` : `${code} ${reason}`.trimEnd()

@@ -1,4 +1,4 @@
-/** The rules that `verify` checks, by the names under which it reports violations. Pure. */
+/** The rules which `verify` checks, by the names in its report. Pure. */
 export const VIOLATIONS = {
   'message-malformed': 'every message is one JSON object as text',
   'message-unknown': 'a message is a reply to a request or data of a channel',

@@ -1,2 +1,2 @@
-/** The id of the invented client that the conformance server knows. */
+/** The id of the conformance server's invented client. */
 export const CLIENT_ID = 'torture'

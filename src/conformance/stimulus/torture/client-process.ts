@@ -1,6 +1,6 @@
 /**
- * The process of the program under test, if `torture` starts it. It keeps the end of the program's stderr for the report;
- * the output of the program is not shown.
+ * The program under test as a process, if `torture` starts it. It keeps the end of the program's stderr for the report.
+ * The program's output is not shown.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Clock } from '../../../platform/base/clock.ts'
@@ -8,7 +8,7 @@ import type { Clock } from '../../../platform/base/clock.ts'
 /** How long a program may take to stop after SIGTERM. */
 const STOP_MILLISECONDS_MAX = 5_000
 const STDERR_CHARACTERS_KEPT = 8_000
-/** The line that states the error of a program in JavaScript, Python, Java or Go, and the line after a stack. */
+/** The error line of a program in JavaScript, Python, Java or Go, and the line after a stack. */
 const ERROR_LINE =
   /^(?:Caused by: |Uncaught |Exception in thread \S+ )?(?:[\w.$]*(?:Error|Exception)|panic)(?: \[\w+\])?(?::|$)/
 const VERSION_LINE = /^(?:Node\.js|Bun) v/
@@ -39,7 +39,7 @@ export class ClientProcess {
     return this.#child !== undefined
   }
 
-  /** How the program ended last, with the error on its stderr; undefined while it runs. */
+  /** How the program ended last, with the error on its stderr. Undefined while it runs. */
   get ending(): string | undefined {
     return this.#ending
   }
@@ -61,7 +61,7 @@ export class ClientProcess {
       this.#onEnd()
     }
     child.once('error', (error) => end(`it could not be started (${error.message})`))
-    // 'close' and not 'exit': by then all of its output has been read.
+    // 'close' and not 'exit': by then all its output has been read.
     child.once('close', (code, signal) =>
       end(signal === null ? `it ended with exit code ${code}` : `it ended by ${signal}`),
     )
@@ -81,7 +81,7 @@ export class ClientProcess {
   }
 }
 
-/** The line that states the error: a stack, whose lines are indented, can follow it. Without one, the last line. */
+/** The error line, which an indented stack can follow. Without one, the last line. */
 function errorLine(stderr: string): string | undefined {
   const lines = stderr.split('\n').filter((line) => /^[^\s{}]/.test(line) && !VERSION_LINE.test(line))
   return lines.findLast((line) => ERROR_LINE.test(line)) ?? lines.at(-1)

@@ -1,4 +1,4 @@
-/** Scenarios about the delivery of messages: twice, slowly, large, late, not at all. */
+/** Scenarios about message delivery: twice, slowly, large, late, not at all. */
 import { Skipped } from '../../judge/harness.ts'
 import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts'
 const PAUSE_SECONDS = 180
 const SLOW_SECONDS = 20
 const RETURN_SECONDS = 120
-/** Longest time in which a client must notice silence: after that its prices are a minute old. */
+/** A client must notice silence within this time: afterwards its prices are a minute old. */
 const SILENCE_SECONDS_MAX = 60
 
 export const DELIVERY_SCENARIOS: readonly Scenario[] = [

@@ -1,7 +1,7 @@
 /**
- * The operations that scenarios are written with: bring the client to a settled connection, wait for its reaction, and
- * report a wrong reaction by name. All waiting is bounded and divided by the pace. The client's own delays are not divided,
- * so waiting for them has a minimum.
+ * The operations for scenarios: bring the client to a settled connection, wait for its reaction, and report a wrong
+ * reaction by name. All waiting is bounded and divided by the pace. The client's own delays are not divided, so waiting
+ * for them has a minimum.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { Waits } from '../../judge/harness.ts'
@@ -14,7 +14,7 @@ import type { TortureService } from './service.ts'
 export interface DriverOptions {
   readonly service: TortureService
   readonly clock: Clock
-  /** Factor by which the times of the service are shortened: `--pace`. */
+  /** Divides the service's times: `--pace`. */
   readonly pace: number
   /** The program under test, if this process starts it. */
   readonly client: ClientProcess | undefined
@@ -22,25 +22,25 @@ export interface DriverOptions {
   readonly ask: (text: string) => void
 }
 
-/** Minimum of the time in which a client must come back: its own delays are not divided by the pace. */
+/** Minimum wait for a client to come back: its own delays are not divided by the pace. */
 const RETURN_MILLISECONDS_MIN = 40_000
-/** Minimum of the time in which a client must not come back. */
+/** Minimum time in which a client must stay away. */
 const ABSENCE_MILLISECONDS_MIN = 1_500
-/** Longest time from the start of a client to its subscriptions: of a program that this process starts, and of any other. */
+/** Longest time from a client's start to its subscriptions: for a program started here, and for any other. */
 const PROGRAM_START_MILLISECONDS_MAX = 60_000
 const PERSON_START_MILLISECONDS_MAX = 600_000
 /** More attempts in one second are a loop without a delay. */
 const ATTEMPTS_PER_SECOND_MAX = 10
-/** Longest wait for the pong to a ping that follows all data, and the time in which the client then acts on that data. */
+/** Longest wait for the pong to a ping after all data, and then the time for the client to act on the data. */
 const PONG_MILLISECONDS_MAX = 10_000
 const AFTERMATH_MILLISECONDS = 200
-/** A delay below this counts as none: a random delay of a client is hardly ever this short. */
+/** A delay below this counts as none: a client's random delay is hardly ever this short. */
 const AT_ONCE_MILLISECONDS = 20
 
-/** The requirements on a client that comes back. */
+/** The requirements on a returning client. */
 export interface ReturnRules {
   readonly waitSeconds: number
-  /** No attempt may carry the token of the previous connection. */
+  /** No attempt may carry the previous connection's token. */
   readonly needsNewToken?: boolean
 }
 
@@ -69,7 +69,7 @@ export class ScenarioDriver {
     return this.#options.clock
   }
 
-  /** Monotonic milliseconds, as in the times of attempts. */
+  /** Monotonic milliseconds, as attempts have them. */
   now(): number {
     return this.#options.clock.monotonicMilliseconds()
   }
@@ -79,7 +79,7 @@ export class ScenarioDriver {
     return this.#options.client?.isRunning === false
   }
 
-  /** Must be called after every action of the client. */
+  /** Must be called after every client action. */
   notify(): void {
     this.#waits.notify()
   }
@@ -89,7 +89,7 @@ export class ScenarioDriver {
     this.#waits.stop(new ClientMissing('interrupted'))
   }
 
-  /** The market that scenarios disturb: the first one of the client's subscriptions. */
+  /** The market which scenarios disturb: the client's first subscription. */
   marketOf(connection: ScriptedConnection): string {
     return connection.markets[0] as string
   }
@@ -99,12 +99,12 @@ export class ScenarioDriver {
     await this.#until(() => false, this.#scaled(seconds))
   }
 
-  /** Waits for a connection with subscriptions and data; starts the client if it does not run. */
+  /** Waits for a connection with subscriptions and data. Starts the client if it does not run. */
   async settled(): Promise<ScriptedConnection> {
     const { client, ask } = this.#options
     const isSettled = () => this.service.current?.isSettled === true
     if (client === undefined && !isSettled()) {
-      // A client that was not stopped reconnects; otherwise a person is asked to start it.
+      // A running client reconnects. Otherwise a person is asked to start it.
       if (!this.#mayStart) await this.#until(isSettled, RETURN_MILLISECONDS_MIN)
       if (!isSettled()) ask('waiting for the client: start it, or start it again')
     }
@@ -120,7 +120,7 @@ export class ScenarioDriver {
     throw new ClientMissing(`there is no client to test: ${how}`)
   }
 
-  /** Waits for the client's next connection with all subscriptions of the previous one; throws `WrongReaction`. */
+  /** Waits for the client's next connection with all earlier subscriptions. Throws `WrongReaction`. */
   async returns(before: ScriptedConnection, { waitSeconds, needsNewToken }: ReturnRules): Promise<ScriptedConnection> {
     const next = () => this.#laterThan(before)
     const isBack = () => next()?.isSettled === true && missingIn(before, next()).length === 0
@@ -136,7 +136,9 @@ export class ScenarioDriver {
     )
   }
 
-  /** Checks that the client makes no further attempt, and stops it; it is started again for the next scenario. */
+  /**
+   * Checks for further attempts, of which there must be none, and stops the client. The next scenario starts it again.
+   */
   async staysAway(waitSeconds: number): Promise<void> {
     const { client } = this.#options
     const hasTried = () => this.service.attempts.length > 0
@@ -148,8 +150,8 @@ export class ScenarioDriver {
   }
 
   /**
-   * Checks that the client keeps the connection for `seconds` (divided by the pace) and requests nothing that is already
-   * subscribed. `earlierRepeats`: the number of such requests before the scenario.
+   * Checks that the client keeps the connection for `seconds` (divided by the pace) and repeats no existing
+   * subscription. `earlierRepeats`: the number of repeats before the scenario.
    */
   async stays(
     connection: ScriptedConnection,
@@ -169,7 +171,7 @@ export class ScenarioDriver {
     return this.#until(predicate, this.#scaled(waitSeconds, RETURN_MILLISECONDS_MIN))
   }
 
-  /** The same without the minimum: for reactions that are immediate, or that must not happen. */
+  /** The same without the minimum: for immediate reactions, or reactions which must not happen. */
   reachesSoon(predicate: () => boolean, waitSeconds: number): Promise<boolean> {
     return this.#until(predicate, this.#scaled(waitSeconds))
   }
@@ -190,14 +192,14 @@ export class ScenarioDriver {
     if (!connection.isOpen) await this.returns(connection, { waitSeconds })
   }
 
-  /** `delays`: milliseconds from each close to the client's next attempt; at least one must not be immediate. */
+  /** `delays`: milliseconds from each close to the client's next attempt. At least one must not be immediate. */
   checkDelays(delays: readonly number[]): void {
     if (delays.every((delay) => delay < AT_ONCE_MILLISECONDS)) {
       throw new WrongReaction('reconnect-loop', `${delays.length} new connections within ${Math.ceil(sum(delays))} ms`)
     }
   }
 
-  /** Checks that no attempt follows a refusal within its Retry-After; not checked for a client that cannot read refusals. */
+  /** Checks that no attempt follows a refusal within its Retry-After, unless the client cannot read refusals. */
   checkRetryAfter(what: 'token' | 'handshake', seconds: number): void {
     const attempts = this.service.attempts
     const refused = attempts.findIndex((attempt) => attempt.what === what && attempt.status >= 400)
@@ -205,13 +207,13 @@ export class ScenarioDriver {
     const next = attempts.slice(refused + 1)[0]
     if (refusal === undefined || next === undefined || !refusal.hasHeader) return
     const waited = next.atMilliseconds - refusal.atMilliseconds
-    // Clocks of two processes differ slightly, so a timer may seem early.
+    // Two processes' clocks differ slightly, so a timer may seem early.
     if (waited < seconds * 1000 - 10) {
       throw new WrongReaction('retry-after-ignored', `after ${Math.round(waited)} ms instead of ${seconds} s`)
     }
   }
 
-  /** Ends the connection, so that the client subscribes again: stops its program, or else closes the connection. */
+  /** Ends the connection, so the client subscribes again: stops its program, or else closes the connection. */
   async restart(connection: ScriptedConnection): Promise<void> {
     const { client } = this.#options
     this.#mayStart = client !== undefined || !connection.isOpen
@@ -225,7 +227,7 @@ export class ScenarioDriver {
     return new WrongReaction('program-ended', `${when}: ${this.#options.client?.ending ?? ''}`)
   }
 
-  /** Waits until the client has processed all data that it was sent, and has had time to act on it. */
+  /** Waits until the client has processed all data, and has had time to act on it. */
   async #caughtUp(connection: ScriptedConnection): Promise<void> {
     if (!connection.isOpen || connection.transport?.canPing !== true) return
     const { pongCount } = connection

@@ -1,4 +1,4 @@
-/** Scenarios about one market on a connection that stays open: withdrawn, changed, removed. */
+/** Scenarios about one market while the connection stays open: withdrawn, changed, removed. */
 import type { ScenarioDriver } from './driver.ts'
 import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
@@ -102,7 +102,7 @@ async function untilSubscribed(
   if (missing().length > 0) throw new WrongReaction('not-subscribed-again', missing().join(', '))
 }
 
-/** Number of subscribe requests for the market, on all connections. */
+/** How many subscribe requests there were for the market, on all connections. */
 function requestsFor({ service }: ScenarioDriver, market: string): number {
   const requests = service.connections.flatMap((connection) => connection.requests)
   const isOfMarket = ({ type, channels }: (typeof requests)[number]) =>

@@ -1,4 +1,4 @@
-/** The wrong reactions that `torture` reports, by name, with the violated rule. */
+/** The wrong reactions which `torture` reports, by name, with the violated rule. */
 import { Failed } from '../../judge/harness.ts'
 
 export const WRONG_REACTIONS = {

@@ -9,7 +9,7 @@ const RETRY_AFTER_SECONDS = 1
 const OUTAGE_SECONDS = 180
 const REPEATED_CLOSES = 3
 
-/** The scenario of a close code after which a client reconnects with the same token and subscriptions. */
+/** The scenario for a close code after which a client reconnects with the same token and subscriptions. */
 function closeScenario(cause: CloseCause): Scenario {
   const { code, reason } = CLOSE_CODES[cause]
   return {

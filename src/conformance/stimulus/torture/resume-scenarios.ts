@@ -1,4 +1,4 @@
-/** Scenarios of the extended protocol: the cursor from which a client resumes, and a resume that is not possible. */
+/** Scenarios for the extended protocol: the cursor a client resumes from, and an impossible resume. */
 import { Skipped } from '../../judge/harness.ts'
 import type { ScenarioDriver } from './driver.ts'
 import { WrongReaction } from './reactions.ts'
@@ -42,7 +42,7 @@ export const RESUME_SCENARIOS: readonly Scenario[] = [
 
 async function checkResume(driver: ScenarioDriver, connection: ScriptedConnection, waitSeconds: number): Promise<void> {
   requireExtended(connection)
-  // Waits until the first cursor is not the last one, so that a client that keeps the first one is detected.
+  // Waits until the cursor has moved, so a client which keeps the first cursor is detected.
   const first = new Map(connection.cursors)
   const hasMoved = () => [...first].every(([key, cursor]) => connection.cursors.get(key) !== cursor)
   await driver.reaches(hasMoved, MOVE_SECONDS)

@@ -1,4 +1,4 @@
-/** The type of a scenario: a table row with the disturbance, the right reaction and the time in which it is awaited. */
+/** A scenario: a table row with the disturbance, the right reaction and the time to await it. */
 import type { ScenarioDriver } from './driver.ts'
 import type { ScriptedConnection } from './scripted-connection.ts'
 
@@ -9,11 +9,8 @@ export interface Scenario {
   readonly plays: string
   /** The right reaction. */
   readonly expects: string
-  /** How long the reaction is awaited, in seconds that `--pace` scales. */
+  /** How long the reaction is awaited, in seconds before `--pace`. */
   readonly waitSeconds: number
-  /**
-   * Runs the scenario on a settled connection. Throws `WrongReaction` with the name of the wrong reaction, or
-   * `Skipped` before anything is disturbed.
-   */
+  /** Plays the scenario on a settled connection. Throws `WrongReaction`, or `Skipped` before anything is disturbed. */
   readonly play: (driver: ScenarioDriver, connection: ScriptedConnection, waitSeconds: number) => Promise<void>
 }

@@ -1,7 +1,6 @@
 /**
- * All scenarios, in the order in which they are run (those that end the client come last), and their run against one client.
- * A wrong reaction ends its scenario and no other; a missing client ends the run. After every scenario the server is as it
- * was before.
+ * All scenarios in their order (the last ones end the client), and their run with one client. A wrong reaction ends its
+ * scenario and no other. A missing client ends the run. After every scenario the server is as it was before.
  */
 import { type Outcome, runScenarios } from '../../judge/harness.ts'
 import { DELIVERY_SCENARIOS } from './delivery-scenarios.ts'
@@ -25,14 +24,14 @@ export interface ScenarioResult {
   readonly name: string
   readonly outcome: 'right' | 'wrong' | 'skipped'
   readonly seconds: number
-  /** Of a wrong reaction. */
+  /** The wrong reaction, if there was one. */
   readonly reaction?: WrongReactionName
   readonly rule?: string
   /** The observation, or why the scenario was skipped. */
   readonly detail?: string
 }
 
-/** Runs all of them; `onResult` is called after each. Rejects with `ClientMissing` when no client connects. */
+/** Plays all of them, and calls `onResult` after each. Rejects with `ClientMissing` when no client connects. */
 export async function playScenarios(
   driver: ScenarioDriver,
   scenarios: readonly Scenario[],

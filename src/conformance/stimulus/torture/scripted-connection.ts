@@ -1,6 +1,6 @@
 /**
- * One connection of the client under test: the product's session, a transport with disturbances, and a record of its
- * requests, its subscriptions and its close code. Reactions are checked elsewhere (`driver`).
+ * A connection from the client under test: the product's session, a transport with disturbances, and a record of
+ * requests, subscriptions and the close code. The `driver` checks reactions.
  */
 import type { RawData, WebSocket } from 'ws'
 import { EXTENDED_SUBPROTOCOL } from '../../../contract/channels.ts'
@@ -8,7 +8,7 @@ import { isObject } from '../../../platform/base/json-value.ts'
 import type { Session } from '../../../streaming/gateway/session.ts'
 import type { ScriptedTransport } from './scripted-transport.ts'
 
-/** One entry of a request of the client. */
+/** One entry in a client's request. */
 export interface RequestedChannel {
   readonly key: string
   readonly market: string | undefined
@@ -20,21 +20,21 @@ export interface ClientRequest {
   readonly channels: readonly RequestedChannel[]
 }
 
-/** Requests that are kept; the first ones suffice to detect a client in a loop. */
+/** Requests kept. The first ones suffice to detect a client in a loop. */
 const REQUESTS_KEPT = 1_000
 
 export class ScriptedConnection {
   /** Current subscriptions: channel and market. */
   readonly subscribed = new Set<string>()
   readonly requests: ClientRequest[] = []
-  /** Subscriptions that were requested while they existed. */
+  /** Subscriptions requested while they existed. */
   readonly repeated: string[] = []
-  /** The last cursor that was sent for each subscription. */
+  /** The last cursor sent for each subscription. */
   readonly cursors = new Map<string, string>()
   readonly token: string
-  /** Whether the token came in the Authorization header: such a client can read the response of a refused handshake. */
+  /** Whether the token came in the Authorization header: such a client can read the response to a refused handshake. */
   readonly hasHeader: boolean
-  /** Number of messages of market channels that were sent. */
+  /** How many market messages were sent. */
   dataCount = 0
   pongCount = 0
   closed: { readonly code: number } | undefined
@@ -65,12 +65,12 @@ export class ScriptedConnection {
     return this.isOpen && this.markets.length > 0 && this.dataCount > 0
   }
 
-  /** Answers every entry of the next subscribe request with INTERNAL_SERVER_ERROR. */
+  /** Answers every entry in the next subscribe request with INTERNAL_SERVER_ERROR. */
   failNextSubscribe(): void {
     this.#failsNextSubscribe = true
   }
 
-  /** Records a message of the client and passes it to the session, unless the scenario lets the request fail. */
+  /** Records a client's message and passes it to the session, unless the scenario lets the request fail. */
   receive(data: RawData, isBinary: boolean, webSocket: WebSocket): void {
     const request = readRequest(String(data))
     if (request !== undefined && this.requests.length < REQUESTS_KEPT) this.#note(request)
@@ -88,7 +88,7 @@ export class ScriptedConnection {
     for (const { key } of request.channels) if (this.subscribed.has(key)) this.repeated.push(key)
   }
 
-  /** Records a message that was sent to the client. */
+  /** Records a message to the client. */
   sent(text: string): void {
     const message: unknown = JSON.parse(text)
     if (!isObject(message)) return

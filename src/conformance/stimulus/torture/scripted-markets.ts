@@ -1,7 +1,7 @@
 /**
- * The markets of the conformance server: small invented books that change ten times a second, on the product's own
- * sequencer, replica and hub, so that a client receives the same messages as from the service. Scenarios withdraw, change,
- * remove and enlarge them.
+ * The conformance server's markets: small invented books on the product's own sequencer, replica and hub. They change
+ * ten times a second, so a client receives the same messages as from the service. Scenarios withdraw, change, remove
+ * and enlarge them.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import { newId } from '../../../platform/base/ids.ts'
@@ -17,17 +17,17 @@ import { Replica } from '../../../streaming/sequencing/replica.ts'
 import { Sequencer } from '../../../streaming/sequencing/sequencer.ts'
 import { createSequencerMetrics } from '../../../streaming/sequencing/sequencer-metrics.ts'
 
-/** Time between two changes of a book. */
+/** Time between two book changes. */
 const STEP_MILLISECONDS = 100
 /** Changes per execution. */
 const STEPS_PER_EXECUTION = 5
 const LEVELS_PER_SIDE = 10
-/** Levels per side of a book whose SNAPSHOT is larger than 1 MiB, the limit of some libraries. */
+/** Levels per side for a SNAPSHOT beyond 1 MiB, which is some libraries' limit. */
 const LARGE_LEVELS_PER_SIDE = 14_000
 /** Time after which a market without a source withdraws its book. */
 const WITHDRAWAL_MILLISECONDS = 5
 
-/** The settings of the stream, as small as scenarios can use them. */
+/** Stream settings, as small as scenarios can use them. */
 const SETTINGS = {
   heartbeatSeconds: 1,
   pingSeconds: 5,
@@ -58,7 +58,7 @@ export class ScriptedMarkets {
   readonly #log = createLog('silent')
   readonly #metrics = createSequencerMetrics(createMetricsRegistry())
   readonly #markets = new Map<string, ScriptedMarket>()
-  /** Times of the last commits of markets that were removed. */
+  /** Removed markets' last commit times. */
   readonly #floors = new Map<string, number>()
   #steps = 0
   #timer: Timer | undefined
@@ -87,7 +87,7 @@ export class ScriptedMarkets {
     return this.#markets.get(symbol)?.replica.live === true
   }
 
-  /** Ends the changes of books and closes all connections. */
+  /** Ends the book changes and closes all connections. */
   stop(): void {
     this.#timer?.cancel()
     this.hub.stop()
@@ -117,14 +117,14 @@ export class ScriptedMarkets {
     this.#move(this.#market(symbol))
   }
 
-  /** Replaces the market by one with other decimals: its subscriptions end with the notice that it was changed. */
+  /** Replaces the market by one with other decimals: its subscriptions end with the notice for a changed market. */
   change(symbol: string): void {
     const { priceDecimals } = this.#market(symbol).definition
     this.#remove(symbol, 'changed')
     this.add(symbol, priceDecimals === 2 ? 3 : 2)
   }
 
-  /** Removes the market: its subscriptions end with the notice that it was removed. */
+  /** Removes the market: its subscriptions end with the notice for a removed market. */
   remove(symbol: string): void {
     this.#remove(symbol, 'removed')
   }
@@ -134,7 +134,9 @@ export class ScriptedMarkets {
     this.#move(this.#market(symbol))
   }
 
-  /** Starts all markets again with new epochs, so that earlier cursors cannot be resumed. Call it without open connections. */
+  /**
+   * Starts all markets again with new epochs, so earlier cursors cannot be resumed. Call it without open connections.
+   */
   forgetCursors(): void {
     for (const { definition } of [...this.#markets.values()]) {
       this.#remove(definition.symbol, 'changed')
@@ -142,7 +144,7 @@ export class ScriptedMarkets {
     }
   }
 
-  /** Sends a second SNAPSHOT, larger than 1 MiB; `shrink` restores the size of the book. */
+  /** Sends a second SNAPSHOT, larger than 1 MiB. `shrink` restores the book's size. */
   enlarge(symbol: string): void {
     const market = this.#market(symbol)
     market.levelsPerSide = LARGE_LEVELS_PER_SIDE
@@ -205,7 +207,7 @@ export class ScriptedMarkets {
     this.#timer = this.#clock.schedule(STEP_MILLISECONDS, () => this.#step())
   }
 
-  /** Offers the whole book of this step; the sequencer publishes the differences. */
+  /** Offers this step's whole book. The sequencer publishes the differences. */
   #move({ definition, sequencer, levelsPerSide }: ScriptedMarket): void {
     const drift = levelsPerSide === LEVELS_PER_SIDE ? this.#steps % 4 : 0
     const middle = (60_000 + drift) * 10 ** definition.priceDecimals

@@ -1,14 +1,14 @@
 /**
- * The transport of an accepted WebSocket whose delivery a scenario can disturb: it holds all data back, sends a few bytes at
- * a time, or sends an acknowledgement twice. It reports every text message that is sent. Without a disturbance it behaves
- * as the product's transport.
+ * An accepted WebSocket's transport with disturbed delivery: a scenario can hold all data back, send a few bytes at a
+ * time, or send an acknowledgement twice. It reports every text message sent. Without a disturbance it behaves as the
+ * product's transport.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import { Transport } from '../../../streaming/gateway/outbox.ts'
 
-/** Slow delivery: size of a piece, and the time between two pieces. */
+/** Slow delivery: a piece's size, and the time between two pieces. */
 const PIECE_BYTES = 64
 const PIECE_MILLISECONDS = 2
 
@@ -98,7 +98,7 @@ export class ScriptedTransport extends Transport {
     this.#webSocket.resume()
   }
 
-  /** Sends the next acknowledgement of a subscription twice. */
+  /** Sends the next subscribe acknowledgement twice. */
   repeatAcknowledgement(): void {
     this.#repeatsAcknowledgement = true
   }
@@ -125,7 +125,7 @@ export class ScriptedTransport extends Transport {
 
 const FINAL_TEXT_FRAME = 0x81
 
-/** The texts of the unfragmented messages in finished server frames (RFC 6455 section 5.2; unmasked). */
+/** The texts of unfragmented messages in finished server frames (RFC 6455 section 5.2, unmasked). */
 function textsOf(frames: Buffer): string[] {
   const texts: string[] = []
   for (let start = 0; start < frames.length; ) {

@@ -1,7 +1,7 @@
 /**
  * The conformance server's listener on 127.0.0.1: token endpoint, `GET /v2/markets` and the stream, for one invented
- * client. Handshakes pass the product's own checks; a scenario can make the next attempts fail, revoke tokens and
- * access, or leave everything unanswered. It records every attempt with its time. Secrets and tokens are random, valid
+ * client. Handshakes pass the product's own checks. A scenario can make the next attempts fail, revoke tokens and
+ * access, or leave everything unanswered. Every attempt is recorded with its time. Secrets and tokens are random, valid
  * in this process only, and never logged.
  */
 import { randomBytes } from 'node:crypto'
@@ -37,7 +37,7 @@ import { ScriptedTransport } from './scripted-transport.ts'
 import { answerTokenRequest, type TokenFailure } from './token-answer.ts'
 
 const TOKEN_SECONDS = 3600
-/** Attempts that are kept for one scenario; the first ones suffice to detect a client in a loop. */
+/** Attempts kept for one scenario. The first ones suffice to detect a client in a loop. */
 const ATTEMPTS_KEPT = 10_000
 
 /** One request for a token or one handshake. */
@@ -45,9 +45,9 @@ export interface Attempt {
   readonly what: 'token' | 'handshake'
   /** On the monotonic clock. */
   readonly atMilliseconds: number
-  /** Status of the response; 0: the socket was closed without one. */
+  /** The response's status. 0: the socket was closed without one. */
   status: number
-  /** The token of a handshake; empty for a token request. */
+  /** A handshake's token. Empty for a token request. */
   readonly token: string
   /** Whether the client sent its token in a header, which browsers cannot: such a client can read a refusal. */
   readonly hasHeader: boolean
@@ -66,7 +66,7 @@ export class TortureService {
   attempts: Attempt[] = []
   /** In the order in which they were accepted. */
   readonly connections: ScriptedConnection[] = []
-  /** Failures of the next handshakes and token requests, one each. */
+  /** Failures for the next handshakes and token requests, one each. */
   handshakeFailures: HandshakeFailure[] = []
   tokenFailures: TokenFailure[] = []
   /** Called with the next connection, before anything is sent on it. */
@@ -87,7 +87,7 @@ export class TortureService {
   })
   readonly #onChange: () => void
 
-  /** `onChange` is called after every action of the client. */
+  /** `onChange` is called after every client action. */
   constructor(markets: ScriptedMarkets, clock: Clock, onChange: () => void) {
     this.markets = markets
     this.#clock = clock
@@ -111,7 +111,7 @@ export class TortureService {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** The content of the credentials file, in the format of demo-client.json. */
+  /** The credentials file's content, in the format of demo-client.json. */
   get credentials(): object {
     return {
       client_id: CLIENT_ID,
@@ -124,7 +124,7 @@ export class TortureService {
     }
   }
 
-  /** The connection that was accepted last, if it is open. */
+  /** The last accepted connection, if it is open. */
   get current(): ScriptedConnection | undefined {
     const last = this.connections.at(-1)
     return last?.isOpen ? last : undefined
@@ -134,7 +134,7 @@ export class TortureService {
     this.attempts = []
   }
 
-  /** Ends every disturbance of a scenario. */
+  /** Ends a scenario's disturbances. */
   calm(): void {
     this.handshakeFailures = []
     this.tokenFailures = []
@@ -143,7 +143,7 @@ export class TortureService {
     this.allow(true)
   }
 
-  /** Revokes all tokens: handshakes with one of them are answered with 401. */
+  /** Revokes all tokens: handshakes with them are answered with 401. */
   revokeTokens(): void {
     this.#tokens.clear()
   }
@@ -180,7 +180,7 @@ export class TortureService {
       request.socket.destroy()
       return
     }
-    // Pages of any origin may use this server: it listens on the loopback interface, and its client is invented.
+    // Pages from any origin may use this server: it listens on the loopback interface, and its client is invented.
     response.setHeader('access-control-allow-origin', '*')
     response.setHeader('access-control-allow-headers', 'authorization, content-type')
     response.setHeader('access-control-expose-headers', 'retry-after')
@@ -214,7 +214,9 @@ export class TortureService {
     return { access_token: token, expires_in: TOKEN_SECONDS, token_type: 'bearer', scope: STREAM_SCOPE }
   }
 
-  /** `GET /v2/markets`, and `/` for clients that repeat a refused handshake as a plain request to read the response. */
+  /**
+   * `GET /v2/markets`, and `/` for clients which repeat a refused handshake as a plain request to read the response.
+   */
   async #answerResource(path: string | undefined, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const identity = await authenticate(request, this.#context)
     let problem = identity instanceof Problem ? identity : refuseAdmission(identity, this.#context)
@@ -287,7 +289,7 @@ export class TortureService {
         session.receivePong(data)
         this.#onChange()
       })
-      // ws has already closed the connection with the code of the error; 'close' follows.
+      // ws has already closed the connection with the error's code. 'close' follows.
       webSocket.on('error', () => undefined)
       webSocket.on('close', (code) => {
         session.end()
@@ -329,7 +331,7 @@ function headersOf({ retryAfterSeconds }: HandshakeFailure): Record<string, stri
   return retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }
 }
 
-/** The token of a handshake, from the Authorization header or else from the subprotocol entry. */
+/** A handshake's token, from the Authorization header or else from the subprotocol entry. */
 function tokenOf({ headers }: IncomingMessage): { token: string; hasHeader: boolean } {
   const { authorization } = headers
   if (authorization !== undefined) return { token: authorization.replace(/^bearer\s+/i, ''), hasHeader: true }

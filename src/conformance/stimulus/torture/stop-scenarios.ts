@@ -6,15 +6,15 @@ import type { ScenarioDriver } from './driver.ts'
 import { WrongReaction } from './reactions.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Time in which a client that must stop makes no attempt. */
+/** How long a stopped client must make no attempt. */
 const ABSENCE_SECONDS = 60
 const RETURN_SECONDS = 120
 /** Longest wait for the client's close frame. */
 const CLOSE_MILLISECONDS_MAX = 5_000
-/** Number of token requests that are refused: more than a client that stops makes. */
+/** How many token requests are refused: more than a stopping client makes. */
 const REFUSALS = 100
 
-/** Close codes for protocol errors of a client (RFC 6455 section 7.4.1). */
+/** Close codes for a client's protocol errors (RFC 6455 section 7.4.1). */
 const CLIENT_FAULTS = [
   [1002, 'protocol error'],
   [1007, 'invalid UTF-8'],
@@ -73,7 +73,7 @@ export const STOP_SCENARIOS: readonly Scenario[] = [
   },
 ]
 
-/** Waits for the attempt that is answered with `status`, and forgets it: the client must make no further one. */
+/** Waits for the attempt answered with `status`, and forgets it: the client must make no further one. */
 async function untilAttempt(driver: ScenarioDriver, status: number): Promise<void> {
   const hasCome = () => driver.service.attempts.some((attempt) => attempt.status === status)
   await driver.reaches(() => hasCome() || driver.hasEnded, RETURN_SECONDS)

@@ -1,6 +1,6 @@
 /**
- * The token endpoint of the conformance server: the client credentials grant for its one client (RFC 6749), with the
- * responses of the product but without a store. A scenario can make the next request fail.
+ * The conformance server's token endpoint: the client credentials grant for its one client (RFC 6749), with the
+ * product's responses but without a store. A scenario can make the next request fail.
  */
 import type { IncomingMessage } from 'node:http'
 import { STREAM_SCOPE } from '../../../contract/scopes.ts'
@@ -21,7 +21,7 @@ interface TokenAnswer {
 
 const BODY_BYTES_MAX = 65_536
 
-/** Answers a token request; `grant` creates the body of a successful response. */
+/** Answers a token request. `grant` creates a successful response's body. */
 export async function answerTokenRequest(
   request: IncomingMessage,
   secret: string,
@@ -47,7 +47,7 @@ function isClient({ headers }: IncomingMessage, form: URLSearchParams, secret: s
   const [scheme, encoded = ''] = headers.authorization?.split(' ') ?? []
   if (scheme?.toLowerCase() === 'basic') {
     const [id = '', password = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-    // Neither contains characters that form encoding changes.
+    // Neither contains characters which form encoding changes.
     return id === CLIENT_ID && password === secret
   }
   return form.get('client_id') === CLIENT_ID && form.get('client_secret') === secret
@@ -60,7 +60,7 @@ function refusal(error: string, description: string, status = 400, headers: Reco
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = ''
   for await (const chunk of request) {
-    // The rest of a longer body is discarded; the beginning is not a valid token request.
+    // A longer body's rest is discarded: the beginning is not a valid token request.
     if (body.length < BODY_BYTES_MAX) body += String(chunk)
   }
   return body
