@@ -106,14 +106,18 @@ export class BusImport {
     this.#timer = this.#schedule()
   }
 
-  /** Follows a market from now on, until the returned function is called. */
-  add(definition: MarketDefinition): () => void {
+  /**
+   * Follows a market from now on, until the returned function is called.
+   * @param lastMilliseconds when it was last committed for subscribers of this process, who may subscribe again; 0 = never
+   */
+  add(definition: MarketDefinition, lastMilliseconds = 0): () => void {
     const { transport, metrics, onLaterEpoch } = this.#options
     const scale = scaleOf(definition)
     const { market } = scale
     const follower = new Follower({
       ...this.#options,
       market,
+      lastMilliseconds,
       requestState: (position) => transport.requestState({ ...scale, ...position }),
       requestCommit: (laterThanMilliseconds) => transport.requestCommit({ market, laterThanMilliseconds }),
       onLaterEpoch: (epoch) => onLaterEpoch?.(market, epoch),

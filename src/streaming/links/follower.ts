@@ -49,6 +49,8 @@ export interface FollowerOptions {
   /** How long a market may be stale before its book is withdrawn; undefined = it stays. */
   readonly withdrawAfterMilliseconds: number | undefined
   readonly metrics: FollowerMetrics
+  /** Everything that is published is later than this: milliseconds since the epoch. */
+  readonly lastMilliseconds: number
 }
 
 /** What this process has of the market. */
@@ -92,6 +94,7 @@ export class Follower {
   constructor(options: FollowerOptions) {
     this.#options = options
     const { bus, market } = options
+    this.#position.milliseconds = options.lastMilliseconds
     this.#contactMilliseconds = options.clock.monotonicMilliseconds()
     // A market that runs already is not waited for until its next heartbeat.
     this.#beginRepair([])

@@ -3,6 +3,7 @@
  * uses no source and no sequencer, so it can run in another process than they do.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { Instant } from '../../platform/base/clock.ts'
 import { type ConfiguredMarket, isSimulated, isTraded } from '../market/configured-market.ts'
 import type { Bus } from '../sequencing/bus.ts'
 import { Replica } from '../sequencing/replica.ts'
@@ -22,6 +23,8 @@ interface ReplicatedMarket {
 export class MarketReplicas {
   readonly #options: Omit<MarketReplicasOptions, 'markets'>
   #markets: ReadonlyMap<string, ReplicatedMarket>
+  /** Of markets that were removed: when one is added again, its times continue for connections that had it. */
+  readonly #removedInstants = new Map<string, Instant>()
 
   /** The replicas subscribe at once, so that no commit of a sequencer that is started later is missed. */
   constructor({ markets, ...options }: MarketReplicasOptions) {
@@ -70,7 +73,8 @@ export class MarketReplicas {
         if (known !== undefined && isDeepStrictEqual(known.configured.definition, configured.definition)) {
           return [symbol, { configured, replica: known.replica }]
         }
-        const market = this.#replicate(configured)
+        const market = this.#replicate(configured, known?.replica.instant ?? this.#removedInstants.get(symbol))
+        this.#removedInstants.delete(symbol)
         added.push(market.replica)
         return [symbol, market]
       }),
@@ -79,6 +83,7 @@ export class MarketReplicas {
     for (const [symbol, { replica }] of before) {
       if (this.#markets.get(symbol)?.replica === replica) continue
       replica.stop()
+      if (!this.#markets.has(symbol)) this.#removedInstants.set(symbol, replica.instant)
       removed.push(symbol)
     }
     return { added, removed }
@@ -89,7 +94,7 @@ export class MarketReplicas {
     for (const { replica } of this.#markets.values()) replica.stop()
   }
 
-  #replicate(configured: ConfiguredMarket): ReplicatedMarket {
-    return { configured, replica: new Replica({ ...this.#options, market: configured.definition }) }
+  #replicate(configured: ConfiguredMarket, lastInstant?: Instant): ReplicatedMarket {
+    return { configured, replica: new Replica({ ...this.#options, market: configured.definition, lastInstant }) }
   }
 }

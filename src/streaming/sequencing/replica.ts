@@ -53,6 +53,8 @@ export interface ReplicaOptions {
   readonly bus: Bus
   /** Executions kept for lagging subscribers. */
   readonly executionsKept: number
+  /** The last commit's instant in an earlier replica of the market, whose subscribers may subscribe again. */
+  readonly lastInstant?: Instant | undefined
 }
 
 /** Changes of the top whose versions are remembered. */
@@ -90,9 +92,9 @@ export class Replica {
   #followedEpoch = NO_EPOCH
   /** What the followed epoch continues. */
   #continues: Continuation | undefined
-  #instant: Instant = { milliseconds: 0, nanoseconds: 0 }
+  #instant: Instant
   /** Instant of the last commit that changed the published view: its UPDATE has this time. Only the replica sets it. */
-  changeInstant = this.#instant
+  changeInstant: Instant
   #receivedMilliseconds = 0
   readonly #skipped = new SkippedVersions()
   #top: TopOfBook = { bid: undefined, ask: undefined }
@@ -108,6 +110,8 @@ export class Replica {
 
   constructor(options: ReplicaOptions) {
     this.market = options.market
+    this.#instant = options.lastInstant ?? { milliseconds: 0, nanoseconds: 0 }
+    this.changeInstant = this.#instant
     this.view = new View(this.#book, options.market.depth)
     this.executions = new ExecutionLog(options.market, options.executionsKept)
     this.publication = new PublicationLog(options.market.symbol)
@@ -135,7 +139,7 @@ export class Replica {
     return this.view.version
   }
 
-  /** Instant of the last commit. */
+  /** Instant of the last commit, or of an earlier replica's. */
   get instant(): Instant {
     return this.#instant
   }

@@ -14,6 +14,7 @@ beforeEach(() => {
   const start = clock.monotonicMilliseconds()
   requests = []
   follower = new Follower({
+    lastMilliseconds: 0,
     market: 'AAAUSD',
     bus: createMemoryBus(),
     clock,

@@ -6,7 +6,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { Socket } from 'node:net'
 import { PIPE_DESCRIPTOR } from '../../../platform/base/child-process.ts'
-import { type Clock, createSystemClock } from '../../../platform/base/clock.ts'
+import { type Clock, createSystemClock, type Instant } from '../../../platform/base/clock.ts'
 import { createLog, type Log, setLogLevel } from '../../../platform/base/log.ts'
 import { createMetricsRegistry, type MetricsRegistry, observeProcess } from '../../../platform/base/metrics.ts'
 import { sessionDetails, sessionDocument } from '../../../streaming/gateway/connection-document.ts'
@@ -47,6 +47,8 @@ class GatewayProcess {
   readonly #importer: BusImport
   /** By market: ends following it. */
   readonly #ends = new Map<string, () => void>()
+  /** Of markets that were removed: when one is added again, its times continue for connections that had it. */
+  readonly #lastInstants = new Map<string, Instant>()
   readonly #executionsKept: number
   /** The hub reads it; a reload changes it. */
   readonly #hubSettings: { -readonly [Key in keyof HubSettings]: HubSettings[Key] }
@@ -173,8 +175,10 @@ class GatewayProcess {
 
   #follow(market: MarketDefinition): Replica {
     // First, so that nothing is published before the replica can take it.
-    const replica = new Replica({ market, bus: this.#bus, executionsKept: this.#executionsKept })
-    this.#ends.set(market.symbol, this.#importer.add(market))
+    const lastInstant = this.#lastInstants.get(market.symbol)
+    this.#lastInstants.delete(market.symbol)
+    const replica = new Replica({ market, bus: this.#bus, executionsKept: this.#executionsKept, lastInstant })
+    this.#ends.set(market.symbol, this.#importer.add(market, replica.instant.milliseconds))
     return replica
   }
 
@@ -183,7 +187,9 @@ class GatewayProcess {
     for (const symbol of removed) {
       this.#ends.get(symbol)?.()
       this.#ends.delete(symbol)
-      this.#hub.market(symbol)?.replica.stop()
+      const replica = this.#hub.market(symbol)?.replica
+      replica?.stop()
+      if (replica !== undefined) this.#lastInstants.set(symbol, replica.instant)
       this.#hub.removeMarket(symbol, symbols.has(symbol) ? 'changed' : 'removed')
     }
     for (const market of added) this.#hub.addMarket(this.#follow(market))

@@ -86,7 +86,8 @@ export function startBus(
       }
     }
     for (const market of added) {
-      followingEnds.set(market.symbol, both(link.follow(market.symbol), importer.add(market)))
+      const { milliseconds } = replicas.replicaOf(market.symbol)?.instant ?? { milliseconds: 0 }
+      followingEnds.set(market.symbol, both(link.follow(market.symbol), importer.add(market, milliseconds)))
     }
   }
   change({ removed: [], added: replicas.all.map(({ market }) => market) })

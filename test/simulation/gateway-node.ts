@@ -1,0 +1,101 @@
+/** One process with the role `gateway`: follows the markets over a link with faults, and serves sessions. */
+import { millisecondText } from '../../src/platform/base/clock.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import { createMetricsRegistry } from '../../src/platform/base/metrics.ts'
+import { Hub, type HubSettings } from '../../src/streaming/gateway/hub.ts'
+import { createGatewayMetrics } from '../../src/streaming/gateway/metrics.ts'
+import { BusImport, createImportMetrics, type ImportTransport } from '../../src/streaming/links/bus-import.ts'
+import type { MarketDefinition } from '../../src/streaming/market/event.ts'
+import { createMemoryBus } from '../../src/streaming/sequencing/bus-memory.ts'
+import { Replica } from '../../src/streaming/sequencing/replica.ts'
+import type { Random } from '../support/random.ts'
+import type { VirtualClock } from '../support/virtual-clock.ts'
+import { WITHDRAW_AFTER_MILLISECONDS } from './feed.ts'
+import type { JudgedNode } from './judge.ts'
+
+export const SETTINGS: HubSettings = {
+  outboxBytesMax: 16_384,
+  inboundPerSecond: 50,
+  inboundBurst: 200,
+  subscriptionsMax: 100,
+  closesExpired: false,
+  heartbeatSeconds: 1,
+  pingSeconds: 3_600,
+  silenceSeconds: 1e9,
+  staleSeconds: WITHDRAW_AFTER_MILLISECONDS / 1_000,
+  closesStale: false,
+}
+
+const EXECUTIONS_KEPT = 60
+
+export class GatewayNode implements JudgedNode {
+  readonly bus = createMemoryBus()
+  readonly importer: BusImport
+  readonly hub: Hub
+  readonly #markets = new Map<string, { readonly replica: Replica; readonly end: () => void }>()
+  /** Market and time of each book that this process withdrew because it heard of no feed. */
+  readonly #withdrawals = new Set<string>()
+
+  constructor(
+    clock: VirtualClock,
+    random: Random,
+    markets: Iterable<MarketDefinition>,
+    transport: (importer: () => BusImport) => ImportTransport,
+  ) {
+    this.importer = new BusImport({
+      bus: this.bus,
+      clock,
+      log: createLog('silent'),
+      random: () => random.next(),
+      transport: transport(() => this.importer),
+      replicaOf: (symbol) => this.#markets.get(symbol)?.replica,
+      withdrawAfterMilliseconds: WITHDRAW_AFTER_MILLISECONDS,
+      metrics: createImportMetrics(createMetricsRegistry()),
+    })
+    this.hub = new Hub({
+      replicas: [],
+      bus: this.bus,
+      clock,
+      log: createLog('silent'),
+      metrics: createGatewayMetrics(createMetricsRegistry()),
+      settings: SETTINGS,
+      random: () => random.next(),
+    })
+    for (const market of markets) this.add(market)
+  }
+
+  /** Follows a market, or follows it again with another definition, as a reload does. */
+  add(market: MarketDefinition): void {
+    const { symbol } = market
+    const earlier = this.#markets.get(symbol)
+    if (earlier !== undefined) {
+      this.hub.removeMarket(symbol, 'changed')
+      earlier.end()
+      earlier.replica.stop()
+    }
+    const lastInstant = earlier?.replica.instant
+    const replica = new Replica({ market, bus: this.bus, executionsKept: EXECUTIONS_KEPT, lastInstant })
+    const ends: (() => void)[] = []
+    const end = () => {
+      for (const each of ends) each()
+    }
+    // Before it is followed: what is published at once reaches the replica.
+    this.#markets.set(symbol, { replica, end })
+    ends.push(this.importer.add(market, replica.instant.milliseconds))
+    const endNotes = this.bus.subscribe(symbol, (message) => {
+      if (message.type === 'withdrawal') this.#withdrawals.add(`${symbol} ${millisecondText(message.milliseconds)}`)
+    })
+    ends.push(endNotes)
+    this.hub.addMarket(replica)
+  }
+
+  publishedDepth = (symbol: string): number => this.#markets.get(symbol)?.replica.market.depth ?? 0
+
+  hasWithdrawn = (symbol: string, time: string): boolean => this.#withdrawals.has(`${symbol} ${time}`)
+
+  stop(): void {
+    this.importer.stop()
+    this.hub.stop()
+    for (const { replica } of this.#markets.values()) replica.stop()
+  }
+}

@@ -1,0 +1,58 @@
+/** The simulation on fixed seeds: `npm run simulate` runs it on any seed, for any time. */
+import { describe, expect, it } from 'vitest'
+import { simulate } from './simulate.ts'
+
+const SEEDS = [1, 11, 20_261_128]
+const EVENTS = 3_000
+
+describe('the simulation of the streaming service', () => {
+  it('runs of fixed seeds have every book, execution, cursor and digest right', () => {
+    const sums = new Map<string, number>()
+    for (const seed of SEEDS) {
+      for (const [name, count] of Object.entries(simulate(seed, { count: EVENTS }))) {
+        if (typeof count === 'number') sums.set(name, (sums.get(name) ?? 0) + count)
+      }
+    }
+    // What did not happen proves nothing.
+    for (const [name, count] of sums) expect(count, name).toBeGreaterThan(10)
+    expect(sums.get('faults')).toBeGreaterThan(300)
+    expect(sums.get('frames')).toBeGreaterThan(50_000)
+  })
+
+  it('two runs of one seed write the same bytes', () => {
+    expect(simulate(7, { count: 800 })).toEqual(simulate(7, { count: 800 }))
+  })
+})
+
+describe('runs that once failed, in as few events as fail', () => {
+  it('a heartbeat names no cursor of an earlier epoch while a throttled SNAPSHOT waits', () => {
+    simulate(1, {
+      events: [
+        { kind: 'pass', milliseconds: 3.3 },
+        { kind: 'restartGateway', gateway: 0 },
+        { kind: 'pass', milliseconds: 2 },
+        { kind: 'connect', client: 11, gateway: 0, kernelBytes: 8_192, seed: 1 },
+        { kind: 'pass', milliseconds: 15 },
+        { kind: 'link', gateway: 0, loss: 1, repetition: 0, delayMilliseconds: 0 },
+        { kind: 'pass', milliseconds: 30_000 },
+      ],
+    })
+  })
+
+  it('times of a market rise on a connection over a reload, a failover and a wall clock that was set back', () => {
+    simulate(11, {
+      events: [
+        { kind: 'connect', client: 3, gateway: 0, kernelBytes: 1_024, seed: 490_601_904 },
+        { kind: 'tick' },
+        { kind: 'reload', market: 1, depth: 25, seed: 851_240_137 },
+        { kind: 'wallStep', milliseconds: -635 },
+        { kind: 'failover', keepsEarlier: false, seed: 1_849_703_613 },
+        { kind: 'tick' },
+        { kind: 'tick' },
+        { kind: 'tick' },
+        { kind: 'subscribe', client: 3, seed: 1_024_500_240 },
+        { kind: 'rest' },
+      ],
+    })
+  })
+})
