@@ -1,6 +1,6 @@
 /**
  * `npm run simulate [-- --seed N] [--minutes M] [--json]`: runs the streaming service under a virtual clock and network, from
- * seed N on (a fresh one unless given) for M minutes of processor time (1), and has an independent model judge every frame.
+ * seed N on (a fresh one unless given) for M minutes of processor time (1), and compares every frame with an independent model.
  * A failing run is shrunk and printed as a test; exits with 1.
  */
 import { parseArgs } from 'node:util'

@@ -1,11 +1,11 @@
-/** One client of the simulation: a socket that drains as its mood allows, a session at some gateway, and its judge. */
+/** One client of the simulation: a socket that drains as its mood allows, a session at some gateway, and its checker. */
 import { createHash, type Hash } from 'node:crypto'
 import { EXTENDED_SUBPROTOCOL } from '../../src/contract/channels.ts'
 import type { Session } from '../../src/streaming/gateway/session.ts'
 import { FakeTransport } from '../support/fake-transport.ts'
 import { Random } from '../support/random.ts'
+import { FrameChecker, type FrameCounts, Violation } from './frame-checker.ts'
 import type { GatewayNode } from './gateway-node.ts'
-import { Judge, type JudgeCounts, Violation } from './judge.ts'
 import { DEPTHS, INTERVALS, MARKETS, type Mood } from './plan.ts'
 import type { MarketTruth } from './truth.ts'
 
@@ -15,7 +15,7 @@ const TYPES = ['market_data', 'market_data.top_of_book', 'execution_data'] as co
 const CLOSE_CODES: ReadonlySet<number> = new Set([4000, 1008])
 
 export class Client {
-  readonly judge: Judge
+  readonly checker: FrameChecker
   mood: Mood = 'fast'
   transport: FakeTransport | undefined
   session: Session | undefined
@@ -28,8 +28,8 @@ export class Client {
   #outgoing: Buffer[] = []
   readonly random: Random
 
-  constructor(truths: ReadonlyMap<string, MarketTruth>, counts: JudgeCounts, random: Random, isExtended: boolean) {
-    this.judge = new Judge(truths, counts, isExtended)
+  constructor(truths: ReadonlyMap<string, MarketTruth>, counts: FrameCounts, random: Random, isExtended: boolean) {
+    this.checker = new FrameChecker(truths, counts, isExtended)
     this.random = random
     this.#isExtended = isExtended
   }
@@ -48,10 +48,10 @@ export class Client {
     this.node = node
     this.kernelBytes = kernelBytes
     this.#requests = 0
-    this.judge.connected(node)
+    this.checker.connected(node)
     this.transport = new FakeTransport(kernelBytes, (text) => {
       this.bytes.update(text)
-      this.judge.onText(text)
+      this.checker.onText(text)
     })
     this.transport.subprotocol = this.#isExtended ? EXTENDED_SUBPROTOCOL : ''
     this.session = node.hub.open(
@@ -146,9 +146,9 @@ export class Client {
 
   #entry(random: Random, type: string, market: string): unknown {
     if (!this.#isExtended) return { type, params: { market } }
-    const { cursor } = this.judge.held(market, type)
+    const { cursor } = this.checker.held(market, type)
     // What it holds is what it held when it stopped only while no reply is under way.
-    const isSettled = this.judge.replies === this.#requests
+    const isSettled = this.checker.replies === this.#requests
     const resume = cursor !== undefined && isSettled && random.chance(0.7) ? cursor : undefined
     const depth = type === 'market_data' ? random.pick(DEPTHS) : undefined
     const interval = type === 'execution_data' ? undefined : random.pick(INTERVALS)

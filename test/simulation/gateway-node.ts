@@ -11,7 +11,7 @@ import { Replica } from '../../src/streaming/sequencing/replica.ts'
 import type { Random } from '../support/random.ts'
 import type { VirtualClock } from '../support/virtual-clock.ts'
 import { WITHDRAW_AFTER_MILLISECONDS } from './feed.ts'
-import type { JudgedNode } from './judge.ts'
+import type { CheckedNode } from './frame-checker.ts'
 
 export const SETTINGS: HubSettings = {
   outboxBytesMax: 16_384,
@@ -28,7 +28,7 @@ export const SETTINGS: HubSettings = {
 
 const EXECUTIONS_KEPT = 60
 
-export class GatewayNode implements JudgedNode {
+export class GatewayNode implements CheckedNode {
   readonly bus = createMemoryBus()
   readonly importer: BusImport
   readonly hub: Hub

@@ -1,5 +1,5 @@
 /** Runs the simulation of a seed, repeats it, and shrinks a run that fails to the fewest events that still fail. */
-import { Violation } from './judge.ts'
+import { Violation } from './frame-checker.ts'
 import { CLIENTS, type Event, plan } from './plan.ts'
 import { World, type WorldReport } from './world.ts'
 
@@ -11,9 +11,9 @@ const SHRINKING_SECONDS_MAX = 120
 
 export class SimulationFailure extends Error {
   readonly seed: number
-  /** What was broken: a rule of the judge, or the name of the error. */
+  /** What was broken: a rule of the checker, or the name of the error. */
   readonly rule: string
-  /** The events up to the one at which the judge found something. */
+  /** The events up to the one at which the checker found something. */
   readonly events: readonly Event[]
 
   constructor(seed: number, events: readonly Event[], cause: unknown) {
@@ -30,7 +30,7 @@ export interface Script {
   readonly events?: readonly Event[]
 }
 
-/** Runs a world to the end of its events. Throws what the judge finds, as a SimulationFailure. */
+/** Runs a world to the end of its events. Throws what the checker finds, as a SimulationFailure. */
 export function simulate(seed: number, script: Script = {}): WorldReport {
   const events = script.events ?? plan(seed, script.count ?? EVENTS_PER_RUN)
   const world = new World(seed)

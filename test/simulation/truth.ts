@@ -1,6 +1,6 @@
 /**
  * The independent model: what the source of each market said, message by message, kept in plain maps of texts. From it the
- * judge knows the book at every commit time, which executions there were, and their order. It uses no code of the service
+ * checker knows the book at every commit time, which executions there were, and their order. It uses no code of the service
  * but the shapes of its messages.
  */
 import { millisecondText } from '../../src/platform/base/clock.ts'

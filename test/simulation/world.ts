@@ -10,12 +10,12 @@ import { Random } from '../support/random.ts'
 import { VirtualClock } from '../support/virtual-clock.ts'
 import { Client } from './client.ts'
 import { Feed } from './feed.ts'
+import { type FrameCounts, holds, Violation } from './frame-checker.ts'
 import { GatewayNode } from './gateway-node.ts'
-import { holds, type JudgeCounts, Violation } from './judge.ts'
 import { CLIENTS, type Event, FAULTS, GATEWAYS, MARKETS, PUBLISHED_DEPTHS } from './plan.ts'
 import { MarketTruth } from './truth.ts'
 
-export interface WorldReport extends JudgeCounts {
+export interface WorldReport extends FrameCounts {
   readonly events: number
   readonly faults: number
   /** Messages that links lost. */
@@ -41,7 +41,7 @@ export class World {
   /** The last one leads; earlier ones may still publish. */
   readonly #feeds: Feed[] = []
   readonly #clients: readonly Client[]
-  readonly #counts: JudgeCounts = {
+  readonly #counts: FrameCounts = {
     frames: 0,
     snapshots: 0,
     updates: 0,
@@ -75,7 +75,7 @@ export class World {
     this.#clock.advance(5)
   }
 
-  /** Runs one event. Throws what the judge finds. */
+  /** Runs one event. Throws what the checker finds. */
   run(event: Event): void {
     this.#events += 1
     if (FAULTS.has(event.kind)) this.#faults += 1
@@ -267,20 +267,20 @@ export class World {
   }
 
   #checkComplete(client: Client, feed: Feed): void {
-    const { judge, transport, node } = client
+    const { checker, transport, node } = client
     if (!client.isOpen || node === undefined) return
     if ((transport?.queuedBytesMost ?? 0) > QUEUED_BYTES_MAX) {
       throw new Violation('queue', `${transport?.queuedBytesMost} bytes were queued for a session`)
     }
     for (const [symbol, truth] of this.#truths) {
-      const book = judge.held(symbol, 'market_data')
+      const book = checker.held(symbol, 'market_data')
       if (book.isSubscribed && !holds(book, feed.bookOf(symbol), node.publishedDepth(symbol))) {
         throw new Violation(
           'completeness',
           `a client's book of ${symbol}, last changed at ${book.lastTime}, is not that of the feed`,
         )
       }
-      const { isSubscribed, execution } = judge.held(symbol, 'execution_data')
+      const { isSubscribed, execution } = checker.held(symbol, 'execution_data')
       const last = truth.executionCount(feed.epochOf(symbol)) - 1
       if (isSubscribed && execution?.epoch === feed.epochOf(symbol) && execution.place !== last) {
         throw new Violation(

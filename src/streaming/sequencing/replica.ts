@@ -53,7 +53,7 @@ export interface ReplicaOptions {
   readonly bus: Bus
   /** Executions kept for lagging subscribers. */
   readonly executionsKept: number
-  /** The last commit's instant in an earlier replica of the market, whose subscribers may subscribe again. */
+  /** Of an earlier replica of the market, whose subscribers may subscribe again. */
   readonly lastInstant?: Instant | undefined
 }
 
@@ -92,9 +92,9 @@ export class Replica {
   #followedEpoch = NO_EPOCH
   /** What the followed epoch continues. */
   #continues: Continuation | undefined
-  #instant: Instant
   /** Instant of the last commit that changed the published view: its UPDATE has this time. Only the replica sets it. */
   changeInstant: Instant
+  #instant: Instant
   #receivedMilliseconds = 0
   readonly #skipped = new SkippedVersions()
   #top: TopOfBook = { bid: undefined, ask: undefined }
@@ -110,8 +110,7 @@ export class Replica {
 
   constructor(options: ReplicaOptions) {
     this.market = options.market
-    this.#instant = options.lastInstant ?? { milliseconds: 0, nanoseconds: 0 }
-    this.changeInstant = this.#instant
+    this.changeInstant = this.#instant = options.lastInstant ?? { milliseconds: 0, nanoseconds: 0 }
     this.view = new View(this.#book, options.market.depth)
     this.executions = new ExecutionLog(options.market, options.executionsKept)
     this.publication = new PublicationLog(options.market.symbol)
@@ -394,10 +393,8 @@ export class Replica {
     if (live && !this.#live) this.#liveVersion = this.version
     this.#live = live
     this.#reason = reason
-    if (live) {
-      this.#hasBook = true
-      this.#isWithdrawn = false
-    }
+    this.#hasBook ||= live
+    this.#isWithdrawn &&= !live
     for (const listener of this.#listeners) listener.onStatus(live)
   }
 }

@@ -86,8 +86,8 @@ export function startBus(
       }
     }
     for (const market of added) {
-      const { milliseconds } = replicas.replicaOf(market.symbol)?.instant ?? { milliseconds: 0 }
-      followingEnds.set(market.symbol, both(link.follow(market.symbol), importer.add(market, milliseconds)))
+      const last = replicas.replicaOf(market.symbol)?.instant.milliseconds
+      followingEnds.set(market.symbol, both(link.follow(market.symbol), importer.add(market, last)))
     }
   }
   change({ removed: [], added: replicas.all.map(({ market }) => market) })
@@ -112,13 +112,12 @@ export function startBus(
     lead(symbols) {
       for (const symbol of symbols) {
         importer.lead(symbol)
-        const onCommitRequest = (laterThan?: number) => void bus.requestCommit(symbol, laterThan)
         const onStateRequest: BusExport['onStateRequest'] = (request, answer) => {
           // Before the state: who has the state can lead at the next moment.
           positions?.repeat(symbol)
           exporter.onStateRequest(request, answer)
         }
-        const serving = link.serve(symbol, { onStateRequest }, onCommitRequest)
+        const serving = link.serve(symbol, { onStateRequest }, (laterThan) => void bus.requestCommit(symbol, laterThan))
         sendingEnds.set(symbol, both(exporter.add(symbol, true), serving))
       }
     },

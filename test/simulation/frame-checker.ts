@@ -1,5 +1,5 @@
 /**
- * Judges every message that one client receives, over all its connections, against the independent model: the book after
+ * Checks every message that one client receives, over all its connections, against the independent model: the book after
  * each message is that of its time, times increase, nothing comes without a subscription, executions are in order without a
  * gap; and with the extended protocol, that each cursor follows the one before and every digest is that of the book.
  */
@@ -66,7 +66,7 @@ export interface Held {
   execution: ExecutionPlace | undefined
 }
 
-export interface JudgeCounts {
+export interface FrameCounts {
   frames: number
   snapshots: number
   updates: number
@@ -79,12 +79,12 @@ export interface JudgeCounts {
   refused: number
 }
 
-/** What the judge asks the gateway of a client: whether it withdrew the book of a market at a time. */
-export interface JudgedNode {
+/** What the checker asks the gateway of a client: whether it withdrew the book of a market at a time. */
+export interface CheckedNode {
   readonly hasWithdrawn: (market: string, time: string) => boolean
 }
 
-/** What the judge found; shrinking looks for the same rule. */
+/** What the checker found; shrinking looks for the same rule. */
 export class Violation extends Error {
   readonly rule: string
 
@@ -94,24 +94,24 @@ export class Violation extends Error {
   }
 }
 
-export class Judge {
-  readonly counts: JudgeCounts
+export class FrameChecker {
+  readonly counts: FrameCounts
   readonly #truths: ReadonlyMap<string, MarketTruth>
   readonly #held = new Map<string, Held>()
   readonly #isExtended: boolean
   #hasHeartbeat = false
-  #node: JudgedNode | undefined
+  #node: CheckedNode | undefined
   /** Replies on this connection. */
   replies = 0
   lastBooks: readonly string[] = []
 
-  constructor(truths: ReadonlyMap<string, MarketTruth>, counts: JudgeCounts, isExtended: boolean) {
+  constructor(truths: ReadonlyMap<string, MarketTruth>, counts: FrameCounts, isExtended: boolean) {
     this.#truths = truths
     this.counts = counts
     this.#isExtended = isExtended
   }
 
-  connected(node: JudgedNode): void {
+  connected(node: CheckedNode): void {
     this.#node = node
     // Only the extended protocol resumes from what was held.
     if (!this.#isExtended) this.#held.clear()
