@@ -33,15 +33,15 @@ interface CheckExecutorOptions {
 const MEMORY_SECONDS = 300
 
 const HELP = `
-Use an instance of the endpoint that makes no payments: it is asked for about 30 payments of 1.25 USD. It must answer
+Use an instance which makes no payments: it is asked for about 30 payments of 1.25 USD. It must answer
 deliveries with metadata.tidegate_check "settle" with SETTLED, and those with "refuse" with REFUSED.
 
-With --restart, the command is run by the shell. It has to end within a minute and leave the endpoint running in the
-background. Then every delivery is asked for again, --memory-seconds later, and must have its first result.
+With --restart, the shell runs the command. It must end within a minute and leave the endpoint running in the background.
+After --memory-seconds every delivery is requested again, and must have its first result.
 
 Exit code 0: every rule holds. 1: one does not, or could not be checked. "Nothing was paid twice" is reported only when the
-answers show it: after a restart, with a reference of its own for every payment, and with the number of payments in the
-member "payments" of the answers.
+answers show it: after a restart, with a separate reference for every payment, and with the number of payments in the
+answers’ member "payments".
 
 Examples:
   $ tidegate check-executor https://pay.example/deliveries --secret-file webhook-secret
@@ -59,9 +59,9 @@ export function registerCheckExecutor(program: Command): void {
     .description(
       'Tests whether a payment endpoint could pay a delivery twice, and reports every violated rule by name.',
     )
-    .argument('<url>', 'address of the endpoint, as in deliveries.webhook_url')
-    .requiredOption('--secret-file <file>', 'file with the secret that requests are signed with (whsec_...)')
-    .option('--restart <command>', 'restarts the endpoint; then every delivery is asked for again')
+    .argument('<url>', 'endpoint address, as in deliveries.webhook_url')
+    .requiredOption('--secret-file <file>', 'file with the secret for signing requests (whsec_...)')
+    .option('--restart <command>', 'restarts the endpoint, and then requests every delivery again')
     .option(
       '--memory-seconds <seconds>',
       `time between the restart and the repeats (default: ${MEMORY_SECONDS})`,

@@ -52,8 +52,8 @@ const scenarioLines = (scenarios: readonly { name: string; plays: string; expect
 
 const HELP = `
 With URL it connects to the engine as Tidegate does (pull). With --listen it stands in for the ingest listener, shows its
-address, a token and the credentials of a client, and waits for the engine (push). Use an engine whose market changes: what
-was not published cannot be checked. A check takes two to three minutes.
+address, a token and a client's credentials, and waits for the engine (push). Use an engine whose market changes: only
+published messages can be checked. A check takes two to three minutes.
 
 Exit code 0: every rule holds (there may be warnings). 1: one does not, or the check could not be done.
 
@@ -78,7 +78,7 @@ export function registerCheckPublisher(program: Command, environment: CommandEnv
     .command('check-publisher')
     .summary('checks an engine that publishes its book')
     .description('Tests an engine that publishes its book, and reports every broken rule by name.')
-    .argument('[url]', 'address of the engine, like wss://engine.internal:9001/')
+    .argument('[url]', 'the engine’s address, like wss://engine.internal:9001/')
     .option(
       '--listen <address>',
       '[HOST:]PORT on which to wait for the engine (default host: 127.0.0.1)',

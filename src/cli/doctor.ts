@@ -55,8 +55,8 @@ export function registerDoctor(program: Command): void {
   const command = program
     .command('doctor')
     .description('checks this installation, while the service runs and while it does not')
-    .option('--json', 'one JSON object instead of lines')
-    .option('--operator-url <url>', 'address of the operator API of the running service, when operator.port is 0')
+    .option('--json', 'one JSON object in place of lines')
+    .option('--operator-url <url>', 'operator API address of the running service, when operator.port is 0')
     .addHelpText(
       'after',
       `

@@ -30,12 +30,11 @@ const EXCHANGE = 'tidegate'
 const EXCHANGE_NAME = /^[a-z0-9-]{1,64}$/
 
 const HELP = `
-Tables: incremental_book_L2 (changes of the book; amount 0 removes a level), trades, instrument_state (OPEN,
+Tables: incremental_book_L2 (book changes, where amount 0 removes a level), trades, instrument_state (OPEN,
 HALTED, AUCTION or CLOSED), and losses (when a book was lost, and which times were not recorded). docs/how-to/recordings.md describes the columns.
-The layout tardis has the first two alone, with exactly the columns of the CSV files of tardis.dev, for programs that
-read those files.
+The layout tardis has the first two alone, with exactly the columns of tardis.dev's CSV files, for programs which read them.
 
-Exit code 0: everything that is recorded was exported. 1: a recording could not be read, or a file not be written.
+Exit code 0: the whole recording was exported. 1: a recording could not be read, or a file not written.
 
 Examples:
   $ tidegate export /var/lib/tidegate/recordings --format parquet --out ./export
@@ -47,10 +46,10 @@ export function registerExport(program: Command, environment: CommandEnvironment
   const command = program
     .command('export')
     .summary('writes recordings as CSV or Parquet')
-    .description('Writes the books and trades of recordings as CSV or Parquet, one file per market and day.')
-    .argument('<path>', 'a recording, or the folder of a service that records')
+    .description('Writes recorded books and trades as CSV or Parquet, one file per market and day.')
+    .argument('<path>', 'a recording, or a service’s recording folder')
     .addOption(new Option('--format <format>', 'format of the files').choices(['csv', 'parquet']).makeOptionMandatory())
-    .requiredOption('--out <folder>', 'folder for the files; it is created when it is missing')
+    .requiredOption('--out <folder>', 'folder for the files, created when it is missing')
     .addOption(
       new Option('--layout <layout>', 'columns of the files').choices(['tidegate', 'tardis']).default('tidegate'),
     )
@@ -60,7 +59,7 @@ export function registerExport(program: Command, environment: CommandEnvironment
     )
     .option('--market <symbol>', 'only this market')
     .option('--from <time>', 'first time, like 2026-01-31T12:00:00Z')
-    .option('--to <time>', 'time to end at; it is not included')
+    .option('--to <time>', 'time to end at, not included')
     .option('--gzip', 'with csv: compressed files')
     .option('--json', 'the result as one JSON object')
     .addHelpText('after', HELP)

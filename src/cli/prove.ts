@@ -50,10 +50,10 @@ const KEYS_BYTES_MAX = 1_048_576
 const REQUEST_MILLISECONDS_MAX = 10_000
 
 const HELP = `
-FILE is either the messages that one client received over tidegate.v1, one per line (verify --save writes such a file),
-or a recording of the service. Several files of one kind are read in the given order.
+FILE contains the messages which one client received over tidegate.v1, one per line (verify --save writes such a file), or
+is a recording by the service. Several files of one kind are read in the given order.
 
-Receipts of version 1 are checksums against errors, not a proof against a person: whoever changes a file can make a
+Version 1 receipts are checksums against errors, not a proof against a person: whoever changes a file can make a
 false book match. The report says how many messages and executions they cover: only the books after those messages were
 compared, and no execution. See docs/explanation/receipts.md.
 
@@ -65,11 +65,11 @@ Examples:
 export function registerProve(program: Command, environment: CommandEnvironment = processEnvironment()): void {
   program
     .command('prove')
-    .summary('checks receipts of books')
-    .description('Rebuilds books from files, and compares them with the receipts that the service signed for them.')
-    .argument('<files...>', 'messages of tidegate.v1, one per line, or recordings')
-    .requiredOption('--keys <file|url>', 'the public keys of receipts, a JWK Set')
-    .option('--receipts <file>', 'lines with receipts, or with messages that contain them (default: the messages)')
+    .summary('checks book receipts')
+    .description('Rebuilds books from files, and compares them with the receipts signed by the service.')
+    .argument('<files...>', 'tidegate.v1 messages, one per line, or recordings')
+    .requiredOption('--keys <file|url>', 'the public receipt keys, a JWK Set')
+    .option('--receipts <file>', 'lines with receipts, or with messages around them (default: the messages)')
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((files: string[], options: ProveOptions) => prove(files, options, environment))

@@ -33,8 +33,8 @@ const PROGRESS_MILLISECONDS = 2_000
 const HELP = `
 The file can be read while it is written, and after a crash up to about the last second.
 
-Exit code 0: recorded until a signal or the end of the time. 1: the recording could not be begun, or not gone on with;
-the file is whole up to there.
+Exit code 0: recorded until a signal or the end of the time. 1: the recording could not begin or continue. The file is
+complete up to this point.
 
 Examples:
   $ tidegate record btc.recording --config tidegate.yaml --duration 10m
@@ -44,8 +44,8 @@ Examples:
 export function registerRecord(program: Command, environment: CommandEnvironment = processEnvironment()): void {
   const command = program
     .command('record')
-    .summary('records the sources of the markets to a file')
-    .description('Records the markets of the configuration, commit by commit, to a file that `replay` can serve.')
+    .summary('records the markets’ sources to a file')
+    .description('Records the configured markets, commit by commit, to a file for `replay`.')
     .argument('<file>', 'file to write')
     .option('--duration <time>', 'how long to record, like 90s, 10m, 2h (default: until a signal)', durationSeconds)
     .option('--force', 'replaces an existing file')

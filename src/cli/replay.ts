@@ -22,8 +22,8 @@ export function registerReplay(program: Command): void {
   const command = program
     .command('replay')
     .summary('serves a recording, or describes it')
-    .description('Serves the markets of a recording as `demo` serves simulated ones.')
-    .argument('<file>', 'a recording of `record`')
+    .description('Serves recorded markets as `demo` serves simulated ones.')
+    .argument('<file>', 'a file written by `record`')
     .option('--speed <number>', 'speed, as a multiple of real time')
     .option('--from <place>', 'start position: a time like 2026-01-31T12:00:00Z, or seconds after the first entry')
     .option('--loop', 'restarts at the end')

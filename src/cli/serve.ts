@@ -13,7 +13,7 @@ import { addConfigFlags, addTakeOverFlag, isTakeOver, readConfig, readConfigResu
 export function registerServe(program: Command): void {
   const command = program
     .command('serve')
-    .description('runs the service in the foreground; JSON logs on stderr, one ready line on stdout')
+    .description('runs the service in the foreground, with JSON logs on stderr and one ready line on stdout')
     .addHelpText(
       'after',
       `

@@ -58,7 +58,7 @@ export function registerTorture(program: Command, environment: CommandEnvironmen
     .option('--markets <symbols>', 'markets, comma-separated', marketList, ['BTCUSD', 'ETHUSD', 'SOLUSD'])
     .option('--pace <factor>', 'how many times faster than real time', positiveInteger, 1)
     .option('--only <name>', 'play this scenario (may be repeated)', addScenario)
-    .option('--json', 'the results as one line of JSON')
+    .option('--json', 'the results as one JSON line')
     .addHelpText('after', HELP)
     .action((command: string[], options: TortureOptions) => stayAlive(torture(command, options, environment)))
 }

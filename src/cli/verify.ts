@@ -72,9 +72,9 @@ export function registerVerify(program: Command, environment: CommandEnvironment
   program
     .command('verify')
     .summary('checks a service from outside')
-    .description('Rebuilds the books of a service from its stream and reports every violated rule by name.')
+    .description('Rebuilds a service’s books from its stream and reports every violated rule by name.')
     .argument('[markets...]', 'market symbols, like BTCUSD')
-    .option('--url <url>', 'base address of the service, like http://127.0.0.1:8080')
+    .option('--url <url>', 'the service’s base address, like http://127.0.0.1:8080')
     .option('--credentials <file>', 'credentials file, in the format of data/demo-client.json')
     .option('--seconds <seconds>', 'how long to check', positiveInteger, 30)
     .option(
@@ -82,7 +82,7 @@ export function registerVerify(program: Command, environment: CommandEnvironment
       'interval of heartbeats (default: learned from the first gaps)',
       positiveInteger,
     )
-    .option('--save <file>', 'write every message to a new file, one per line, as prove reads them; uses tidegate.v1')
+    .option('--save <file>', 'write every message to a new file, one per line, as prove reads them (uses tidegate.v1)')
     .option('--json', 'report as JSON')
     .addHelpText('after', HELP)
     .action((markets: string[], options: VerifyOptions) => stayAlive(verify(markets, options, environment)))

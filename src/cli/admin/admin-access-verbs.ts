@@ -32,7 +32,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
         path: '/customers',
         options: [
           { flags: '--name <name>', description: 'only the one with this name' },
-          { flags: '--search <text>', description: 'only those whose name begins so, in any case of letters' },
+          { flags: '--search <text>', description: 'only those whose name begins so, in upper or lower case' },
         ],
         query: ({ options }) => ({ name: textOf(options.name), search: textOf(options.search) }),
         columns: ['id', 'name', 'enabled', 'streaming', 'created_at'],
@@ -48,7 +48,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'quotas <customer>',
-        description: 'shows what a customer has used of its quotas',
+        description: 'shows a customer’s used quotas',
         example: 'customer quotas acme',
         named: ['customer'],
         method: 'GET',
@@ -75,11 +75,11 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'client',
-    description: 'OAuth clients of a customer',
+    description: 'a customer’s OAuth clients',
     verbs: [
       {
         usage: 'find <name>',
-        description: 'lists the clients of all customers that have this name',
+        description: 'lists all customers’ clients with this name',
         example: 'client find feed',
         method: 'GET',
         path: '/clients',
@@ -99,7 +99,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           { flags: '--scope <scope...>', description: 'its scopes', isRequired: true },
           {
             flags: '--publish-markets <symbols>',
-            description: 'markets that it may publish, separated by commas',
+            description: 'markets it may publish, separated by commas',
             read: symbolsOf,
           },
         ],
@@ -107,7 +107,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list <customer>',
-        description: 'lists the clients of a customer, the newest first',
+        description: 'lists a customer’s clients, the newest first',
         example: 'client list acme',
         named: ['customer'],
         options: [{ flags: '--name <name>', description: 'only the one with this name' }],
@@ -119,7 +119,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'show <client>',
-        description: 'shows one client, by id or name, with the ids of its valid secrets',
+        description: 'shows one client, by id or name, with its valid secrets’ ids',
         example: 'client show acme/feed',
         named: ['client'],
         method: 'GET',
@@ -127,7 +127,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'revoke-tokens <client>',
-        description: 'revokes every token of the client; its secrets stay valid',
+        description: 'revokes every token the client has, but no secret',
         example: 'client revoke-tokens acme/feed',
         named: ['client'],
         method: 'POST',
@@ -146,7 +146,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
           { flags: '--no-scopes', description: 'remove all its scopes' },
           {
             flags: '--publish-markets <symbols>',
-            description: 'replaces the markets that it may publish, separated by commas; an empty text removes all',
+            description: 'replaces the markets it may publish, separated by commas (an empty text removes all)',
             read: symbolsOf,
           },
         ],
@@ -161,7 +161,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'secret',
-    description: 'secrets of a client, at most two',
+    description: 'a client’s secrets, at most two',
     verbs: [
       {
         usage: 'create <client>',
@@ -173,7 +173,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'delete <client> <secret-id>',
-        description: 'deletes a secret; tokens that were issued for it stay valid',
+        description: 'deletes a secret. Tokens issued for it stay valid',
         example: 'secret delete acme/feed SECRET_ID',
         named: ['client'],
         method: 'DELETE',
@@ -183,7 +183,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'key',
-    description: 'keys that sign access tokens',
+    description: 'keys for signing access tokens',
     verbs: [
       {
         usage: 'list',
@@ -203,14 +203,14 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'revoke <key-id>',
-        description: 'revokes a compromised key: every token that it signed becomes invalid at once',
+        description: 'revokes a compromised key: every token signed with it becomes invalid at once',
         example: 'key revoke KEY_ID',
         method: 'DELETE',
         path: '/signing-keys/:id',
       },
       {
         usage: 'encrypt',
-        description: 'encrypts signing keys and the pepper in the store; every node needs keys.encryption_key first',
+        description: 'encrypts signing keys and the pepper in the store (every node needs keys.encryption_key first)',
         example: 'key encrypt',
         method: 'POST',
         path: '/signing-keys/encrypt',
@@ -219,11 +219,11 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'receipt-key',
-    description: 'keys that sign receipts of books',
+    description: 'keys for signing book receipts',
     verbs: [
       {
         usage: 'list',
-        description: 'lists keys of receipts, the newest first',
+        description: 'lists receipt keys, the newest first',
         example: 'receipt-key list',
         method: 'GET',
         path: '/receipt-keys',
@@ -232,7 +232,7 @@ export const ACCESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'rotate',
-        description: 'creates the next key, which signs at once; receipts of earlier keys can still be verified',
+        description: 'creates the next key, which signs at once. Receipts from earlier keys can still be verified',
         example: 'receipt-key rotate',
         method: 'POST',
         path: '/receipt-keys',

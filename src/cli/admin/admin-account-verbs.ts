@@ -2,9 +2,9 @@
 import { type AdminNoun, type AdminOption, onOrOff, textOf } from './admin-verb.ts'
 
 const LIST_OPTIONS: readonly AdminOption[] = [
-  { flags: '--customer <customer>', description: 'only those of this customer, by id or name', named: 'customer' },
+  { flags: '--customer <customer>', description: 'only for this customer, by id or name', named: 'customer' },
   { flags: '--status <statuses>', description: 'only those with one of these summary statuses, separated by commas' },
-  { flags: '--identity <id>', description: 'only those of this primary identity' },
+  { flags: '--identity <id>', description: 'only for this primary identity' },
   { flags: '--created-from <time>', description: 'only those created then or later, like 2006-01-02T15:04:05Z' },
   { flags: '--created-before <time>', description: 'only those created earlier' },
   { flags: '--updated-from <time>', description: 'only those updated then or later' },
@@ -14,7 +14,7 @@ const LIST_OPTIONS: readonly AdminOption[] = [
 export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
   {
     name: 'account',
-    description: 'accounts of all customers, and their review',
+    description: 'all customers’ accounts, and their review',
     verbs: [
       {
         usage: 'list',
@@ -52,7 +52,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
           { flags: '--status <status>', description: 'APPROVED, DENIED (which is final) or ERROR' },
           {
             flags: '--disabled <on|off>',
-            description: 'on: its profile gets no new addresses and rules; off: it does again',
+            description: 'on: its profile gets no new addresses and rules. off: it does again',
             read: onOrOff,
           },
         ],
@@ -87,7 +87,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'create <customer> <nickname>',
-        description: 'creates a profile that belongs to no account',
+        description: 'creates a profile without an account',
         example: 'profile create acme treasury',
         named: ['customer'],
         method: 'POST',
@@ -96,7 +96,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list <customer>',
-        description: 'lists the profiles of a customer, the newest first',
+        description: 'lists a customer’s profiles, the newest first',
         example: 'profile list acme',
         named: ['customer'],
         method: 'GET',
@@ -106,7 +106,7 @@ export const ACCOUNT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'balances <id>',
-        description: 'shows the balances of a profile',
+        description: 'shows a profile’s balances',
         example: 'profile balances PROFILE_ID',
         method: 'GET',
         path: '/profiles/:id/balances',

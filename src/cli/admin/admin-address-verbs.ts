@@ -6,11 +6,11 @@ import type { AdminNoun } from './admin-verb.ts'
 export const ADDRESS_NOUNS: readonly AdminNoun[] = [
   {
     name: 'deposit-address',
-    description: 'deposit addresses of all customers',
+    description: 'all customers’ deposit addresses',
     verbs: [
       {
         usage: 'find <address>',
-        description: 'shows the owner of a deposit address, in any notation',
+        description: 'shows a deposit address’s owner, in any notation',
         example: 'deposit-address find 0x52908400098527886E0F7030069857D2E4169EE7',
         method: 'GET',
         path: '/deposit-addresses',
@@ -25,7 +25,7 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'import <network>',
-        description: 'adds addresses of SOLANA or STELLAR; existing ones are not changed',
+        description: 'adds addresses for SOLANA or STELLAR, and changes no existing ones',
         example: 'address-pool import SOLANA --file addresses.txt',
         method: 'POST',
         path: '/address-pool',
@@ -41,7 +41,7 @@ export const ADDRESS_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'list',
-        description: 'shows the free and used addresses of each pool',
+        description: 'shows each pool’s free and used addresses',
         example: 'address-pool list',
         method: 'GET',
         path: '/address-pool',

@@ -9,7 +9,7 @@ function names(text: string): readonly string[] {
 export const CONTROL_NOUNS: readonly AdminNoun[] = [
   {
     name: 'controls',
-    description: 'pauses of assets, networks, pairs and deliveries',
+    description: 'pauses for assets, networks, pairs and deliveries',
     verbs: [
       {
         usage: 'show',
@@ -20,13 +20,12 @@ export const CONTROL_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'pause',
-        description:
-          'replaces the paused assets, networks or pairs by those given; kinds that are not given are not changed',
+        description: 'replaces the paused assets, networks or pairs by those given, and leaves other kinds unchanged',
         example: 'controls pause --assets USDC --pairs USDC/USD --deliveries on',
         method: 'PATCH',
         path: '/controls',
         options: [
-          { flags: '--assets <symbols>', description: 'assets, separated by commas; "" for none', read: names },
+          { flags: '--assets <symbols>', description: 'assets, separated by commas ("" for none)', read: names },
           { flags: '--networks <names>', description: 'crypto and fiat networks, likewise', read: names },
           { flags: '--pairs <pairs>', description: 'pairs such as USDC/USD, likewise', read: names },
           {

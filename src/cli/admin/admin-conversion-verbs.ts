@@ -29,12 +29,11 @@ const DIFFERENCE_COLUMNS = ['value', 'stored', 'recomputed']
 export const CONVERSION_NOUNS: readonly AdminNoun[] = [
   {
     name: 'conversion',
-    description: 'prices of conversions and their evidence',
+    description: 'conversion prices and their evidence',
     verbs: [
       {
         usage: 'explain <id>',
-        description:
-          'recomputes the price of an orchestration from its stored evidence; exit 1 when the result differs',
+        description: 'recomputes an orchestration’s price from its stored evidence (exit 1 when the result differs)',
         example: 'conversion explain ORCHESTRATION_ID',
         method: 'GET',
         path: '/orchestrations/:id/price',
@@ -46,11 +45,11 @@ export const CONVERSION_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'desk',
-    description: 'the operator’s own positions, the counterparty of conversions',
+    description: 'the operator’s own positions, as the counterparty in conversions',
     verbs: [
       {
         usage: 'show',
-        description: 'shows the position in every asset, its limit, and the hedge that closes it',
+        description: 'shows the position in every asset, its limit, and the hedge to close it',
         example: 'desk',
         method: 'GET',
         path: '/desk',

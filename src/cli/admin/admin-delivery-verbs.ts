@@ -5,7 +5,7 @@ import { type AdminNoun, pick, textOf } from './admin-verb.ts'
 
 const ATTEMPT = {
   flags: '--attempt <number>',
-  description: 'number of the attempt, as `delivery show` shows it',
+  description: 'attempt number, as `delivery show` shows it',
   read: attemptNumber,
   isRequired: true,
 } as const
@@ -25,7 +25,7 @@ function attemptNumber(text: string): number {
 export const DELIVERY_NOUNS: readonly AdminNoun[] = [
   {
     name: 'delivery',
-    description: 'payments that leave the service, and their results',
+    description: 'outgoing payments and their results',
     verbs: [
       {
         usage: 'list',
@@ -38,9 +38,9 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
             flags: '--status <status>',
             description: 'only WAITING, CLAIMED, SENT, SETTLED, FAILED or NEEDS_OPERATOR ones',
           },
-          { flags: '--profile <id>', description: 'only those of this profile' },
-          { flags: '--orchestration <id>', description: 'only that of this orchestration' },
-          { flags: '--executor <name>', description: 'only those that this executor claimed last' },
+          { flags: '--profile <id>', description: 'only for this profile' },
+          { flags: '--orchestration <id>', description: 'only for this orchestration' },
+          { flags: '--executor <name>', description: 'only those last claimed by this executor' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),
@@ -60,12 +60,12 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'claim',
-        description: 'claims deliveries that are due, for an executor that pays them and reports the results',
+        description: 'claims due deliveries for an executor, which pays them and reports the results',
         example: 'delivery claim --executor treasury --limit 10 --lease-seconds 600',
         method: 'POST',
         path: '/deliveries/claim',
         options: [
-          { flags: '--executor <name>', description: 'the executor that pays them', isRequired: true },
+          { flags: '--executor <name>', description: 'the executor', isRequired: true },
           { flags: '--limit <number>', description: 'maximum number, 1 to 100 (default: 10)', read: positiveInteger },
           LEASE,
         ],
@@ -86,18 +86,18 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'settle <id>',
-        description: 'reports that a delivery was paid',
+        description: 'reports a delivery as paid',
         example: 'delivery settle DELIVERY_ID --reference 0x4e3a --attempt 1',
         method: 'POST',
         path: '/deliveries/:id/settle',
         options: [
           {
             flags: '--reference <text>',
-            description: 'name of the payment outside: one for each delivery',
+            description: 'the payment’s name outside: one for each delivery',
             isRequired: true,
           },
           ATTEMPT,
-          { flags: '--fee <amount>', description: 'what the payment cost, in the asset of the delivery' },
+          { flags: '--fee <amount>', description: 'what the payment cost, in the delivery’s asset' },
           { flags: '--late', description: 'it was paid although it is FAILED: takes the money from the profile again' },
         ],
         body: ({ options }) => ({
@@ -109,12 +109,12 @@ export const DELIVERY_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'fail <id>',
-        description: 'reports that a delivery was not paid and will not be: its money goes back to the profile',
+        description: 'reports that a delivery will never be paid: its money goes back to the profile',
         example: 'delivery fail DELIVERY_ID --reason "the account is closed" --attempt 1',
         method: 'POST',
         path: '/deliveries/:id/fail',
         options: [
-          { flags: '--reason <text>', description: 'why; its customer sees it', isRequired: true },
+          { flags: '--reason <text>', description: 'why, as its customer sees it', isRequired: true },
           ATTEMPT,
           {
             flags: '--earlier-attempts <statement>',

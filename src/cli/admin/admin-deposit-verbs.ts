@@ -6,7 +6,7 @@ import { type AdminNoun, type AdminOption, type Given, textOf } from './admin-ve
 
 const REASON: AdminOption = {
   flags: '--reason <text>',
-  description: 'the reason; it is stored with the deposit',
+  description: 'the reason, to be stored with the deposit',
   isRequired: true,
 }
 const FIAT_NETWORK_NAMES: readonly string[] = FIAT_NETWORKS
@@ -25,9 +25,9 @@ const REPORT_OPTIONS: readonly AdminOption[] = [
     read: integer,
   },
   { flags: '--memo <memo>', description: 'fiat: the memo' },
-  { flags: '--remittance <text>', description: 'fiat: remittance text of the bank that contains the memo' },
+  { flags: '--remittance <text>', description: 'fiat: the bank’s remittance text with the memo' },
   { flags: '--bank-reference <id>', description: "fiat: the bank's name for the payment" },
-  { flags: '--sender <text>', description: 'fiat: name of the sender' },
+  { flags: '--sender <text>', description: 'fiat: the sender’s name' },
   { flags: '--status <status>', description: 'PENDING, COMPLETED (default) or FAILED' },
   { flags: '--confirmations <number>', description: 'number of confirmations', read: integer },
   { flags: '--occurred-at <time>', description: 'RFC 3339', isRequired: true },
@@ -80,7 +80,7 @@ function traceText(answer: object): string {
 export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
   {
     name: 'deposit',
-    description: 'deposits of all customers: reports, holds, reversals, returns, and the history of one',
+    description: 'all customers’ deposits: reports, holds, reversals, returns, and history',
     verbs: [
       {
         usage: 'list',
@@ -92,10 +92,10 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
           { flags: '--status <status>', description: 'only PENDING, COMPLETED or FAILED ones' },
           { flags: '--secondary-status <status>', description: 'only HELD, REJECTED, REVERSED or RETURNED ones' },
           { flags: '--disposition <code>', description: 'only those with this disposition' },
-          { flags: '--customer <id|name>', description: 'only those of this customer', named: 'customer' },
-          { flags: '--profile <id>', description: 'only those of this profile' },
-          { flags: '--asset <symbol>', description: 'only those of this asset' },
-          { flags: '--unattributed <true|false>', description: 'only those that belong to no profile, or to one' },
+          { flags: '--customer <id|name>', description: 'only for this customer', named: 'customer' },
+          { flags: '--profile <id>', description: 'only for this profile' },
+          { flags: '--asset <symbol>', description: 'only this asset' },
+          { flags: '--unattributed <true|false>', description: 'only those without a profile, or with one' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),
@@ -130,7 +130,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'trace <id>',
-        description: 'shows everything that happened to a deposit, in the order of time',
+        description: 'shows a deposit’s history, the oldest first',
         example: 'deposit trace DEPOSIT_ID',
         method: 'GET',
         path: '/deposits/:id/trace',
@@ -138,7 +138,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'report',
-        description: 'reports a payment, as custody or a bank does; reporting it again changes nothing',
+        description: 'reports a payment, as custody or a bank does. Reporting it again changes nothing',
         example:
           'deposit report --source bank --external-id 7 --asset USD --amount 100 --network WIRE --memo 2XK4MB7QT9WD --occurred-at 2026-01-02T03:04:05Z',
         method: 'POST',
@@ -148,7 +148,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'assign <id> <profile>',
-        description: 'assigns a deposit that belongs to no profile to one',
+        description: 'assigns a deposit without a profile to one',
         example: 'deposit assign DEPOSIT_ID PROFILE_ID --run-rules',
         method: 'POST',
         path: '/deposits/:id/assign',
@@ -164,7 +164,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
         options: [
           { flags: '--amount <number>', description: 'as decimal text' },
           { flags: '--asset <symbol>', description: 'a configured asset' },
-          { flags: '--profile <id>', description: 'the profile that it belongs to' },
+          { flags: '--profile <id>', description: 'the profile it belongs to' },
           { flags: '--run-rules', description: 'rules may convert the new credit' },
           REASON,
         ],
@@ -173,7 +173,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'hold <id>',
-        description: 'keeps the money of a deposit from its profile',
+        description: 'keeps a deposit’s money from its profile',
         example: 'deposit hold DEPOSIT_ID --reason "the sender is unknown"',
         method: 'POST',
         path: '/deposits/:id/hold',
@@ -182,14 +182,14 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'release <id>',
-        description: 'ends a hold; rules are looked at when they have not been',
+        description: 'ends a hold, and applies the rules if they have not been applied',
         example: 'deposit release DEPOSIT_ID',
         method: 'POST',
         path: '/deposits/:id/release',
       },
       {
         usage: 'reject <id>',
-        description: 'keeps the money of a held deposit until it is returned',
+        description: 'keeps a held deposit’s money until it is returned',
         example: 'deposit reject DEPOSIT_ID --reason "a sanctioned sender"',
         method: 'POST',
         path: '/deposits/:id/reject',
@@ -198,7 +198,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'reverse <id>',
-        description: 'takes a deposit back, as its bank has done; what its profile no longer has, it owes',
+        description: 'takes a deposit back, as its bank has done. The profile owes what it no longer has',
         example: 'deposit reverse DEPOSIT_ID --reason "recalled by the bank"',
         method: 'POST',
         path: '/deposits/:id/reverse',
@@ -207,7 +207,7 @@ export const DEPOSIT_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'return <id>',
-        description: 'sends the money of a deposit to the destination that is given',
+        description: 'sends a deposit’s money to the given destination',
         example: 'deposit return DEPOSIT_ID --reason "not wanted" --network ETHEREUM --address ADDRESS',
         method: 'POST',
         path: '/deposits/:id/return',

@@ -40,12 +40,12 @@ function timeOf(value: unknown): string | undefined {
 export const LEDGER_NOUNS: readonly AdminNoun[] = [
   {
     name: 'statement',
-    description: 'the postings of a profile',
+    description: 'a profile’s postings',
     verbs: [
       {
         usage: 'show',
         isDefault: true,
-        description: 'balances of a profile at the start and the end of a period, and every posting between',
+        description: 'a profile’s balances at the start and the end of a period, and every posting between',
         example: 'statement --profile PROFILE_ID --from 2026-11-01 --to 2026-12-01 --csv',
         method: 'GET',
         path: '/profiles/:id/statement',
@@ -72,7 +72,7 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'show',
-        description: 'shows what the comparisons of balances, transfers and postings found',
+        description: 'shows what comparing balances, transfers and postings found',
         example: 'ledger show',
         method: 'GET',
         path: '/ledger',
@@ -81,7 +81,7 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'ledger entry',
-    description: 'what you book about the desk, the fees and the debts of profiles',
+    description: 'your own entries about the desk, fees and profiles’ debts',
     verbs: [
       {
         usage: 'create <kind>',
@@ -94,13 +94,13 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
         options: [
           {
             flags: '--leg <leg...>',
-            description: 'ASSET:AMOUNT, of a hedge ASSET:AMOUNT:IN and :OUT',
+            description: 'ASSET:AMOUNT, for a hedge ASSET:AMOUNT:IN and :OUT',
             isRequired: true,
           },
-          { flags: '--profile <id>', description: 'of debt_repayment and write_off' },
-          { flags: '--reference <text>', description: 'your own name of it: booked once', isRequired: true },
+          { flags: '--profile <id>', description: 'for debt_repayment and write_off' },
+          { flags: '--reference <text>', description: 'your own name for it: booked once', isRequired: true },
           { flags: '--reason <text>', description: 'why', isRequired: true },
-          { flags: '--effective-at <time>', description: 'when it happened; default: now' },
+          { flags: '--effective-at <time>', description: 'when it happened (default: now)' },
         ],
         body: ({ rest: [kind], options }) => ({
           kind,
@@ -118,9 +118,9 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
         method: 'GET',
         path: '/ledger/entries',
         options: [
-          { flags: '--kind <kind>', description: 'only those of this kind' },
+          { flags: '--kind <kind>', description: 'only this kind' },
           { flags: '--reference <text>', description: 'only the one with this reference' },
-          { flags: '--profile <id>', description: 'only those of this profile' },
+          { flags: '--profile <id>', description: 'only for this profile' },
         ],
         query: ({ options }) => ({
           kind: textOf(options.kind),
@@ -139,7 +139,7 @@ export const LEDGER_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'reverse <id>',
-        description: 'books the opposite of an entry, once',
+        description: 'books an entry’s opposite, once',
         example: 'ledger entry reverse ENTRY_ID --reason "booked twice"',
         method: 'POST',
         path: '/ledger/entries/:id/reverse',

@@ -9,14 +9,14 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'whoami',
-        description: 'shows the operator of the token in use, and the calls that the role allows',
+        description: 'shows the operator for the token in use, and the calls allowed by the role',
         example: 'operator whoami',
         method: 'GET',
         path: '/session',
       },
       {
         usage: 'create <name>',
-        description: 'creates an operator, and shows the setup link once; with a subject there is none',
+        description: 'creates an operator, and shows the setup link once (none with a subject)',
         example: 'operator create ada --role reviewer',
         method: 'POST',
         path: '/operators',
@@ -28,7 +28,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
           },
           {
             flags: '--subject <id>',
-            description: 'signs in as this subject of operator.oidc.issuer, without a password',
+            description: 'signs in as this subject at operator.oidc.issuer, without a password',
           },
         ],
         body: ({ rest: [name], options }) => ({ name, role: options.role, ...pick(options, 'subject') }),
@@ -51,7 +51,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'update <name>',
-        description: 'changes the role or subject of an operator, or disables one',
+        description: 'changes an operator’s role or subject, or disables one',
         example: 'operator update ada --role treasurer',
         method: 'PATCH',
         path: '/operators/:name',
@@ -59,7 +59,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
           { flags: '--role <role>', description: 'viewer, reviewer, treasurer or admin' },
           {
             flags: '--subject <id>',
-            description: 'signs in as this subject of operator.oidc.issuer, not with a password',
+            description: 'signs in as this subject at operator.oidc.issuer, not with a password',
           },
           { flags: '--no-subject', description: 'does not sign in at the issuer any more' },
           ...ENABLE_OPTIONS('no sessions, no tokens'),
@@ -79,7 +79,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'setup-link',
-        description: 'creates a new setup link of the first admin, while no admin can sign in',
+        description: 'creates a new setup link for the first admin, while no admin can sign in',
         example: 'operator setup-link',
         method: 'POST',
         path: '/operators/setup-link',
@@ -88,7 +88,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'change-request',
-    description: 'changes that a second operator must confirm',
+    description: 'changes for a second operator to confirm',
     verbs: [
       {
         usage: 'list',
@@ -113,14 +113,14 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'confirm <id>',
-        description: 'shows the request of another operator, confirms it, and shows the answer of the call',
+        description: 'shows another operator’s request, confirms it, and shows the call’s answer',
         example: 'change-request confirm REQUEST_ID --version VERSION',
         method: 'POST',
         path: '/change-requests/:id/confirm',
         options: [
           {
             flags: '--version <version>',
-            description: 'the version that show printed; without it, the record is shown and confirmed as it is now',
+            description: 'the version printed by show. Without it, the record is shown and confirmed as it is now',
           },
         ],
         body: ({ options }) => pick(options, 'version'),
@@ -137,7 +137,7 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'operator-token',
-    description: 'API tokens of operators, for scripts',
+    description: 'operators’ API tokens, for scripts',
     verbs: [
       {
         usage: 'create <operator> <name>',
@@ -146,9 +146,9 @@ export const OPERATOR_NOUNS: readonly AdminNoun[] = [
         method: 'POST',
         path: '/operators/:name/tokens',
         options: [
-          { flags: '--role <role>', description: 'at most that of the operator, which is the default' },
-          { flags: '--source <names...>', description: 'of a deposit_reporter: the only sources that it may report' },
-          { flags: '--asset <symbols...>', description: 'of a machine: the only assets that it may deal with' },
+          { flags: '--role <role>', description: 'at most the operator’s own role, which is the default' },
+          { flags: '--source <names...>', description: 'for a deposit_reporter: the only sources it may report' },
+          { flags: '--asset <symbols...>', description: 'for a machine: the only assets it may deal with' },
         ],
         body: ({ rest: [name], options: { source, asset, ...options } }) => ({
           name,

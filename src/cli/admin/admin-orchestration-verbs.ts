@@ -4,7 +4,7 @@ import { type AdminNoun, textOf } from './admin-verb.ts'
 export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
   {
     name: 'orchestration',
-    description: 'conversions and withdrawals of all customers: what they wait for, and what failed',
+    description: 'all customers’ conversions and withdrawals: what they wait for, and what failed',
     verbs: [
       {
         usage: 'list',
@@ -16,16 +16,16 @@ export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
           { flags: '--status <statuses>', description: 'only PROCESSING, COMPLETED or FAILED ones' },
           {
             flags: '--waiting-for <reasons>',
-            description: 'only those that wait for PRICE, PEG, SLIPPAGE, DESK_LIMIT, HOLD, PAUSED or OPERATOR',
+            description: 'only those waiting for PRICE, PEG, SLIPPAGE, DESK_LIMIT, HOLD, PAUSED or OPERATOR',
           },
           {
             flags: '--customer <customer>',
-            description: 'only those of this customer, by id or name',
+            description: 'only for this customer, by id or name',
             named: 'customer',
           },
-          { flags: '--profile <id>', description: 'only those of this profile' },
-          { flags: '--rule <id>', description: 'only those of this rule' },
-          { flags: '--deposit <id>', description: 'only that of this deposit' },
+          { flags: '--profile <id>', description: 'only for this profile' },
+          { flags: '--rule <id>', description: 'only for this rule' },
+          { flags: '--deposit <id>', description: 'only for this deposit' },
         ],
         query: ({ options }) => ({
           status: textOf(options.status),
@@ -56,7 +56,7 @@ export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'retry <id>',
-        description: 'starts a FAILED one again, as a new one, with the money that came back',
+        description: 'starts a FAILED one again, as a new one, with the returned money',
         example: 'orchestration retry ORCHESTRATION_ID',
         method: 'POST',
         path: '/orchestrations/:id/retry',
@@ -70,11 +70,11 @@ export const ORCHESTRATION_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'reject <id>',
-        description: 'fails one on HOLD; its amount stays with the profile',
+        description: 'fails one on HOLD. Its amount stays with the profile',
         example: 'orchestration reject ORCHESTRATION_ID --reason "the source of the funds is not known"',
         method: 'POST',
         path: '/orchestrations/:id/reject',
-        options: [{ flags: '--reason <text>', description: 'why; the customer sees it', isRequired: true }],
+        options: [{ flags: '--reason <text>', description: 'why, as the customer sees it', isRequired: true }],
         body: ({ options }) => ({ reason: options.reason }),
       },
     ],

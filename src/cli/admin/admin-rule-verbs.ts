@@ -4,7 +4,7 @@ import { type AdminNoun, textOf } from './admin-verb.ts'
 export const RULE_NOUNS: readonly AdminNoun[] = [
   {
     name: 'rule',
-    description: 'orchestration rules of all customers, and their approval',
+    description: 'all customers’ orchestration rules, and their approval',
     verbs: [
       {
         usage: 'list',
@@ -47,7 +47,7 @@ export const RULE_NOUNS: readonly AdminNoun[] = [
         example: 'rule reject RULE_ID --reason "the payee is not known"',
         method: 'POST',
         path: '/rules/:id/reject',
-        options: [{ flags: '--reason <text>', description: 'why; it is kept with the rule', isRequired: true }],
+        options: [{ flags: '--reason <text>', description: 'why, to be kept with the rule', isRequired: true }],
         body: ({ options }) => ({ reason: options.reason }),
       },
       {

@@ -9,15 +9,15 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
     verbs: [
       {
         usage: 'list',
-        description: 'lists live connections of all nodes, the newest first',
+        description: 'lists all nodes’ live connections, the newest first',
         example: 'connection list --client acme/feed',
         method: 'GET',
         path: '/connections',
         options: [
-          { flags: '--client <client>', description: 'only those of this client, by id or name', named: 'client' },
+          { flags: '--client <client>', description: 'only for this client, by id or name', named: 'client' },
           {
             flags: '--customer <customer>',
-            description: 'only those of this customer, by id or name',
+            description: 'only for this customer, by id or name',
             named: 'customer',
           },
         ],
@@ -42,14 +42,14 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'show <id>',
-        description: 'shows one connection, with the channels and the last digest of each market',
+        description: 'shows one connection, with its channels and each market’s last digest',
         example: 'connection show CONNECTION_ID',
         method: 'GET',
         path: '/connections/:id',
       },
       {
         usage: 'close <id>',
-        description: 'closes a connection with code 1001; its client may connect again',
+        description: 'closes a connection with code 1001. Its client may connect again',
         example: 'connection close CONNECTION_ID',
         method: 'DELETE',
         path: '/connections/:id',
@@ -58,11 +58,11 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
   },
   {
     name: 'node',
-    description: 'the nodes of the service',
+    description: 'the service’s nodes',
     verbs: [
       {
         usage: 'list',
-        description: 'lists the nodes that the called one knows, itself first',
+        description: 'lists the nodes known to the called one, itself first',
         example: 'node list',
         method: 'GET',
         path: '/nodes',
@@ -70,14 +70,14 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'overview',
-        description: 'shows the state of the called node, with measurements of the last hour',
+        description: 'shows the called node’s state, with the last hour’s measurements',
         example: 'node overview',
         method: 'GET',
         path: '/overview',
       },
       {
         usage: 'settings',
-        description: 'lists the settings in force on the called node, with the origin of each value',
+        description: 'lists the settings in force on the called node, with each value’s origin',
         example: 'node settings',
         method: 'GET',
         path: '/settings',
@@ -85,7 +85,7 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'doctor',
-        description: 'has the called node check its installation; `tidegate doctor` checks more',
+        description: 'has the called node check its installation (`tidegate doctor` checks more)',
         example: 'node doctor',
         method: 'GET',
         path: '/doctor',
@@ -119,13 +119,13 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'book <symbol>',
-        description: 'shows the published book of a market, now or at a recorded time',
+        description: 'shows a market’s published book, now or at a recorded time',
         example: 'market book BTCUSD --depth 10',
         method: 'GET',
         path: '/markets/:symbol/book',
         options: [
           { flags: '--depth <levels>', description: 'levels per side, 1 to 1000 (default: 100)' },
-          { flags: '--at <time>', description: 'the book as it was published at a time that the node has recorded' },
+          { flags: '--at <time>', description: 'the book as published at a time which the node has recorded' },
           { flags: '--executions <count>', description: 'with --at: the last executions before it, up to 1000' },
         ],
         query: ({ options }) => ({
@@ -136,7 +136,7 @@ export const STREAM_NOUNS: readonly AdminNoun[] = [
       },
       {
         usage: 'prices <symbol>',
-        description: 'lists the best prices of a market during the last hour, the oldest first',
+        description: 'lists a market’s best prices during the last hour, the oldest first',
         example: 'market prices BTCUSD',
         method: 'GET',
         path: '/markets/:symbol/prices',

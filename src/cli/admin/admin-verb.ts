@@ -66,22 +66,22 @@ export interface AdminNoun {
 }
 
 const PAGE_OPTIONS: readonly AdminOption[] = [
-  { flags: '--limit <number>', description: 'maximum number of records per page, 1 to 1000' },
-  { flags: '--order <ASC|DESC>', description: 'sort by time of creation' },
-  { flags: '--page-cursor <cursor>', description: 'next_page_cursor of the previous page' },
+  { flags: '--limit <number>', description: 'maximum records per page, 1 to 1000' },
+  { flags: '--order <ASC|DESC>', description: 'sort by creation time' },
+  { flags: '--page-cursor <cursor>', description: 'the previous page’s next_page_cursor' },
 ]
 
 const CREDENTIALS_OPTIONS: readonly AdminOption[] = [
   {
     flags: '--credentials <file>',
-    description: 'writes a new file that watch, verify and the examples read (mode 600)',
+    description: 'writes a new file for watch, verify and the examples (mode 600)',
   },
-  { flags: '--url <url>', description: 'address of the service in that file (default: the configured one)' },
+  { flags: '--url <url>', description: 'the service’s address in this file (default: the configured one)' },
 ]
 
 const COMMENT_OPTION: AdminOption = {
   flags: '--comment <text>',
-  description: 'why, for the second operator; required while operator.four_eyes lists the kind of this call',
+  description: 'why, for the second operator (required while operator.four_eyes lists this kind of call)',
 }
 
 /** All options a verb has, including paging and four eyes. */

@@ -130,8 +130,8 @@ function textFor({ columns, text }: AdminVerb, answer: object): string {
 /** Adds the options for the operator API's address and token. */
 function addOperatorOptions(command: Command): Command {
   return command
-    .option('--operator-url <url>', 'address of the operator API, such as http://127.0.0.1:8081')
+    .option('--operator-url <url>', 'operator API address, such as http://127.0.0.1:8081')
     .option('--operator-token-file <file>', 'file with the operator token')
     .option('--config <file>', CONFIG_MEANING)
-    .option('--data_dir <folder>', 'data folder of the service')
+    .option('--data_dir <folder>', 'the service’s data folder')
 }
