@@ -1,7 +1,7 @@
 /** The verification of webhooks, against the signatures that the service makes. */
 import { describe, expect, it } from 'vitest'
 import { verifyDelivery } from '../../packages/client/src/index.ts'
-import { signatureHeaders } from '../../src/money/deliveries/webhook-signature.ts'
+import { signatureHeaders } from '../../src/platform/webhooks/signature.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 const OTHER = `whsec_${Buffer.alloc(32, 2).toString('base64')}`

@@ -4,7 +4,7 @@
  * unknown.
  */
 import { membersOf, parseJson } from '../../platform/base/json-value.ts'
-import type { WebhookReply } from './webhook-request.ts'
+import type { WebhookReply } from '../../platform/webhooks/request.ts'
 
 export type WebhookOutcome =
   | { readonly kind: 'settled'; readonly reference: string }

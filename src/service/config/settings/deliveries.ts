@@ -1,5 +1,5 @@
 /** The settings of payments that leave the service. */
-import { secretsOf } from '../../../money/deliveries/webhook-signature.ts'
+import { secretsOf } from '../../../platform/webhooks/signature.ts'
 import { type Setting, toggle } from '../setting-kinds.ts'
 import { outsideAddress } from './outside-address.ts'
 

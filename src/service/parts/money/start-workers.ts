@@ -5,7 +5,7 @@
 import { createRequestCounter } from '../../../money/deliveries/metrics.ts'
 import { SandboxExecutor } from '../../../money/deliveries/sandbox-executor.ts'
 import { WebhookSender } from '../../../money/deliveries/webhook-sender.ts'
-import { secretsOf } from '../../../money/deliveries/webhook-signature.ts'
+import { secretsOf } from '../../../platform/webhooks/signature.ts'
 import type { Converter } from '../../../money/orchestrations/convert.ts'
 import { OrchestrationRunner } from '../../../money/orchestrations/runner.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'

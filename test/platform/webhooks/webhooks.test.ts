@@ -1,12 +1,11 @@
-/** The parts of webhooks that need no store: signatures, addresses, answers, and one request over a real connection. */
+/** Webhooks: signatures, addresses, and one request over a real connection. */
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { addressesFault, isLoopbackHost } from '../../../src/money/deliveries/webhook-addresses.ts'
-import { outcomeOf } from '../../../src/money/deliveries/webhook-answer.ts'
-import { postWebhook, type Resolve } from '../../../src/money/deliveries/webhook-request.ts'
-import { secretsOf, signatureHeaders } from '../../../src/money/deliveries/webhook-signature.ts'
+import { addressesFault, isLoopbackHost } from '../../../src/platform/webhooks/addresses.ts'
+import { postWebhook, type Resolve } from '../../../src/platform/webhooks/request.ts'
+import { secretsOf, signatureHeaders } from '../../../src/platform/webhooks/signature.ts'
 import { VirtualClock } from '../../support/virtual-clock.ts'
 
 /** The example of the specification's own libraries. */
@@ -99,54 +98,6 @@ describe('addresses', () => {
     }
     expect(isLoopbackHost(new URL('http://localhost.example'))).toBe(false)
     expect(addressesFault(new URL('https://pay.example'), ['127.0.0.1'], false)).toMatch('not public')
-  })
-})
-
-describe('an answer', () => {
-  const answered = (status: number, body: unknown) =>
-    outcomeOf({ kind: 'answered', status, body: typeof body === 'string' ? body : JSON.stringify(body) })
-
-  it('refuses with REFUSED in a success, and with nothing else', () => {
-    const refusal = { status: 'REFUSED', code: 'closed_account', detail: 'gone' }
-    expect(answered(200, refusal)).toEqual({ kind: 'refused', detail: 'closed_account: gone' })
-    expect(answered(202, { status: 'REFUSED' }).kind).toBe('refused')
-    for (const status of [199, 301, 400, 401, 403, 404, 409, 410, 422, 429, 500, 503]) {
-      expect(answered(status, refusal).kind, String(status)).toBe('unknown')
-    }
-  })
-
-  it('settles with SETTLED and a reference', () => {
-    expect(answered(200, { status: 'SETTLED', reference: 'r1' })).toEqual({ kind: 'settled', reference: 'r1' })
-    for (const reference of [undefined, '', 7, 'x'.repeat(201), '\0', '\ud800']) {
-      expect(answered(200, { status: 'SETTLED', reference }).kind).toBe('accepted')
-    }
-  })
-
-  it('is an acceptance when it is any other success', () => {
-    for (const body of [
-      '',
-      'ok',
-      '[]',
-      'null',
-      '"REFUSED"',
-      { status: 'refused' },
-      { status: 'ACCEPTED' },
-      { state: 1 },
-    ]) {
-      expect(answered(200, body).kind, JSON.stringify(body)).toBe('accepted')
-    }
-  })
-
-  it('is shown without what cannot be stored', () => {
-    const detail = `\0${'x'.repeat(600)}`
-    expect(answered(200, { status: 'REFUSED', detail })).toEqual({
-      kind: 'refused',
-      detail: `\uFFFD${'x'.repeat(499)}`,
-    })
-  })
-
-  it('that did not arrive is unknown', () => {
-    expect(outcomeOf({ kind: 'failed', reason: 'cut' })).toEqual({ kind: 'unknown', detail: 'cut' })
   })
 })
 

@@ -1,7 +1,8 @@
 /**
  * Signatures of webhooks by Standard Webhooks 1.0: HMAC-SHA256 over id, time and body, one for each current secret. No
  * message of this file contains a secret.
- */ import { createHmac } from 'node:crypto'
+ */
+import { createHmac } from 'node:crypto'
 
 /** In bytes, by the specification. */
 const SECRET_BYTES_MIN = 24

@@ -1,15 +1,15 @@
 /**
- * Sends one request to the executor, and returns the complete answer or the reason why there is none. It follows no redirect,
- * does not retry, bounds time and size of the answer, and connects only to addresses that were checked. A reason contains no
- * credentials and nothing that the peer sent.
+ * Sends one webhook request, and returns the complete answer or the reason why there is none. It follows no redirect, does
+ * not retry, bounds the answer's time and size, and connects only to checked addresses. A reason contains no credentials and
+ * nothing that the peer sent.
  */
 import { lookup as resolveName } from 'node:dns/promises'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import type { Clock } from '../../platform/base/clock.ts'
-import { withTimeLimit } from '../../platform/base/time-limit.ts'
-import { addressesFault, isLoopbackHost } from './webhook-addresses.ts'
+import type { Clock } from '../base/clock.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
+import { addressesFault, isLoopbackHost } from './addresses.ts'
 
 /** From the resolution of the name to the last byte of the answer. */
 const REQUEST_MILLISECONDS_MAX = 10_000
@@ -19,7 +19,7 @@ export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The setting `deliveries.allow_private`. */
+  /** Whether addresses that are not public are accepted. */
   readonly allowPrivate: boolean
 }
 
