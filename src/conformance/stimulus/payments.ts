@@ -5,9 +5,9 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { outcomeOf } from '../../money/deliveries/webhook-answer.ts'
+import type { Clock } from '../../platform/base/clock.ts'
 import { postWebhook } from '../../platform/webhooks/request.ts'
 import { signatureHeaders } from '../../platform/webhooks/signature.ts'
-import type { Clock } from '../../platform/base/clock.ts'
 import type { Change, Cut, PaymentSender, Sent } from '../judge/executor/executor-checks.ts'
 
 const ANSWER_MILLISECONDS_MAX = 10_000
