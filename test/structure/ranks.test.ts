@@ -16,7 +16,7 @@ import {
 import { describeViolations, ROOT, readSourceTree, sourceTreeOf, withoutExceptions } from './source-tree.ts'
 
 const AREAS: readonly Area[] = [
-  { name: 'platform', imports: [], ranks: [['base'], ['http', 'store']] },
+  { name: 'platform', imports: [], ranks: [['base'], ['http', 'store', 'webhooks']] },
   { name: 'contract', imports: ['platform'], ranks: [['contract']] },
   { name: 'access', imports: ['platform', 'contract'], ranks: [['clients'], ['operators']] },
   {

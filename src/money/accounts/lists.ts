@@ -5,7 +5,7 @@
  * read in the order of the list until the page is full.
  */
 import { isUuid } from '../../platform/base/ids.ts'
-import type { ListQuery } from '../../platform/http/list-query.ts'
+import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db, Kysely } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
 import {
@@ -50,20 +50,21 @@ export async function listAllAccounts(
 ): Promise<TextPage> {
   const tables = db.tables<AccountTables>()
   const request = { ...paging, operation: 'accounts', owner: 'operator', filters: binding, idType: 'uuid' } as const
-  const { customer_id: customerId } = filters
+  const { customer_id: customerId, ...ofAccounts } = filters
   if (customerId !== undefined) {
-    return await readCustomersPage(tables, customerId, filters, REVIEWED_ACCOUNT_ITEM, request)
+    return await readCustomersPage(tables, customerId, ofAccounts, REVIEWED_ACCOUNT_ITEM, request)
   }
-  return await readTextPage(tables, recordsOfAllCustomers(tables, filters, request), REVIEWED_ACCOUNT_ITEM, request)
+  return await readTextPage(tables, recordsOfAllCustomers(tables, ofAccounts, request), REVIEWED_ACCOUNT_ITEM, request)
 }
 
 async function readCustomersPage(
   tables: Kysely<AccountTables>,
   customerId: string,
-  { identity_id, created_at, updated_at, summary_status }: Omit<Filters, 'customer_id'>,
+  { identity_id, created_at, updated_at, summary_status, ...left }: Omit<Filters, 'customer_id'>,
   item: ItemText,
   request: PageRequest,
 ): Promise<TextPage> {
+  left satisfies AllApplied
   const all = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
   // Ids are compared byte by byte, so a text that is not one of our ids matches nothing.
   const isId = isUuid(customerId) && customerId === customerId.toLowerCase()
@@ -84,9 +85,10 @@ async function readCustomersPage(
 
 function recordsOfAllCustomers(
   tables: Kysely<AccountTables>,
-  { identity_id, created_at, updated_at, summary_status }: Filters,
+  { identity_id, created_at, updated_at, summary_status, ...left }: Omit<Filters, 'customer_id'>,
   { ...paging }: PageRequest,
 ): PageRecords<AccountRow> {
+  left satisfies AllApplied
   const request = { ...paging, indexes: 'all' } as const
   let query = tables.selectFrom('accounts').select(ACCOUNT_COLUMNS)
   if (created_at !== undefined) query = query.where(isMadeWithin(created_at))

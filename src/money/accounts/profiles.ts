@@ -3,7 +3,7 @@
  * deleted. Also checks whether addresses and rules may be created for a profile.
  */
 import { isUuid, newId } from '../../platform/base/ids.ts'
-import type { ListQuery } from '../../platform/http/list-query.ts'
+import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
 import { nextCreationTime } from '../../platform/store/creation-time.ts'
@@ -198,7 +198,9 @@ export async function listOwnProfiles(
   const tables = db.tables<AccountTables>()
   const request = { ...paging, operation: 'listProfiles', owner: customerId, filters: binding, idType: 'uuid' } as const
   const all = tables.selectFrom('profiles').select(COLUMNS).where(isOwnedBy(customerId))
-  const query = filters.created_at === undefined ? all : all.where(isMadeWithin(filters.created_at))
+  const { created_at, ...left } = filters
+  left satisfies AllApplied
+  const query = created_at === undefined ? all : all.where(isMadeWithin(created_at))
   return await readTextPage(tables, recordsOf(query, request), PROFILE_ITEM, request)
 }
 

@@ -1,11 +1,22 @@
 /** Lists of a customer's deposit addresses: the filters, and the index that each combination of them uses. */
+
 import {
   CRYPTO_NETWORK_NAMES,
   CRYPTO_NETWORKS,
   type CryptoNetwork,
   networksOf,
+  REQUESTED_NETWORK_NAMES,
 } from '../../contract/crypto-networks.ts'
 import { isUuid } from '../../platform/base/ids.ts'
+import {
+  type AllApplied,
+  choices,
+  type ListQuery,
+  orderBy,
+  texts,
+  times,
+  uuids,
+} from '../../platform/http/list-query.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { isMadeWithin, isOwnedBy, recordsOf, recordsOfEach, type WantedValues } from '../../platform/store/page.ts'
 import {
@@ -21,16 +32,25 @@ import { type RawBuilder, sql } from '../../platform/store/sql.ts'
 import { DEPOSIT_ADDRESS_COLUMNS } from './deposit-addresses.ts'
 import type { DepositInstructionTables } from './tables.ts'
 
-/** Filters that are given; a record matches all of them, each with any of its values. */
-export interface DepositAddressFilters {
-  readonly profile_ids?: readonly string[]
-  readonly identity_ids?: readonly string[]
-  /** UUIDs in lower case. */
-  readonly ids?: readonly string[]
-  readonly ref_ids?: readonly string[]
-  readonly account_ids?: readonly string[]
+/** The parameters of the list. */
+export const DEPOSIT_ADDRESS_FILTERS = {
+  profile_ids: texts('Filter by profile IDs'),
+  identity_ids: texts('Filter by identities'),
+  ids: uuids('Filter by deposit address UUIDs'),
+  ref_ids: texts('Filter by client-specified IDs'),
+  account_ids: texts('Filter by accounts'),
+  crypto_networks: choices(REQUESTED_NETWORK_NAMES, 'Filter by crypto networks; POLYGON means POLYGON_POS'),
+  networks: choices(REQUESTED_NETWORK_NAMES, 'Another name of crypto_networks'),
+  created_at: times('Created'),
+  order_by: orderBy(['CREATED_AT'], 'Ordering method'),
+}
+
+/** The parsed filters, with the networks of both parameters in one. */
+type DepositAddressFilters = Omit<
+  ListQuery<typeof DEPOSIT_ADDRESS_FILTERS>['filters'],
+  'networks' | 'crypto_networks'
+> & {
   readonly crypto_networks?: readonly CryptoNetwork[]
-  readonly created_at?: { readonly from?: string; readonly until?: string; readonly isEmpty: boolean }
 }
 
 export interface DepositAddressListRequest {
@@ -60,7 +80,7 @@ export async function listDepositAddresses(
   } as const
   const tables = db.tables<DepositInstructionTables>()
   const all = tables.selectFrom('deposit_addresses').select(DEPOSIT_ADDRESS_COLUMNS).where(isOwnedBy(customerId))
-  const given = columnFilters(filters)
+  const given = columnFilters(arrays)
   const drivers = driversOf(given)
   let query = range === undefined ? all : all.where(isMadeWithin(range))
   for (const filter of given.filter((one) => !drivers.includes(one))) {
@@ -121,8 +141,9 @@ function driversOf(given: readonly ColumnFilter[]): readonly ColumnFilter[] {
 }
 
 /** The most selective first. */
-function columnFilters(filters: DepositAddressFilters): readonly ColumnFilter[] {
-  const { ids, ref_ids, profile_ids, account_ids, identity_ids, crypto_networks } = filters
+function columnFilters(filters: Omit<DepositAddressFilters, 'created_at'>): readonly ColumnFilter[] {
+  const { ids, ref_ids, profile_ids, account_ids, identity_ids, crypto_networks, ...left } = filters
+  left satisfies AllApplied
   const given: readonly (readonly [ColumnFilter['column'], ColumnFilter['type'], readonly string[] | undefined])[] = [
     ['id', 'uuid', ids],
     ['ref_id', 'text', ref_ids],

@@ -14,23 +14,14 @@ import {
   REQUESTED_NETWORK_NAMES,
 } from '../../contract/crypto-networks.ts'
 import { isUuid } from '../../platform/base/ids.ts'
-import {
-  choices,
-  type ListQuery,
-  listQuerySchema,
-  orderBy,
-  readsListQuery,
-  texts,
-  times,
-  uuids,
-} from '../../platform/http/list-query.ts'
+import { type ListQuery, listQuerySchema, readsListQuery } from '../../platform/http/list-query.ts'
 import { pageDocument } from '../../platform/http/page-query.ts'
 import { invalidRequest, Problem } from '../../platform/http/problem.ts'
 import { WRITES_RAW_JSON } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import type { Db } from '../../platform/store/db.ts'
 import type { AddressSupply } from './allocation.ts'
-import { listDepositAddresses } from './deposit-address-list.ts'
+import { DEPOSIT_ADDRESS_FILTERS, listDepositAddresses } from './deposit-address-list.ts'
 import {
   createDepositAddress,
   type DepositAddressDocument,
@@ -81,25 +72,13 @@ const NewDepositAddress = Type.Object(
   strict,
 )
 
-const PARAMETERS = {
-  profile_ids: texts('Filter by profile IDs'),
-  identity_ids: texts('Filter by identities'),
-  ids: uuids('Filter by deposit address UUIDs'),
-  ref_ids: texts('Filter by client-specified IDs'),
-  account_ids: texts('Filter by accounts'),
-  crypto_networks: choices(REQUESTED_NETWORK_NAMES, 'Filter by crypto networks; POLYGON means POLYGON_POS'),
-  networks: choices(REQUESTED_NETWORK_NAMES, 'Another name of crypto_networks'),
-  created_at: times('Created'),
-  order_by: orderBy(['CREATED_AT'], 'Ordering method'),
-}
-
 /** Declares the routes, with the paths from the table of operations. */
 export function registerDepositAddressRoutes(app: FastifyInstance, options: DepositAddressRoutesOptions): void {
   const { db, guard, supply } = options
-  app.route<{ Querystring: ListQuery<typeof PARAMETERS> }>({
+  app.route<{ Querystring: ListQuery<typeof DEPOSIT_ADDRESS_FILTERS> }>({
     ...guard('listDepositAddresses'),
-    ...readsListQuery(PARAMETERS),
-    schema: { querystring: listQuerySchema(PARAMETERS), response: { 200: DepositAddressPage } },
+    ...readsListQuery(DEPOSIT_ADDRESS_FILTERS),
+    schema: { querystring: listQuerySchema(DEPOSIT_ADDRESS_FILTERS), response: { 200: DepositAddressPage } },
     ...WRITES_RAW_JSON,
     async handler(request) {
       const { filters, ...query } = request.query

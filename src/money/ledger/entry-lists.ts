@@ -1,5 +1,5 @@
 /** Reads ledger entries: by id, and in lists. Read-only. */
-import type { ListQuery } from '../../platform/http/list-query.ts'
+import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
@@ -40,7 +40,8 @@ export async function listEntries(
   { filters, binding, ...paging }: ListQuery<typeof ENTRY_FILTERS>,
 ): Promise<TextPage> {
   const tables = db.tables<EntryTables>()
-  const { kind, reference, profile_id, created_at } = filters
+  const { kind, reference, profile_id, created_at, ...left } = filters
+  left satisfies AllApplied
   const all = tables.selectFrom('ledger_entries').selectAll()
   return await readFilteredPage(tables, {
     query: created_at === undefined ? all : all.where(isMadeWithin(created_at)),

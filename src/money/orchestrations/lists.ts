@@ -1,5 +1,5 @@
 /** Reads orchestrations as JSON text written by SQL: one by id, and lists in pages. Read-only. */
-import type { ListQuery } from '../../platform/http/list-query.ts'
+import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db, Kysely } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
 import { isMadeWithin, isOwnedBy, PAGE_BYTES_MAX } from '../../platform/store/page.ts'
@@ -52,22 +52,28 @@ export async function listOrchestrations(
 ): Promise<TextPage> {
   const tables = db.tables<OrchestrationTables>()
   const owned = tables.selectFrom('orchestrations').selectAll().where(isOwnedBy(customerId))
-  const { created_at, updated_at } = filters
-  const rules = union(filters.orchestration_rule_id, filters.orchestration_rule_ids)
-  const profiles = union(filters.profile_id, filters.profile_ids)
+  const { created_at, updated_at, ids, orchestration_id, ref_id, status, source_asset, destination_asset, ...others } =
+    filters
+  const { orchestration_rule_id, orchestration_rule_ids, profile_id, profile_ids, ...left } = others
+  left satisfies AllApplied
   return await readFilteredPage(tables, {
     query: created_at === undefined ? owned : owned.where(isMadeWithin(created_at)),
     range:
       updated_at === undefined ? undefined : { column: 'updated_at', range: updated_at, owned, created: created_at },
     filters: [
-      { column: 'id', type: 'uuid', values: filters.ids, index: 'one' },
-      { column: 'id', type: 'uuid', values: filters.orchestration_id, index: 'one' },
-      { column: 'ref_id', type: 'text', values: filters.ref_id, index: 'one' },
-      { column: 'rule_id', type: 'uuid', values: rules, index: 'filter' },
-      { column: 'profile_id', type: 'uuid', values: profiles, index: 'filter' },
-      { column: 'status', type: 'text', values: filters.status, index: 'filter', leftOut: ['COMPLETED'] },
-      { column: 'source_asset', type: 'text', values: filters.source_asset },
-      { column: 'destination_asset', type: 'text', values: filters.destination_asset },
+      { column: 'id', type: 'uuid', values: ids, index: 'one' },
+      { column: 'id', type: 'uuid', values: orchestration_id, index: 'one' },
+      { column: 'ref_id', type: 'text', values: ref_id, index: 'one' },
+      {
+        column: 'rule_id',
+        type: 'uuid',
+        values: union(orchestration_rule_id, orchestration_rule_ids),
+        index: 'filter',
+      },
+      { column: 'profile_id', type: 'uuid', values: union(profile_id, profile_ids), index: 'filter' },
+      { column: 'status', type: 'text', values: status, index: 'filter', leftOut: ['COMPLETED'] },
+      { column: 'source_asset', type: 'text', values: source_asset },
+      { column: 'destination_asset', type: 'text', values: destination_asset },
     ],
     item: ORCHESTRATION_ITEM,
     request: { ...paging, operation: 'listOrchestrations', owner: customerId, filters: binding, idType: 'uuid' },
@@ -82,15 +88,17 @@ export async function listAllOrchestrations(
 ): Promise<TextPage> {
   const tables = db.tables<OrchestrationTables>()
   const common = { operation: 'orchestrations', owner: 'operator', idType: 'uuid', indexes: 'all' } as const
+  const { deposit_id, orchestration_rule_id, profile_id, waiting_for, customer_id, status, ...left } = filters
+  left satisfies AllApplied
   return await readFilteredPage(tables, {
     query: tables.selectFrom('orchestrations').selectAll(),
     filters: [
-      { column: 'deposit_id', type: 'uuid', values: filters.deposit_id, index: 'filter' },
-      { column: 'rule_id', type: 'uuid', values: filters.orchestration_rule_id, index: 'filter' },
-      { column: 'profile_id', type: 'uuid', values: filters.profile_id, index: 'filter' },
-      { column: 'waiting_for', type: 'text', values: filters.waiting_for, index: 'filter' },
-      { column: 'customer_id', type: 'uuid', values: filters.customer_id, index: 'owner' },
-      { column: 'status', type: 'text', values: filters.status, index: 'filter', leftOut: ['COMPLETED'] },
+      { column: 'deposit_id', type: 'uuid', values: deposit_id, index: 'filter' },
+      { column: 'rule_id', type: 'uuid', values: orchestration_rule_id, index: 'filter' },
+      { column: 'profile_id', type: 'uuid', values: profile_id, index: 'filter' },
+      { column: 'waiting_for', type: 'text', values: waiting_for, index: 'filter' },
+      { column: 'customer_id', type: 'uuid', values: customer_id, index: 'owner' },
+      { column: 'status', type: 'text', values: status, index: 'filter', leftOut: ['COMPLETED'] },
     ],
     item: OPERATOR_ORCHESTRATION_ITEM,
     request: { ...paging, ...common, filters: binding },

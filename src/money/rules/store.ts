@@ -3,7 +3,7 @@
  * are decided in `model` and `service`; this file only stores their results.
  */
 import { isUuid } from '../../platform/base/ids.ts'
-import type { ListQuery } from '../../platform/http/list-query.ts'
+import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import { Problem } from '../../platform/http/problem.ts'
 import type { Db, Kysely, Transaction } from '../../platform/store/db.ts'
 import { forUpdate } from '../../platform/store/lock-order.ts'
@@ -179,8 +179,9 @@ function rulesOf(
   filters: ListQuery<typeof RULE_FILTERS>['filters'],
   request: PageRequest,
 ): PageRecords<RuleRow> {
-  const { ids, status: statuses, profile_id, source_asset, destination_asset } = filters
-  const query = matchingRules(tables, customerId, filters)
+  const { ids, status: statuses, profile_id, source_asset, destination_asset, ...left } = filters
+  left satisfies AllApplied
+  const query = matchingRules(tables, customerId, { profile_id, source_asset, destination_asset })
   const hasOther = [profile_id, source_asset, destination_asset].some((value) => value !== undefined)
   if (statuses !== undefined && ids === undefined && !hasOther) {
     return recordsOfEach(
@@ -201,11 +202,12 @@ function rulesOf(
   return recordsOf(matching, { ...request, indexes: hasOther ? 'filter' : 'owner' })
 }
 
-/** All filters but ids and statuses. */
+type ColumnFilter = 'profile_id' | 'source_asset' | 'destination_asset'
+
 function matchingRules(
   tables: Kysely<RuleTables>,
   customerId: string,
-  { profile_id, source_asset, destination_asset }: ListQuery<typeof RULE_FILTERS>['filters'],
+  { profile_id, source_asset, destination_asset }: Readonly<Record<ColumnFilter, string | undefined>>,
 ) {
   let query = tables.selectFrom('rules').select(COLUMNS).where(isOwnedBy(customerId))
   if (profile_id !== undefined) {

@@ -1,5 +1,5 @@
 /** A customer's transfers: in pages, and one alone. */
-import type { ListQuery } from '../../platform/http/list-query.ts'
+import type { AllApplied, ListQuery } from '../../platform/http/list-query.ts'
 import type { Db } from '../../platform/store/db.ts'
 import { readFilteredPage } from '../../platform/store/filtered-list.ts'
 import { isMadeWithin, isOwnedBy } from '../../platform/store/page.ts'
@@ -33,7 +33,8 @@ export async function listTransfers(
   { filters, binding, ...paging }: ListQuery<typeof TRANSFER_FILTERS>,
 ): Promise<TextPage> {
   const tables = db.tables<TransferTables>()
-  const { created_at, updated_at, ids, group_id, profile_id, status, type, asset } = filters
+  const { created_at, updated_at, ids, group_id, profile_id, status, type, asset, ...left } = filters
+  left satisfies AllApplied
   const owned = tables.selectFrom('transfers').selectAll().where(isOwnedBy(customerId))
   return await readFilteredPage(tables, {
     query: created_at === undefined ? owned : owned.where(isMadeWithin(created_at)),

@@ -17,19 +17,22 @@ export type ListParameter =
 
 export type ListParameters = Readonly<Record<string, ListParameter>>
 
-type ValueOf<Parameter> = Parameter extends { kind: 'order_by' }
-  ? never
-  : Parameter extends { kind: 'times' }
-    ? TimeRange
-    : Parameter extends { kind: 'choices'; values: readonly (infer Value)[] }
-      ? readonly Value[]
-      : Parameter extends { kind: 'text' }
-        ? string
-        : readonly string[]
+type ValueOf<Parameter> = Parameter extends { kind: 'times' }
+  ? TimeRange
+  : Parameter extends { kind: 'choices'; values: readonly (infer Value)[] }
+    ? readonly Value[]
+    : Parameter extends { kind: 'text' }
+      ? string
+      : readonly string[]
+
+/** The names that filter; a list with one sort column accepts `order_by` without effect. */
+type FilterName<Parameters extends ListParameters> = {
+  [Name in keyof Parameters]: Parameters[Name] extends { kind: 'order_by' } ? never : Name
+}[keyof Parameters]
 
 /** A parsed query; filters that were not given are absent. */
 export interface ListQuery<Parameters extends ListParameters> {
-  readonly filters: { readonly [Name in keyof Parameters]?: ValueOf<Parameters[Name]> }
+  readonly filters: { readonly [Name in FilterName<Parameters>]?: ValueOf<Parameters[Name]> }
   /** 1..1000. */
   readonly limit: number
   readonly order: 'ASC' | 'DESC'
@@ -39,6 +42,12 @@ export interface ListQuery<Parameters extends ListParameters> {
   /** Names that the list has no parameter for. */
   readonly ignored: readonly string[]
 }
+
+/**
+ * What is left of the filters once a list has taken out those that it applies. `left satisfies AllApplied` does not compile
+ * while the list's table documents a filter that the list does not apply.
+ */
+export type AllApplied = Readonly<Record<string, never>>
 
 /** Reports an error of one parameter. */
 type Reject = (detail: string) => undefined
