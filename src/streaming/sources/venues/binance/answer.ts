@@ -1,7 +1,7 @@
 /**
- * Parses responses of Binance's REST API
+ * Parses Binance's REST responses
  * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints). Every returned member has
- * been checked, and prices and amounts stay the text that the venue sent. Pure.
+ * been checked, and prices and amounts stay as the venue sent them. Pure.
  */
 import { isObject, type JsonObject, membersOf, parseJson } from '../../../../platform/base/json-value.ts'
 import type { InstrumentState } from '../../../market/event.ts'
@@ -9,7 +9,7 @@ import type { Fetched, Listing, VenueTrade } from '../venue.ts'
 import type { BinanceSnapshot } from './book.ts'
 import { areLevels, readAggregateTrade } from './message.ts'
 
-/** Fraction digits that can be scaled exactly; no listed pair comes near 18. */
+/** Fraction digits that scale exactly. No listed pair comes near 18. */
 const DECIMALS_MAX = 18
 /** `TRADING` is OPEN, and every other status (`HALT`, `BREAK`) is HALTED, except for these. */
 const INSTRUMENT_STATES: ReadonlyMap<string, InstrumentState> = new Map([
@@ -19,9 +19,9 @@ const INSTRUMENT_STATES: ReadonlyMap<string, InstrumentState> = new Map([
   ['END_OF_DAY', 'CLOSED'],
 ])
 /**
- * Prices have the decimals of the tick of the pair and amounts those of its step, except for remainders of orders from
- * before these became coarser, which stay in books for years: those have up to the decimals of the assets. Pairs with
- * invalid precisions are left out, as if they were not listed.
+ * Prices have the tick's decimals and amounts the step's. Orders older than a coarser tick or step may stay in books
+ * for years: their levels have up to the assets' decimals. Pairs with invalid precisions are left out, as if not
+ * listed.
  */
 export function readListings(text: string): Fetched<readonly Listing[]> {
   const { symbols } = membersOf(parseJson(text))
@@ -63,7 +63,7 @@ export function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   return { value: trades }
 }
 
-/** Fraction digits of a step such as `0.00010000`; undefined where the venue has disabled it. */
+/** Fraction digits in a step such as `0.00010000`; undefined where the venue has disabled it. */
 function stepDecimals({ filters }: JsonObject, filterType: string, member: string): number | undefined {
   const all: readonly unknown[] = Array.isArray(filters) ? filters : []
   const step = all.find((one): one is JsonObject => isObject(one) && one.filterType === filterType)?.[member]

@@ -33,7 +33,7 @@ export type BinanceLevel = readonly [price: string, amount: string]
 
 export interface BinanceDiff {
   readonly kind: 'diff'
-  /** Numbers of the first and the last change that the diff contains: `U` and `u`. */
+  /** First and last change in the diff: `U` and `u`. */
   readonly firstUpdateId: number
   readonly lastUpdateId: number
   readonly bids: readonly BinanceLevel[]
@@ -42,7 +42,7 @@ export interface BinanceDiff {
 
 export interface BinanceSnapshot {
   readonly kind: 'snapshot'
-  /** Number of the last change that the snapshot contains. */
+  /** Last change in the snapshot. */
   readonly lastUpdateId: number
   /** Levels per side at which the venue truncates it: a side with fewer is complete. */
   readonly limit: number
@@ -53,7 +53,8 @@ export interface BinanceSnapshot {
 export type BinanceBookData = BinanceDiff | BinanceSnapshot
 
 /**
- * Levels in the kept diffs, at most; the oldest diffs are dropped first. A liquid pair has about a thousand per second.
+ * Limit for levels in kept diffs: the oldest diffs are dropped first. A liquid pair has about a thousand levels per
+ * second.
  */
 const KEPT_LEVELS_MAX = 100_000
 
@@ -63,31 +64,31 @@ const KEPT_LEVELS_MAX = 100_000
 const CONFIRM_MILLISECONDS = 3_000
 
 /**
- * This many consecutive snapshots that are proved and still end before the reached position mean that the venue
- * restarted its numbers. `CONFIRM_MILLISECONDS` apart, they take longer than any server lags.
+ * After this many consecutive proved snapshots before the reached position, the venue has restarted its numbers.
+ * `CONFIRM_MILLISECONDS` apart, they take longer than any server lags.
  */
 const REGRESSIONS_MAX = 10
 
-/** The position that the books of one pair have reached; kept across books and connections. */
+/** The position reached by a pair's books; kept across books and connections. */
 export interface BinancePosition {
-  /** Number of the last change that a live book reported; 0 before the first. */
+  /** Last change reported by a live book; 0 before the first. */
   updateId: number
   /** Consecutive snapshots that ended before it. */
   regressions: number
 }
 
-/** The known levels of one side. */
+/** One side's known levels. */
 interface KnownSide {
   readonly amounts: Map<number, Scaled>
-  /** The last known price: bids from there up, asks up to there; infinite when the side is complete. */
+  /** The last known price: bids are known from there up, asks up to there. Infinite when the side is complete. */
   reach: number
   /** With fewer levels than this a new snapshot is requested. */
   renewBelow: number
-  /** Levels that cannot be held; levels beyond the best of them are not reported. */
+  /** Levels that cannot be held. Levels beyond the best one are not reported. */
   readonly unfit: UnfitLevels
 }
 
-/** The known book as of one change. */
+/** The known book after one change. */
 interface Known {
   updateId: number
   readonly sides: readonly [KnownSide, KnownSide]
@@ -98,16 +99,16 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
   readonly #position: BinancePosition
   #known: Known | undefined
   #isSnapshotWanted = false
-  /** A snapshot that is not proved yet. */
+  /** A snapshot not proved yet. */
   #candidate: BinanceSnapshot | undefined
-  /** Whether a second snapshot with the number of the candidate arrived. */
+  /** Whether a second snapshot with the candidate's number arrived. */
   #isConfirmed = false
-  /** Number of the last change in the stream. */
+  /** Last change in the stream. */
   #streamUpdateId: number | undefined
   #kept: BinanceDiff[] = []
   #keptLevels = 0
 
-  /** @param position shared by the books of the pair; updated by the book */
+  /** @param position shared by the pair's books; updated by the book */
   constructor(options: VenueBookOptions, position: BinancePosition) {
     this.#options = options
     this.#position = position
@@ -166,13 +167,13 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     return this.#begin([])
   }
 
-  /** Uses the candidate if it is proved. `changes`: those of the current book that are not reported yet. */
+  /** Uses the candidate if it is proved. `changes`: the current book's unreported changes. */
   #begin(changes: readonly LevelChange[]): BookStep {
     const before = this.#known
     const candidate = this.#candidate
     if (candidate === undefined) return this.#step(changes)
     if (this.#isTooOld(candidate)) {
-      // Servers of the venue lag differently, so another snapshot is fetched.
+      // The venue's servers lag differently, so another snapshot is fetched.
       this.#candidate = undefined
       return this.#step(changes)
     }
@@ -212,7 +213,7 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     return isBracketed || this.#isConfirmed
   }
 
-  /** Whether the book of the candidate would end before the reached position. */
+  /** Whether the candidate's book would end before the reached position. */
   #isBehindPosition(): boolean {
     const candidate = this.#candidate
     if (candidate === undefined || this.#position.regressions >= REGRESSIONS_MAX) return false
@@ -220,7 +221,7 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     return end < this.#position.updateId
   }
 
-  /** The known book of a snapshot, or the reason why the snapshot is invalid. */
+  /** A snapshot's known book, or the reason why the snapshot is invalid. */
   #read({ lastUpdateId, limit, bids, asks }: BinanceSnapshot): Known | string {
     const { priceDecimals } = this.#options.listing
     const sides = [createSide(BID, priceDecimals), createSide(ASK, priceDecimals)] as const
@@ -230,7 +231,7 @@ export class BinanceBook implements VenueBook<BinanceBookData> {
     for (const side of [BID, ASK] as const) {
       const own = known.sides[side]
       if ((side === BID ? bids : asks).length >= limit && isWhole(own)) own.reach = lastPrice(side, own)
-      // Half of the spare levels remain for the time that a new snapshot takes.
+      // Half the spare levels remain while a new snapshot is fetched.
       if (!isWhole(own)) own.renewBelow = (own.amounts.size + own.unfit.size + this.#options.depth) / 2
     }
     return known
@@ -347,7 +348,7 @@ function levelCount(diff: BinanceDiff | undefined): number {
   return diff === undefined ? 0 : 1 + diff.bids.length + diff.asks.length
 }
 
-/** The levels that are reported. */
+/** The reported levels. */
 function allLevels({ sides }: Known): LevelChange[] {
   const levels: LevelChange[] = []
   for (const side of [BID, ASK] as const) {
@@ -370,7 +371,7 @@ function difference(before: Known, after: Known): LevelChange[] {
   return changes
 }
 
-/** Whether a level that cannot be held leaves nothing of the side to report. */
+/** Whether a level that cannot be held leaves nothing to report on its side. */
 function hidesAll(side: Side, { amounts, unfit }: KnownSide): boolean {
   if (unfit.size === 0) return false
   for (const price of amounts.keys()) if (!isBehind(side, price, unfit.end)) return false

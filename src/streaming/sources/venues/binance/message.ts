@@ -1,7 +1,7 @@
 /**
- * Parses frames of Binance's combined streams
- * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams). Prices and amounts stay the text that
- * the venue sent, and every returned member has been checked. The effect on a book is defined in `book`. Pure.
+ * Parses frames from Binance's combined streams
+ * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams). Prices and amounts stay as the venue
+ * sent them, and every returned member has been checked. Their effect on a book is defined in `book`. Pure.
  */
 import { isObject, type JsonObject } from '../../../../platform/base/json-value.ts'
 import type { VenueMessage, VenueTrade } from '../venue.ts'
@@ -11,12 +11,12 @@ import type { BinanceBookData, BinanceLevel } from './book.ts'
 
 export type BinanceMessage = VenueMessage<BinanceBookData>
 
-/** Names of streams are `btcusdt@depth@100ms`, `btcusdt@aggTrade`. */
+/** Stream names are `btcusdt@depth@100ms` and `btcusdt@aggTrade`. */
 export const STREAM_OF = { book: 'depth@100ms', trades: 'aggTrade' } as const
 
 const STREAM_MEMBER = /"stream"\s*:\s*"([^"\\]*)"/g
 
-/** Longest text of the venue that is quoted in a reason. */
+/** Longest venue text quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
 /** @param takeRequest returns the request with this id once, and forgets it */
@@ -50,13 +50,13 @@ function readStream(name: string, data: JsonObject): readonly BinanceMessage[] {
   return data.e === 'serverShutdown' ? restart(SHUTDOWN_REASON) : []
 }
 
-/** A malformed frame of one stream usually still contains its name. */
+/** A malformed frame usually still contains its stream's name. */
 function readDamaged(text: string, reason: string): readonly BinanceMessage[] {
   const name = onlyCapture(text, STREAM_MEMBER)
   return [name === undefined ? { kind: 'unreadable', reason } : unreadable(name, reason)]
 }
 
-/** A malformed message: of the pair that the name of the stream contains, otherwise of any pair. */
+/** A malformed message for the pair in the stream's name, otherwise for any pair. */
 function unreadable(streamName: string, reason: string): BinanceMessage {
   const at = streamName.indexOf('@')
   const symbol = streamName.slice(0, at).toUpperCase()
@@ -83,8 +83,8 @@ function readTrade(data: JsonObject): BinanceMessage | undefined {
 }
 
 /**
- * The members that the stream and the REST API share. `a` is the number of the aggregate, and `m` whether the buyer was
- * the maker, so that the taker sold.
+ * The members shared by stream and REST API. `a` is the aggregate's number. `m` is true when the buyer was the maker,
+ * so the taker sold.
  */
 export function readAggregateTrade(value: unknown): VenueTrade | undefined {
   if (!isObject(value)) return undefined
@@ -104,8 +104,8 @@ export function readAggregateTrade(value: unknown): VenueTrade | undefined {
 }
 
 /**
- * The venue accepts subscriptions of any name, so a refusal means that it could not read the request. The error is in a
- * member `error` or at the top level, depending on the page of the documentation.
+ * The venue accepts subscriptions with any name, so a refusal means it could not read the request. The error is in a
+ * member `error` or at the top level, depending on the documentation page.
  */
 function readAnswer(
   answer: JsonObject,
@@ -134,7 +134,7 @@ function isId(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** Levels of a side in diffs and snapshots. */
+/** One side's levels in diffs and snapshots. */
 export function areLevels(value: unknown): value is readonly BinanceLevel[] {
   if (!Array.isArray(value)) return false
   for (const level of value as unknown[]) {

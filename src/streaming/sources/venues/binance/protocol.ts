@@ -1,8 +1,8 @@
 /**
- * The protocol of Binance spot (https://developers.binance.com/docs/binance-spot-api-docs): combined streams for
- * changes and trades, the REST API for listings and snapshots. It keeps which pairs a request named, because answers
- * contain only the id of the request, and the position that the books of each pair have reached, because a fetched
- * snapshot may be older than that.
+ * The Binance spot protocol (https://developers.binance.com/docs/binance-spot-api-docs): combined streams for changes
+ * and trades, the REST API for listings and snapshots. It remembers the pairs in each request, because answers contain
+ * only the request id. It also keeps the position reached by each pair's books, because a fetched snapshot may be
+ * older.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { VenueRequests } from '../venue-requests.ts'
@@ -11,8 +11,8 @@ import { readBinanceMessage, STREAM_OF } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
 /**
- * The venue pings only every 20 s, and a quiet pair may be silent for minutes. So a list of subscriptions is requested
- * after two seconds of silence: half a request per second, within the rate below.
+ * The venue pings only every 20 s, and a quiet pair may be silent for minutes. So the subscription list is requested
+ * after two seconds without a message: half a request per second, within the rate below.
  */
 const SILENCE_MILLISECONDS = 5_000
 const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', milliseconds: 2_000 }
@@ -24,18 +24,18 @@ const KEEP_ALIVE = { text: '{"method":"LIST_SUBSCRIPTIONS","id":0}', millisecond
 const REQUEST_RATE = { burst: 2, perSecond: 2 }
 
 /**
- * An address has a weight of 6,000 per minute; a page of trades weighs 4, a large snapshot 250. Beyond that the venue
- * sends `Retry-After`. https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
+ * An address may use a weight of 6,000 per minute: a trades page weighs 4, a large snapshot 250. Beyond this limit the
+ * venue sends `Retry-After`. https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits
  */
 const HTTP_RATE = { burst: 20, perSecond: 10 }
 
 /**
- * Levels per side that are published; more are fetched, so that they remain known when the price moves. No snapshot has
- * more than 5000.
+ * Published levels per side. More are fetched, so they remain known when the price moves. No snapshot has more than
+ * 5000.
  */
 const DEPTHS = [10, 25, 50, 100, 250, 500, 1000, 2500]
 
-/** Streams in one request: the venue documents no limit; a request of this length has about 4 KiB. */
+/** Streams per request. The venue documents no limit; a request with this many is about 4 KiB. */
 const STREAMS_PER_REQUEST = 200
 function createBinanceProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<BinanceBookData> {
   const unanswered = new VenueRequests()

@@ -1,26 +1,27 @@
 /**
  * Requests to Binance's REST API
  * (https://developers.binance.com/docs/binance-spot-api-docs/rest-api/market-data-endpoints): listings, snapshots and
- * trades. A symbol that the venue does not know does not affect the others. Responses are parsed by `answer`; no state
- * is kept between requests.
+ * trades. An unknown symbol does not affect the others. Responses are parsed by `answer`. No state is kept between
+ * requests.
  */
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 import { readListings, readSnapshot, readTrades } from './answer.ts'
 import type { BinanceSnapshot } from './book.ts'
 
-/** Levels per side of a snapshot. The venue charges weights of 25, 50 and 250; an address has 6,000 per minute. */
+/** Snapshot levels per side. The venue charges weights 25, 50 and 250; an address has 6,000 per minute. */
 const SNAPSHOT_LIMITS = [500, 1000, 5000]
 /**
- * The published depth is multiplied by this, up to the largest snapshot: a hundred levels of a liquid pair are a price
- * move of about 0.01 %, which happens while the next snapshot is fetched.
+ * Factor for the published depth, up to the largest snapshot. A liquid pair's hundred levels cover a price move around
+ * 0.01 %, which happens while the next snapshot is fetched.
  */
 const SNAPSHOT_SPARE_FACTOR = 4
-/** A symbol that the venue does not know, or that contains characters which no symbol has. */
+/** A symbol unknown to the venue, or with characters that no symbol has. */
 const UNKNOWN_SYMBOL = /^HTTP 400 \{.*"code":\s*-(?:1121|1100)\b/
 
 /**
- * Listings of pairs. One unknown symbol makes the venue refuse the whole request: it is then repeated for each half.
+ * Reads the pairs' listings. One unknown symbol makes the venue refuse the whole request, which is then repeated for
+ * each half.
  */
 export async function fetchListings(
   restUrl: string,
@@ -52,8 +53,8 @@ export async function fetchSnapshot(
 }
 
 /**
- * The aggregate trades after the beginning of a gap, oldest first: the maximum of one request, for a weight of 4.
- * Without the number of the last aggregate, the latest trades.
+ * The aggregate trades after a gap's beginning, oldest first: one request's maximum, for a weight of 4. Without the
+ * last aggregate's number, the latest trades.
  */
 export async function fetchTrades(
   restUrl: string,

@@ -1,12 +1,12 @@
 /**
- * The levels of one side of a Binance book that the integers of the book cannot hold: finer than its decimals, or too
- * high. The reported side ends before the best of them. Pure.
+ * One side's levels that the book's integers cannot hold: finer than the book's decimals, or too high. The reported
+ * side ends before the best such level. Pure.
  */
 import { parseDecimal, type Scaled } from '../../../../platform/base/decimal.ts'
 import { BID, type Side } from '../../../market/event.ts'
 import type { UnfitLevel, VenueLevel } from '../venue.ts'
 
-/** The most decimals that `parseDecimal` reads. */
+/** The most decimals accepted by `parseDecimal`. */
 const FINEST_DECIMALS = 40
 
 interface Kept {
@@ -17,7 +17,7 @@ interface Kept {
 
 export class UnfitLevels {
   readonly #side: Side
-  /** Units of the finest decimals in one unit of the book. */
+  /** Units at the finest decimals per book unit. */
   readonly #unit: bigint
   /** By price at the finest decimals: several texts may denote one price. */
   readonly #levels = new Map<Scaled, Kept>()
@@ -41,7 +41,7 @@ export class UnfitLevels {
     return this.#best?.end ?? (this.#side === BID ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
   }
 
-  /** Adds or removes a level; levels beyond `reach` are not kept. Returns the reason when its price is invalid. */
+  /** Adds or removes a level. Levels beyond `reach` are not kept. Returns the reason when its price is invalid. */
   change({ price, amount }: VenueLevel, isUnfit: boolean, reach: number): string | undefined {
     const exact = parseDecimal(price, FINEST_DECIMALS)
     if (typeof exact === 'string' || exact <= 0) return `cannot take price ${price}`
@@ -66,7 +66,7 @@ export class UnfitLevels {
   }
 }
 
-/** Whether a price is worse than another on that side. */
+/** Whether a price is worse than another on its side. */
 export function isBehind(side: Side, price: number, other: number): boolean {
   return side === BID ? price < other : price > other
 }

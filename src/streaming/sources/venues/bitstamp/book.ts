@@ -18,16 +18,16 @@ import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions, Ven
 import { VenueLevels } from '../venue-levels.ts'
 import type { BitstampBookData } from './message.ts'
 
-/** Levels in the kept messages, at most; the oldest messages are dropped first. */
+/** Limit for levels in kept messages: the oldest messages are dropped first. */
 const KEPT_LEVELS_MAX = 50_000
-/** Delay before a snapshot that no message brackets is fetched again. Public reports name caches of ten seconds. */
+/** Delay before an unbracketed snapshot is fetched again. Public reports mention ten-second caches. */
 const CONFIRM_MILLISECONDS = 10_000
-/** This many consecutive snapshots from before the reached time mean that the clock of the venue was set back. */
+/** After this many consecutive snapshots from before the reached time, the venue's clock was set back. */
 const REGRESSIONS_MAX = 10
 
 type Changes = readonly LevelChange[]
 
-/** The time that the books of one pair have reached; kept across books and connections. */
+/** The time reached by a pair's books; kept across books and connections. */
 export interface BitstampPosition {
   microseconds: number
   /** Consecutive snapshots that ended before it. */
@@ -39,16 +39,16 @@ export class BitstampBook implements VenueBook<BitstampBookData> {
   readonly #position: BitstampPosition
   readonly #levels: VenueLevels
   #isLive = false
-  /** Time of the book, or of the last message before it began. */
+  /** Time reached by the book, or by the last message before it began. */
   #microseconds = Number.NEGATIVE_INFINITY
-  /** A snapshot that is not bracketed yet. */
+  /** A snapshot not bracketed yet. */
   #candidate: BitstampBookData | undefined
   /** Whether a second snapshot was equal to the candidate. */
   #isConfirmed = false
   #kept: BitstampBookData[] = []
   #keptLevels = 0
 
-  /** @param position shared by the books of the pair; updated by the book */
+  /** @param position shared by the pair's books; updated by the book */
   constructor(options: VenueBookOptions, position: BitstampPosition) {
     this.#options = options
     this.#position = position
@@ -78,21 +78,21 @@ export class BitstampBook implements VenueBook<BitstampBookData> {
     const changes = this.#levels.apply(bids, asks)
     if (typeof changes === 'string') return this.#wrong(changes)
     const step = this.#settle(changes)
-    // A snapshot that this message brackets repairs a crossed book.
+    // A snapshot bracketed by this message repairs a crossed book.
     return step.kind === 'snapshot' ? step : (this.#crossed() ?? step)
   }
 
   #take(snapshot: BitstampBookData): BookStep {
     const known = this.#candidate
     if (known !== undefined && snapshot.microseconds < known.microseconds) return this.#settle([])
-    // While messages arrive, one of them brackets the snapshot.
+    // While messages arrive, one will bracket the snapshot.
     this.#isConfirmed =
       known !== undefined && areEqual(known.bids, snapshot.bids) && areEqual(known.asks, snapshot.asks)
     this.#candidate = snapshot
     return this.#settle([])
   }
 
-  /** Uses the candidate if that is possible. `changes`: those of the current book that are not reported yet. */
+  /** Uses the candidate if possible. `changes`: the current book's unreported changes. */
   #settle(changes: Changes): BookStep {
     const candidate = this.#candidate
     if (candidate === undefined) return this.#isLive ? { kind: 'update', changes } : { kind: 'waiting' }
@@ -109,8 +109,8 @@ export class BitstampBook implements VenueBook<BitstampBookData> {
   }
 
   /**
-   * Replaces the book with the snapshot and the kept messages that are later. `reported`: the changes of the last message,
-   * which are no differences.
+   * Replaces the book with the snapshot and the later kept messages. `reported`: the last message's changes, which do
+   * not count as differences.
    */
   #use({ microseconds, bids, asks }: BitstampBookData, reported: Changes): BookStep {
     const fresh = new VenueLevels(this.#options)
@@ -135,7 +135,7 @@ export class BitstampBook implements VenueBook<BitstampBookData> {
     return this.#crossed() ?? { kind: 'snapshot', levels, ...compared }
   }
 
-  /** Whether the book of a first snapshot would end before the time that was reached before. */
+  /** Whether a first snapshot's book would end before the time already reached. */
   #isBehind({ microseconds }: BitstampBookData): boolean {
     const position = this.#position
     if (this.#isLive || Math.max(microseconds, this.#microseconds) >= position.microseconds) return false
@@ -143,7 +143,7 @@ export class BitstampBook implements VenueBook<BitstampBookData> {
     return position.regressions <= REGRESSIONS_MAX
   }
 
-  /** A level that should have been removed shows as soon as the price has moved past it. */
+  /** A level that should have been removed shows once the price has moved past it. */
   #crossed(): BookStep | undefined {
     const { bid, ask } = this.#levels.best
     this.#position.microseconds = Math.max(this.#position.microseconds, this.#microseconds)

@@ -1,16 +1,16 @@
 /**
- * Parses frames of Bitstamp's WebSocket API v2 (pages and dates in `protocol`). Prices and amounts stay the text that
- * the venue sent, every returned member has been checked, and nothing throws. A malformed frame belongs to the pair
- * that it names, or else to any pair. Pure.
+ * Parses frames from Bitstamp's WebSocket API v2 (pages and dates in `protocol`). Prices and amounts stay as the venue
+ * sent them, every returned member has been checked, and nothing throws. A malformed frame belongs to the pair it
+ * names, or else to any pair. Pure.
  */
 import { isObject, type JsonObject } from '../../../../platform/base/json-value.ts'
 import type { VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
 import { notJson, onlyCapture, readLevelPairs } from '../venue-frame.ts'
 
-/** A message of the channel, or a fetched snapshot. */
+/** A channel message, or a fetched snapshot. */
 export interface BitstampBookData {
   readonly isSnapshot: boolean
-  /** Time of the book, microseconds since the epoch. */
+  /** The book's time, microseconds since the epoch. */
   readonly microseconds: number
   readonly bids: readonly VenueLevel[]
   readonly asks: readonly VenueLevel[]
@@ -18,23 +18,23 @@ export interface BitstampBookData {
 
 export type BitstampMessage = VenueMessage<BitstampBookData>
 
-/** Names of channels are `diff_order_book_btcusd`, `live_trades_btcusd`. */
+/** Channel names are `diff_order_book_btcusd` and `live_trades_btcusd`. */
 export const CHANNEL_OF = { book: 'diff_order_book_', trades: 'live_trades_' } as const
 
-/** Longest text of the venue that is quoted in a reason. */
+/** Longest venue text quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 const CHANNEL_MEMBER = /"channel"\s*:\s*"([^"\\]*)"/g
 const DIGITS = /^[0-9]{1,16}$/
 
-/** The pair and the kind of a channel; undefined for other channels. */
+/** A channel's pair and kind; undefined for other channels. */
 export interface BitstampChannel {
   readonly channel: 'book' | 'trades'
   readonly symbol: string
 }
 
 /**
- * @param takeAnswered returns the channel that an answer belongs to, and forgets the request. An error often names no
- * channel: it belongs to the oldest request.
+ * @param takeAnswered returns the answered channel and forgets its request. An error often names no channel: it belongs
+ *   to the oldest request.
  */
 export function readBitstampMessage(
   text: string,
@@ -75,7 +75,7 @@ export function readChannel(name: unknown): BitstampChannel | undefined {
   return undefined
 }
 
-/** A malformed message: of the pair that the name of its channel contains, otherwise of any pair. */
+/** A malformed message for the pair in its channel's name, otherwise for any pair. */
 function unreadable(name: unknown, reason: string): BitstampMessage {
   const known = readChannel(name)
   if (known === undefined) return { kind: 'unreadable', reason }
@@ -92,7 +92,7 @@ function readData(name: unknown, data: unknown): readonly BitstampMessage[] {
   return [{ kind: 'book', symbol: known.symbol, data: book, eventMilliseconds }]
 }
 
-/** The members that messages of the channel and fetched snapshots share. */
+/** The members shared by channel messages and fetched snapshots. */
 export function readBook(value: unknown, isSnapshot: boolean): BitstampBookData | undefined {
   if (!isObject(value)) return undefined
   const microseconds = readDigits(value.microtimestamp)
@@ -122,8 +122,8 @@ function readTrade(data: JsonObject): VenueTrade | undefined {
 }
 
 /**
- * `type` is documented as 0 for buy and 1 for sell, and not whose side it is. The order of the taker is the later one,
- * so the side is reported only where the order with the higher id confirms it.
+ * The documentation defines `type` as 0 for buy and 1 for sell, but not whose side it is. The taker's order is the
+ * later one, so the side is reported only where the order with the higher id confirms it.
  */
 function readTakerSide({ type, buy_order_id: buy, sell_order_id: sell }: JsonObject): VenueTrade['side'] {
   if (!Number.isSafeInteger(buy) || !Number.isSafeInteger(sell)) return undefined

@@ -1,10 +1,9 @@
 /**
- * The protocol of Bitstamp's WebSocket API v2 and HTTP API v2 for spot pairs: its requests and limits. It keeps which
- * subscriptions are not answered, because errors often name no channel, and the time that the books of each pair have
- * reached, because a fetched snapshot may be older than that.
- *
+ * Bitstamp's WebSocket API v2 and HTTP API v2 for spot pairs: requests and limits. It keeps unanswered subscriptions,
+ * because errors often name no channel. It also keeps the time reached by each pair's books, because a fetched snapshot
+ * may be older.
  * Written from https://www.bitstamp.net/websocket/v2/ and https://www.bitstamp.net/api/ (order book, transactions,
- * trading pairs info, rate limits), read on 2026-11-23 in stored copies and descriptions by others. It has not been
+ * trading pairs info, rate limits), read on 2026-11-23 in stored copies and third-party descriptions. It has not been
  * tested against the venue.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
@@ -12,7 +11,7 @@ import { BitstampBook, type BitstampPosition } from './book.ts'
 import { type BitstampBookData, type BitstampChannel, CHANNEL_OF, readBitstampMessage, readChannel } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
-/** The venue answers a heartbeat at any time; a quiet pair may be silent for minutes. */
+/** The venue answers a heartbeat at any time. A quiet pair may be silent for minutes. */
 const SILENCE_MILLISECONDS = 5_000
 const KEEP_ALIVE = { text: '{"event":"bts:heartbeat"}', milliseconds: 2_000 }
 
@@ -22,10 +21,10 @@ const REQUEST_RATE = { burst: 20, perSecond: 10 }
 /** The venue accepts 10,000 requests in ten minutes from an address. */
 const HTTP_RATE = { burst: 10, perSecond: 10 }
 
-/** Nothing proves that no message is missing, so each book is compared with a new snapshot at this interval. */
+/** Nothing proves the message sequence complete, so each book is compared with a new snapshot at this interval. */
 const RECONCILE_MILLISECONDS = 60_000
 
-/** Unanswered subscriptions that are kept; the oldest are dropped first. */
+/** Limit for kept unanswered subscriptions: the oldest are dropped first. */
 const UNANSWERED_MAX = 1_000
 
 function createBitstampProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<BitstampBookData> {

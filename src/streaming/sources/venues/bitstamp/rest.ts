@@ -1,18 +1,18 @@
 /**
- * Requests to Bitstamp's HTTP API v2 (pages and dates in `protocol`): the list of pairs, the snapshot of a book, and the
- * latest trades of a pair. Prices and amounts stay the text that the venue sent, and an answer that is malformed in any
- * part is a problem. No state is kept between requests.
+ * Requests to Bitstamp's HTTP API v2 (pages and dates in `protocol`): the pair list, book snapshots and a pair's latest
+ * trades. Prices and amounts stay as the venue sent them. An answer with any malformed part is a problem. No state is
+ * kept between requests.
  */
 import { isObject, membersOf, parseJson } from '../../../../platform/base/json-value.ts'
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 import { type BitstampBookData, readBook } from './message.ts'
 
-/** Longest text of the venue that is quoted in a problem. */
+/** Longest venue text quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
-/** Fraction digits that can be scaled exactly. */
+/** Fraction digits that scale exactly. */
 const DECIMALS_MAX = 18
-/** The periods of a list of trades, up to now. Each has a reserve for the time of the request. */
+/** Periods for trade lists, up to now. Each has a reserve for the request's duration. */
 const PERIODS = [
   { name: 'minute', milliseconds: 30_000 },
   { name: 'hour', milliseconds: 3_300_000 },
@@ -45,7 +45,7 @@ export async function fetchListings(restUrl: string, signal: AbortSignal): Promi
   return { value: listings }
 }
 
-/** The whole book, with orders of one price added up. */
+/** The whole book, with orders at one price added up. */
 export async function fetchSnapshot(
   restUrl: string,
   symbol: string,
@@ -58,8 +58,8 @@ export async function fetchSnapshot(
 }
 
 /**
- * The latest trades of a pair, oldest first: those of the shortest period that contains the last known trade. The list
- * has whole seconds and no ids of orders, so these trades have no side.
+ * A pair's latest trades, oldest first, from the shortest period that contains the last known trade. The list has whole
+ * seconds and no order ids, so these trades have no side.
  */
 export async function fetchTrades(
   restUrl: string,

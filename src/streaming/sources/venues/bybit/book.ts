@@ -1,8 +1,8 @@
 /**
- * One book of Bybit's topic `orderbook.DEPTH.SYMBOL`: a snapshot, and deltas whose update ids are consecutive
- * (docs/decisions/0024-what-proves-bybit.md). A delta that does not follow the last message by one is a gap. A
- * snapshot may come at any time, also with the update id 1 after a restart of the venue's service, and replaces the
- * book. The update ids belong to one topic: messages of another depth are ignored. Pure.
+ * One book from Bybit's topic `orderbook.DEPTH.SYMBOL`: a snapshot, then deltas with consecutive update ids
+ * (docs/decisions/0024-what-proves-bybit.md). Any other delta is a gap. A snapshot replaces the book and may come at
+ * any time, also with update id 1 after the venue's service restarts. Update ids belong to one topic, so messages for
+ * another depth are ignored. Pure.
  */
 import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 import { VenueLevels } from '../venue-levels.ts'
@@ -12,7 +12,7 @@ export class BybitBook implements VenueBook<BybitBookData> {
   readonly #symbol: string
   readonly #depth: number
   readonly #levels: VenueLevels
-  /** Update id of the last message; undefined before the first snapshot. */
+  /** The last message's update id; undefined before the first snapshot. */
   #updateId: number | undefined
 
   constructor(options: VenueBookOptions) {
@@ -33,7 +33,7 @@ export class BybitBook implements VenueBook<BybitBookData> {
     const last = this.#updateId
     const isOther = depth !== this.#depth
     if (last === undefined && (isOther || !isSnapshot)) return { kind: 'waiting' }
-    // A delta that arrives twice has the id of the last message.
+    // A repeated delta has the last message's id.
     if (isOther || (!isSnapshot && updateId === last)) return { kind: 'update', changes: [] }
     if (isSnapshot) return this.#replace(updateId, bids, asks)
     if (last !== undefined && updateId !== last + 1) return this.#wrong(`update ${updateId} follows update ${last}`)

@@ -1,7 +1,7 @@
 /**
- * Parses frames of Bybit's public WebSocket API v5 (pages and dates in `protocol`). Prices and amounts stay the text
- * that the venue sent, every returned member has been checked, and nothing throws. A malformed frame belongs to the
- * pair that it names, or else to any pair. Pure.
+ * Parses frames from Bybit's public WebSocket API v5 (pages and dates in `protocol`). Prices and amounts stay as the
+ * venue sent them, every returned member has been checked, and nothing throws. A malformed frame belongs to the pair it
+ * names, or else to any pair. Pure.
  */
 import { isObject, type JsonObject } from '../../../../platform/base/json-value.ts'
 import type { VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
@@ -10,7 +10,7 @@ import type { VenueRequest } from '../venue-requests.ts'
 
 export interface BybitBookData {
   readonly isSnapshot: boolean
-  /** Levels per side of the topic: `orderbook.50.BTCUSDT`. */
+  /** The topic's levels per side: `orderbook.50.BTCUSDT`. */
   readonly depth: number
   readonly updateId: number
   readonly bids: readonly VenueLevel[]
@@ -19,13 +19,13 @@ export interface BybitBookData {
 
 export type BybitMessage = VenueMessage<BybitBookData>
 
-/** Longest text of the venue that is quoted in a reason. */
+/** Longest venue text quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
 const TOPIC_MEMBER = /"topic"\s*:\s*"([^"\\]*)"/g
 const BOOK_TOPIC = /^orderbook\.([0-9]{1,4})\.([^.]+)$/
 const TRADES_TOPIC = /^publicTrade\.([^.]+)$/
-/** Identifiers of trades are digits for spot pairs, and UUIDs for others. */
+/** Trade identifiers are digits for spot pairs, and UUIDs for others. */
 const TRADE_ID = /^[0-9A-Za-z-]{1,64}$/
 
 /** @param takeRequest returns the request with this id once, and forgets it */
@@ -53,7 +53,7 @@ function readTopic(topic: string, frame: JsonObject): BybitMessage | undefined {
   return trades === null ? undefined : readTrades(topic, trades[1] as string, frame.data)
 }
 
-/** A malformed message: of the pair that its topic contains, otherwise of any pair. */
+/** A malformed message for the pair in its topic, otherwise for any pair. */
 function unreadable(topic: string | undefined, reason: string): BybitMessage {
   const book = topic === undefined ? null : BOOK_TOPIC.exec(topic)
   if (book !== null) return { kind: 'unreadable-book', symbol: book[2] as string, reason }
@@ -74,7 +74,7 @@ function readBook(topic: string, depth: number, symbol: string, { type, ts, data
   return { kind: 'book', symbol, data: book, ...(isCount(ts) ? { eventMilliseconds: ts } : {}) }
 }
 
-/** Oldest first. `S` is the side of the taker. */
+/** Oldest first. `S` is the taker's side. */
 function readTrades(topic: string, symbol: string, data: unknown): BybitMessage {
   if (!Array.isArray(data)) return unreadable(topic, 'trades that are not a list')
   const trades: VenueTrade[] = []
@@ -87,7 +87,7 @@ function readTrades(topic: string, symbol: string, data: unknown): BybitMessage 
   return { kind: 'trades', symbol, isRepeat: false, trades }
 }
 
-/** The members that the topic and the REST API have under different names. */
+/** The topic and the REST API name these members differently. */
 export function readTrade(
   id: unknown,
   price: unknown,
@@ -103,9 +103,9 @@ export function readTrade(
 }
 
 /**
- * `{"success":false,"ret_msg":"…","req_id":"7","op":"subscribe"}`. A subscription that succeeded needs no message: the
- * snapshot of the book follows, and the time limit for it runs since the request. The documentation does not say
- * whether a refused request was refused as a whole, so every pair of it counts as refused, and is requested alone later.
+ * `{"success":false,"ret_msg":"…","req_id":"7","op":"subscribe"}`. A successful subscription needs no message: the
+ * book's snapshot follows, and its time limit runs since the request. The documentation does not say whether a request
+ * is refused as a whole, so all its pairs count as refused, and each is requested alone later.
  */
 function readAnswer(
   { op, success, ret_msg, req_id }: JsonObject,

@@ -1,11 +1,10 @@
 /**
- * The protocol of Bybit's public WebSocket API v5 for spot pairs: its requests and limits. Derivatives are not listed.
- * Frames are parsed by `message`, books are kept by `book`, and `rest` fetches the rest. It keeps which pairs a request
- * named, because an answer contains only the id of the request.
- *
- * Written from these pages of https://bybit-exchange.github.io/docs/v5, read on 2026-11-23 in stored copies: `ws/connect`,
- * `websocket/public/orderbook`, `websocket/public/trade`, `market/instrument`, `market/recent-trade`, `rate-limit`. It
- * has not been tested against the venue.
+ * Bybit's public WebSocket API v5 for spot pairs: requests and limits. Derivatives are not listed. `message` parses
+ * frames, `book` keeps books, and `rest` fetches the rest. This file remembers the pairs in each request, because an
+ * answer contains only the request id.
+ * Written from these pages under https://bybit-exchange.github.io/docs/v5, read on 2026-11-23 in stored copies:
+ * `ws/connect`, `websocket/public/orderbook`, `websocket/public/trade`, `market/instrument`, `market/recent-trade`,
+ * `rate-limit`. It has not been tested against the venue.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { VenueRequests } from '../venue-requests.ts'
@@ -24,16 +23,16 @@ const REQUEST_RATE = { burst: 10, perSecond: 10 }
 const HTTP_RATE = { burst: 10, perSecond: 10 }
 
 /**
- * Levels per side of the topics for spot pairs, with a message every 20, 200 and 200 ms. The topic with one level sends
- * snapshots only, whose update ids may repeat, so nothing would chain them.
+ * Levels per side in the spot topics, with a message every 20, 200 and 200 ms. The topic with one level sends snapshots
+ * only, whose update ids may repeat, so nothing would chain them.
  */
 const DEPTHS = [50, 200, 1000]
 
 /** The venue accepts this many topics per request for spot pairs. */
 const TOPICS_PER_REQUEST = 10
 /**
- * The update ids prove that no message is missing. That the messages also name each level that enters or leaves the
- * depth is not documented, so a book is compared with a new snapshot at this interval.
+ * The update ids prove the message sequence complete. Whether messages name each level that enters or leaves the depth
+ * is not documented, so a book is compared with a new snapshot at this interval.
  */
 const RECONCILE_MILLISECONDS = 300_000
 

@@ -1,22 +1,22 @@
 /**
- * Requests to Bybit's REST API v5 (pages and dates in `protocol`): the list of spot pairs, and the latest trades of a
- * pair. Prices and amounts stay the text that the venue sent, and an answer that is malformed in any part is a problem.
- * No state is kept between requests.
+ * Requests to Bybit's REST API v5 (pages and dates in `protocol`): the spot pair list, and a pair's latest trades.
+ * Prices and amounts stay as the venue sent them. An answer with any malformed part is a problem. No state is kept
+ * between requests.
  */
 import { isObject, membersOf, parseJson } from '../../../../platform/base/json-value.ts'
 import type { Fetched, Listing, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 import { readTrade } from './message.ts'
 
-/** Longest text of the venue that is quoted in a problem. */
+/** Longest venue text quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
-/** Fraction digits that can be scaled exactly. */
+/** Fraction digits that scale exactly. */
 const DECIMALS_MAX = 18
-/** The most that the venue returns for a spot pair. */
+/** The venue's maximum for a spot pair. */
 const TRADES_MAX = 60
 const STEP = /^[0-9]{1,40}(?:\.([0-9]{0,40}?)0*)?$/
 
-/** The states of pairs that are listed and have no book. */
+/** Listed pairs in these states have no book. */
 const GONE: ReadonlySet<string> = new Set(['PreLaunch', 'Closed'])
 
 /** All spot pairs: the venue does not divide this list into pages. */
@@ -27,7 +27,7 @@ export async function fetchListings(restUrl: string, signal: AbortSignal): Promi
   return 'problem' in list ? list : { value: readListings(list.value) }
 }
 
-/** The latest trades of a pair, at most 60, oldest first. */
+/** A pair's latest trades, at most 60, oldest first. */
 export async function fetchTrades(
   restUrl: string,
   symbol: string,
@@ -49,7 +49,7 @@ export async function fetchTrades(
   return { value: oldestFirst(trades) }
 }
 
-/** The documentation does not state the order; examples of clients are newest first. */
+/** The order is not documented. Client examples are newest first. */
 function oldestFirst(trades: readonly VenueTrade[]): readonly VenueTrade[] {
   const [first, last] = [trades[0], trades.at(-1)]
   const isOldestFirst = (first?.executedAtMilliseconds ?? 0) < (last?.executedAtMilliseconds ?? 0)
@@ -82,14 +82,14 @@ function readListings(list: readonly unknown[]): readonly Listing[] {
   return listings
 }
 
-/** Fraction digits of a step such as `0.0100`: 2. */
+/** Fraction digits in a step such as `0.0100`: 2. */
 function stepDecimals(step: unknown): number | undefined {
   const match = typeof step === 'string' && /[1-9]/.test(step) ? STEP.exec(step) : null
   const decimals = (match?.[1] ?? '').length
   return match === null || decimals > DECIMALS_MAX ? undefined : decimals
 }
 
-/** `{"retCode":0,"retMsg":"OK","result":{"category":"spot","list":[…]}}`; any other code is a refusal. */
+/** `{"retCode":0,"retMsg":"OK","result":{"category":"spot","list":[…]}}`. Any other code is a refusal. */
 function readList(text: string): Fetched<readonly unknown[]> {
   const { retCode, retMsg, result } = membersOf(parseJson(text))
   const { list } = membersOf(result)

@@ -1,18 +1,18 @@
 /**
- * Parses the list of products of Coinbase's REST API
+ * Parses the product list from Coinbase's REST API
  * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/list-public-products, read
  * 2026-11-22). Every returned member has been checked. Pure.
  */
 import { isObject, type JsonObject, membersOf, parseJson } from '../../../../platform/base/json-value.ts'
 import type { Fetched, Listing } from '../venue.ts'
 
-/** Fraction digits that can be scaled exactly. */
+/** Fraction digits that scale exactly. */
 const DECIMALS_MAX = 18
-/** Remainders of orders from before an increment became coarser have up to this many digits. */
+/** Orders older than a coarser increment may have up to this many digits. */
 const SIZE_DECIMALS_FINEST = 8
 const INCREMENT = /^[0-9]{1,40}(?:\.([0-9]{0,40}?)0*)?$/
 
-/** Flags that can keep the book of a product from changing, the strongest first. */
+/** Flags that can keep a product's book from changing, the strongest first. */
 const RESTRICTIONS = ['is_disabled', 'trading_disabled', 'cancel_only', 'post_only', 'auction_mode'] as const
 
 /** Products with invalid increments are left out, as if they were not listed. */
@@ -39,7 +39,7 @@ export function readListings(text: string): Fetched<readonly Listing[]> {
   return { value: listings }
 }
 
-/** Fraction digits of the multiples of an increment: 2 for `0.01` and for `0.0500`, 0 for `10`. */
+/** Fraction digits in an increment's multiples: 2 for `0.01` and for `0.0500`, 0 for `10`. */
 function decimalsOf(increment: unknown): number | undefined {
   const match = typeof increment === 'string' ? INCREMENT.exec(increment) : null
   if (match === null) return undefined
@@ -48,8 +48,8 @@ function decimalsOf(increment: unknown): number | undefined {
 }
 
 /**
- * `internal` products are not public yet. An unknown status may have a book. A product that is `limit_only` trades as
- * usual: books contain only limit orders.
+ * `internal` products are not public yet. A product with an unknown status may have a book. A `limit_only` product
+ * trades as usual: books contain only limit orders.
  */
 function stateOf(product: JsonObject): Pick<Listing, 'status' | 'state' | 'instrument'> {
   const status = typeof product.status === 'string' && product.status !== '' ? product.status : 'unknown'

@@ -1,30 +1,28 @@
 /**
- * One Coinbase book: all its levels, whose changes are passed on as they arrive. No value is rounded, and nothing is
- * trusted before a snapshot. The numbers of the frames of the connection (`conversation`) prove that no change is
- * missing; levels are not tracked here, because the venue sends neither a checksum nor a depth that would require it.
- * Pure.
- *
- * A complete book has asks at hundreds of millions of times the best price. Those that the markets cannot hold are kept
- * and not passed on: all asks beyond them are higher still, so the known asks end before them.
+ * One Coinbase book: changes are passed on as they arrive, and nothing is trusted before a snapshot. No value is
+ * rounded. The connection's frame numbers (`conversation`) prove the changes complete. Levels are not tracked here,
+ * because the venue sends neither a checksum nor a depth that would require it. Pure.
+ * A complete book has asks at hundreds of millions of times the best price. Asks that the markets cannot hold are kept
+ * but not passed on. All asks beyond them are higher still, so the known asks end before them.
  */
 import { parseDecimal, type Scaled } from '../../../../platform/base/decimal.ts'
 import { ASK, BID, type LevelChange } from '../../../market/event.ts'
 import type { BookStep, UnfitLevel, VenueBook, VenueBookOptions } from '../venue.ts'
 
-/** One level as the venue sends it; the quantity is absolute, 0 = removed. */
+/** One level as the venue sends it. The quantity is absolute; 0 removes the level. */
 export interface CoinbaseLevel {
   readonly side: 'bid' | 'offer'
   readonly price_level: string
   readonly new_quantity: string
 }
 
-/** One message of a book. */
+/** One book message. */
 export interface CoinbaseBookData {
   readonly isSnapshot: boolean
   readonly levels: readonly CoinbaseLevel[]
 }
 
-/** Digits that are shown of an invalid price or size. */
+/** Digits shown for an invalid price or size. */
 const DIGITS_SHOWN_MAX = 40
 
 export class CoinbaseBook implements VenueBook<CoinbaseBookData> {

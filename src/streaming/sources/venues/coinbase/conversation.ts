@@ -1,10 +1,9 @@
 /**
- * The state of the current connection to Coinbase: whether a frame is missing, which requests were refused, and which
- * symbols use each subscribed product. A frame is accepted only when every frame before it was, by the numbers that all
- * frames of a connection share. It uses no socket and no clock, and never throws. Pure.
- *
- * Products that share a feed: the venue sends the data of `BTC-USD` for `BTC-USDC` too (`Listing.feedSymbol`). The feed
- * is subscribed once, and each of its messages is returned for every symbol that uses it.
+ * The current connection's state: missing frames, refused requests, and the symbols that use each subscribed product.
+ * All frames on a connection share one number sequence, and a frame is accepted only when every earlier frame was. This
+ * file uses no socket and no clock, and never throws. Pure.
+ * Products may share a feed: the venue sends `BTC-USD` data for `BTC-USDC` too (`Listing.feedSymbol`). The feed is
+ * subscribed once, and each message is returned for every symbol that uses it.
  */
 import { isObject, type JsonObject } from '../../../../platform/base/json-value.ts'
 import type { Listing } from '../venue.ts'
@@ -13,7 +12,7 @@ import { type CoinbaseMessage, readBookEvent, readTradesEvent } from './message.
 
 type Channel = 'book' | 'trades'
 
-/** A request without an answer so far; the request for heartbeats names no product. */
+/** An unanswered request. The heartbeat request names no product. */
 interface Request {
   readonly action: 'subscribe' | 'unsubscribe'
   readonly channel: Channel | 'heartbeats'
@@ -21,28 +20,28 @@ interface Request {
 }
 
 /**
- * Books of one connection: a request beyond this is refused as a whole. The documentation does not name the limit;
- * clients that measured it (2026-01, 2026-09) had 30 accepted and 31 refused.
+ * Books per connection: a request beyond this is refused as a whole. The limit is not documented; clients that measured
+ * it (2026-01, 2026-09) had 30 accepted and 31 refused.
  */
 export const COINBASE_BOOKS_MAX = 30
 
 const CHANNELS = { book: 'level2', trades: 'market_trades' } as const
-/** Unanswered requests that are kept; the oldest are dropped first. */
+/** Limit for kept unanswered requests: the oldest are dropped first. */
 const UNANSWERED_MAX = 1_000
-/** Longest text of the venue that is quoted in a reason. */
+/** Longest venue text quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
 export class Conversation {
-  /** The number of the last frame; absent before the first. */
+  /** The last frame's number; absent before the first. */
   #lastNumber: number | undefined
-  /** In the order in which they were sent, which is the order of the answers. */
+  /** In sending order, which is also the answers' order. */
   #unanswered: Request[] = []
   /** The symbols that use each product, by channel and product. */
   readonly #symbolsByProduct: Readonly<Record<Channel, Map<string, Set<string>>>> = {
     book: new Map(),
     trades: new Map(),
   }
-  /** The product whose feed a symbol shares, for those that share one. */
+  /** By symbol, the product whose feed it shares. */
   readonly #feedSymbols = new Map<string, string>()
 
   /** A new connection without subscriptions: the requests to send first. */
@@ -51,7 +50,7 @@ export class Conversation {
     this.#unanswered = []
     for (const readers of Object.values(this.#symbolsByProduct)) readers.clear()
     this.#note({ action: 'subscribe', channel: 'heartbeats', products: [] })
-    // A connection that subscribes nothing is closed after 5 s, a subscription without updates after 60 to 90 s.
+    // A connection without subscriptions is closed after 5 s, a subscription without updates after 60 to 90 s.
     return [{ type: 'subscribe', channel: 'heartbeats' }]
   }
 
@@ -62,7 +61,7 @@ export class Conversation {
     }
   }
 
-  /** The requests that subscribe or unsubscribe these symbols: one for as many products as a request may name. */
+  /** The requests that subscribe or unsubscribe these symbols, each with as many products as one may name. */
   requests(action: 'subscribe' | 'unsubscribe', channel: Channel, symbols: readonly string[]): readonly object[] {
     const readers = this.#symbolsByProduct[channel]
     const products = new Set<string>()
@@ -88,13 +87,13 @@ export class Conversation {
     ]
   }
 
-  /** The messages of a frame; empty for a repeated frame. */
+  /** A frame's messages; empty for a repeated frame. */
   read(text: string): readonly CoinbaseMessage[] {
     let frame: unknown
     try {
       frame = JSON.parse(text)
     } catch (error) {
-      // The number of the frame is lost with it, so the frames after it could not be checked.
+      // The frame's number is lost with it, so later frames could not be checked.
       return [{ kind: 'unreadable', reason: notJson(error) }]
     }
     if (!isObject(frame)) return [{ kind: 'unreadable', reason: 'a frame that is no object' }]
@@ -122,7 +121,7 @@ export class Conversation {
       case 'subscriptions':
         return this.#readSubscriptions(events)
       default:
-        // The numbers of heartbeats have been checked above; unknown channels are ignored.
+        // Heartbeat numbers have been checked above. Unknown channels are ignored.
         return []
     }
   }
@@ -138,9 +137,7 @@ export class Conversation {
     return message.kind === 'unreadable-book' || message.kind === 'unreadable-trades' ? [message] : []
   }
 
-  /**
-   * The answer to a request lists all current subscriptions; requested products that are missing from it were refused.
-   */
+  /** The answer to a request lists all current subscriptions. A requested product missing from it was refused. */
   #readSubscriptions([event]: readonly unknown[]): readonly CoinbaseMessage[] {
     const request = this.#unanswered.shift()
     if (request === undefined || request.action === 'unsubscribe' || request.channel === 'heartbeats') return []
@@ -152,9 +149,9 @@ export class Conversation {
   }
 
   /**
-   * A refusal names neither its request nor, reliably, a product: it belongs to the oldest request. If that named
-   * several books, any of them may be meant, and the others were refused with it; each is subscribed separately when
-   * its snapshot has not arrived.
+   * A refusal names neither its request nor, reliably, a product: it belongs to the oldest request. If this request
+   * named several books, any may be meant, and the others were refused with it. Each is subscribed separately when its
+   * snapshot has not arrived.
    */
   #readRefusal({ message }: JsonObject): readonly CoinbaseMessage[] {
     const reason =

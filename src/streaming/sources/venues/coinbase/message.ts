@@ -1,7 +1,7 @@
 /**
- * Parses single events of Coinbase Advanced Trade's WebSocket frames
+ * Parses single events in Coinbase Advanced Trade's WebSocket frames
  * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-channels, read 2026-11-22).
- * Prices and sizes stay the text that the venue sent, and every returned member has been checked. Pure.
+ * Prices and sizes stay as the venue sent them, and every returned member has been checked. Pure.
  */
 import { isObject, type JsonObject } from '../../../../platform/base/json-value.ts'
 import type { VenueMessage, VenueTrade } from '../venue.ts'
@@ -10,7 +10,7 @@ import type { CoinbaseBookData, CoinbaseLevel } from './book.ts'
 export type CoinbaseMessage = VenueMessage<CoinbaseBookData>
 const TRADE_ID = /^[0-9]{1,16}$/
 
-/** One event of `l2_data`: a complete message of the book of one product. */
+/** One `l2_data` event: a complete message for one product's book. */
 export function readBookEvent(event: unknown): CoinbaseMessage {
   if (!isObject(event) || typeof event.product_id !== 'string') return unreadable('l2_data')
   const { product_id: symbol, type, updates } = event
@@ -23,7 +23,7 @@ export function readBookEvent(event: unknown): CoinbaseMessage {
     }
   }
   const data = { isSnapshot, levels: updates }
-  // The levels of a snapshot have their own times, most of them long past.
+  // A snapshot's levels have their own times, most long past.
   const eventMilliseconds = isSnapshot ? Number.NaN : readTime((updates.at(-1) as JsonObject | undefined)?.event_time)
   return Number.isNaN(eventMilliseconds)
     ? { kind: 'book', symbol, data }
@@ -37,9 +37,9 @@ function isLevel(value: unknown): value is CoinbaseLevel {
 }
 
 /**
- * One event of `market_trades`, newest first. A `snapshot` contains the last trades before the subscription, which are
- * no new executions. A malformed trade is left out: the number of the next one proves that it is missing. `side` is
- * ignored: the documentation does not say whether it is that of the maker or of the taker.
+ * One `market_trades` event, newest first. A `snapshot` contains the last trades before the subscription, which are not
+ * new executions. A malformed trade is left out, and the next trade's number reveals the gap. `side` is ignored: the
+ * documentation does not say whether it is the maker's or the taker's.
  */
 export function readTradesEvent(event: unknown): readonly CoinbaseMessage[] {
   if (!isObject(event) || !Array.isArray(event.trades)) return [unreadable('market_trades')]
@@ -62,7 +62,7 @@ export function readTradesEvent(event: unknown): readonly CoinbaseMessage[] {
   ]
 }
 
-/** The members that the channel and the REST API share. */
+/** The members shared by the channel and the REST API. */
 export function readTrade({ trade_id, price, size, time }: JsonObject): VenueTrade | undefined {
   const executedAtMilliseconds = readTime(time)
   if (typeof trade_id !== 'string' || !TRADE_ID.test(trade_id)) return undefined
@@ -72,7 +72,7 @@ export function readTrade({ trade_id, price, size, time }: JsonObject): VenueTra
   return { firstId: id, lastId: id, price, amount: size, executedAtMilliseconds }
 }
 
-/** Milliseconds since the epoch; of up to nine fraction digits three are kept. */
+/** Milliseconds since the epoch. The venue sends up to nine fraction digits; three are kept. */
 function readTime(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }

@@ -1,11 +1,9 @@
 /**
- * The protocol of Coinbase Advanced Trade
+ * The Coinbase Advanced Trade protocol
  * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-overview, read 2026-11-22), over
- * channels that need no login: `level2` (the whole book), `market_trades` (numbered without gaps) and `heartbeats`,
- * whose frames share one sequence of numbers. Listings and missed trades are fetched by HTTP.
- *
- * Written from the documentation of the venue and from frames recorded by others; it has not been tested against the
- * venue.
+ * channels without a login: `level2` (the whole book), `market_trades` (numbered without gaps) and `heartbeats`. All
+ * frames share one number sequence. Listings and missed trades are fetched by HTTP.
+ * Written from the venue's documentation and from third-party recordings. It has not been tested against the venue.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { CoinbaseBook, type CoinbaseBookData } from './book.ts'
@@ -15,7 +13,7 @@ import { fetchListings, fetchTrades } from './rest.ts'
 /** A heartbeat arrives every second: three may be late. */
 const SILENCE_MILLISECONDS = 4_000
 /**
- * The venue accepts 8 unauthenticated messages per second from one address, so no second has more than 8 of ours.
+ * The venue accepts 8 unauthenticated messages per second from one address, so we never send more within one second.
  * https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-rate-limits
  */
 const REQUEST_RATE = { burst: 4, perSecond: 4 }
@@ -26,7 +24,7 @@ const REQUEST_RATE = { burst: 4, perSecond: 4 }
  */
 const HTTP_RATE = { burst: 5, perSecond: 5 }
 
-/** One protocol for each source or lookup: it keeps the state of the current connection. */
+/** One protocol per source or lookup, because it keeps the current connection's state. */
 function createCoinbaseProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): VenueProtocol<CoinbaseBookData> {
   const conversation = new Conversation()
   return {

@@ -1,12 +1,10 @@
 /**
- * Requests to Coinbase Advanced Trade's REST API, without a login, read 2026-11-22: the list of products
- * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/list-public-products) and the trades
- * of a product by time
+ * Requests to Coinbase Advanced Trade's REST API, without a login, read 2026-11-22: the product list
+ * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/list-public-products) and a product's
+ * trades by time
  * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). Prices and
- * sizes stay the text that the venue sent, and a page that is malformed in any part is a problem. No state is kept
- * between requests.
- *
- * Written from the documentation of the venue; it has not been tested against the venue.
+ * sizes stay as the venue sent them. A page with any malformed part is a problem. No state is kept between requests.
+ * Written from the venue's documentation. It has not been tested against the venue.
  */
 import { membersOf, parseJson } from '../../../../platform/base/json-value.ts'
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
@@ -15,14 +13,14 @@ import { readListings } from './answer.ts'
 import { readTrade } from './message.ts'
 
 /**
- * Trades per page. The documentation names no limit; others have observed that 2,500 is answered with status 500
- * (https://api.coinbase.com, February 2026).
+ * Trades per page. The documentation names no limit. Others have seen status 500 for 2,500 (https://api.coinbase.com,
+ * February 2026).
  */
 const PAGE_TRADES = 1_000
 
 /**
- * Listings of these products; a product that is missing from the result is not listed. The whole list is fetched: it
- * shows which products do not exist, and which share the feed of another.
+ * Reads these products' listings. A product missing from the result is not listed. The whole list is fetched: it shows
+ * which products do not exist, and which share another's feed.
  */
 export async function fetchListings(
   restUrl: string,
@@ -37,9 +35,8 @@ export async function fetchListings(
 }
 
 /**
- * The trades between the two ends of a gap, in whole seconds, the unit of the API: the first and the last second
- * contain trades that are already known, which are ignored. Of more trades than a page holds, the result has the newest
- * or the oldest.
+ * The trades between a gap's two ends, in whole seconds, the API's unit. The first and the last second contain known
+ * trades, which are ignored. When the gap exceeds one page, the result has its newest or its oldest trades.
  */
 export async function fetchTrades(
   restUrl: string,

@@ -1,8 +1,7 @@
 /**
- * The protocol of Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2):
- * requests and limits, the parsing of frames, and the book with its checksum. Prices and quantities stay the text that
- * the venue sent: no floating point touches them. Its only state is that of the books. Missed trades are fetched by
- * `rest`.
+ * Kraken's WebSocket API v2 (https://docs.kraken.com/exchange/api-reference/spot-websocket-v2): requests and limits,
+ * frame parsing, and the book with its checksum. Prices and quantities stay as the venue sent them, without floating
+ * point. Only the books have state. `rest` fetches missed trades.
  */
 import { crc32 } from 'node:zlib'
 import { isObject, type JsonObject } from '../../../../platform/base/json-value.ts'
@@ -28,7 +27,10 @@ import { fetchTrades } from './rest.ts'
 /** Kraken sends a heartbeat every second once anything is subscribed: three may be late. */
 const SILENCE_MILLISECONDS = 4_000
 
-/** Levels per side that can be subscribed. https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/book */
+/**
+ * Depths that can be subscribed, in levels per side.
+ * https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/book
+ */
 const DEPTHS = [10, 25, 100, 500, 1000]
 
 /**
@@ -43,7 +45,7 @@ const HTTP_RATE = { burst: 1, perSecond: 1 }
  */
 const RECONCILE_MILLISECONDS = 300_000
 
-/** One message of the book of one pair. */
+/** One message for one pair's book. */
 interface KrakenBookData {
   readonly isSnapshot: boolean
   readonly bids: readonly VenueLevel[]
@@ -54,8 +56,8 @@ interface KrakenBookData {
 type KrakenMessage = VenueMessage<KrakenBookData>
 
 /**
- * A refusal names the pair, but not the channel; it repeats the id of the request. Requests for trades have this id,
- * requests for books none.
+ * A refusal names the pair but not the channel; it repeats the request id. Requests for trades have this id, requests
+ * for books none.
  */
 const TRADES_REQUEST_ID = 1
 
@@ -68,7 +70,7 @@ function createKrakenProtocol({ restUrl }: Pick<VenueAddresses, 'restUrl'>): Ven
     fetchTrades: (symbol, gap, signal) => fetchTrades(restUrl, symbol, gap, signal),
     listings: { requests: () => [{ method: 'subscribe', params: { channel: 'instrument', snapshot: true } }] },
     requests(action, channel, symbols, depth) {
-      // The snapshot of the trades contains the last 50, which fill a short gap without a request.
+      // The trade snapshot contains the last 50, which fill a short gap without a request.
       const snapshot = action === 'subscribe' ? { snapshot: true } : {}
       return channel === 'book'
         ? [{ method: action, params: { channel, symbol: symbols, depth, ...snapshot } }]
@@ -96,7 +98,7 @@ const DECIMAL_MEMBER = /"(price|qty)"(\s*):(\s*)(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-
 const CHANNEL_MEMBER = /"channel"\s*:\s*"([^"\\]*)"/g
 const SYMBOL_MEMBER = /"symbol"\s*:\s*"([^"\\]+)"/g
 
-/** Longest text of the venue that is quoted in a reason. */
+/** Longest venue text quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
 function readKrakenMessage(text: string): readonly KrakenMessage[] {
@@ -121,12 +123,12 @@ function readKrakenMessage(text: string): readonly KrakenMessage[] {
   return isAnswer ? readAnswer(value) : []
 }
 
-/** The frame may have been a change of any book. */
+/** The frame may have been a change in any book. */
 function unreadable(what: string): readonly KrakenMessage[] {
   return [{ kind: 'unreadable', reason: `a message that cannot be read: ${what}` }]
 }
 
-/** A frame of the book or trade channel has one pair, which a malformed frame usually still names. */
+/** A frame on the book or trade channel has one pair, which a malformed frame usually still names. */
 function readDamaged(text: string, what: string): readonly KrakenMessage[] {
   const channel = onlyCapture(text, CHANNEL_MEMBER)
   const symbol = onlyCapture(text, SYMBOL_MEMBER)
@@ -150,7 +152,7 @@ function readBooks({ type, data }: JsonObject): readonly KrakenMessage[] {
       continue
     }
     const isSnapshot = type === 'snapshot'
-    // The time of a snapshot is that of the last change of the book, however long ago.
+    // A snapshot's time is the book's last change, however long ago.
     const eventMilliseconds = isSnapshot ? undefined : readTime(entry.timestamp)
     const event = eventMilliseconds === undefined ? {} : { eventMilliseconds }
     messages.push({ kind: 'book', symbol, data: { isSnapshot, bids, asks, checksum }, ...event })
@@ -158,7 +160,7 @@ function readBooks({ type, data }: JsonObject): readonly KrakenMessage[] {
   return messages
 }
 
-/** Levels of one side; a side that is absent did not change. */
+/** One side's levels; an absent side did not change. */
 function readLevels(value: unknown): VenueLevel[] | undefined {
   if (value === undefined) return []
   if (!Array.isArray(value)) return undefined
@@ -171,7 +173,7 @@ function readLevels(value: unknown): VenueLevel[] | undefined {
 }
 
 /**
- * A malformed trade is left out: the number of the next one proves that it is missing. `side` is that of the taker:
+ * A malformed trade is left out, and the next trade's number reveals the gap. `side` is the taker's:
  * https://docs.kraken.com/api/docs/websocket-v2/trade
  */
 function readTrades({ type, data }: JsonObject): readonly KrakenMessage[] {
@@ -211,10 +213,10 @@ function readInstrument(message: JsonObject): KrakenMessage {
   return { kind: 'listings', isComplete: message.type === 'snapshot', listings }
 }
 
-/** States in which some kinds of orders are refused and trading continues. */
+/** Trading continues in these states, although some order kinds are refused. */
 const STILL_TRADING: ReadonlySet<string> = new Set(['limit_only', 'reduce_only'])
 
-/** https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/instrument, the values of `status`. */
+/** https://docs.kraken.com/exchange/api-reference/spot-websocket-v2/instrument, the `status` values. */
 function stateOf(status: string): Listing['state'] {
   if (status === 'online') return 'open'
   return status === 'delisted' || status === 'work_in_progress' ? 'gone' : 'restricted'
@@ -237,7 +239,7 @@ function readAnswer(message: JsonObject): readonly KrakenMessage[] {
   return [{ kind: 'acknowledged', symbol, ...(isDepth ? { depth: depth as number } : {}) }]
 }
 
-/** Only the refusal of a subscription affects the pair. */
+/** Only a refused subscription affects the pair. */
 function readRefusal(message: JsonObject, symbol: unknown): KrakenMessage {
   const reason = typeof message.error === 'string' ? message.error.slice(0, REASON_CHARACTERS_MAX) : 'no reason given'
   if (message.method !== 'subscribe' || typeof symbol !== 'string') return { kind: 'refused', reason }
@@ -245,25 +247,25 @@ function readRefusal(message: JsonObject, symbol: unknown): KrakenMessage {
   return { kind: 'refused', channel, symbol, reason }
 }
 
-/** Milliseconds since the epoch of an RFC 3339 time. */
+/** An RFC 3339 time in milliseconds since the epoch. */
 function readTime(value: unknown): number | undefined {
   const milliseconds = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(milliseconds) ? undefined : milliseconds
 }
 
-/** Fraction digits that can be scaled exactly; no listed pair comes near 18. */
+/** Fraction digits that scale exactly. No listed pair comes near 18. */
 function isPrecision(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 18
 }
 
-/** Levels per side that the checksum covers, for every depth. */
+/** Levels per side in the checksum, for every depth. */
 const CHECKSUM_LEVELS = 10
 
 /**
- * One book, at the precision of the venue, cut to the subscribed depth after each message, and checked against its CRC32
- * (https://docs.kraken.com/exchange/guides/websockets/book-checksum-v2). It reports exactly the levels that differ after
- * a message, including those that fell out of the depth, which the venue never deletes explicitly. A book whose checksum
- * differs is wrong.
+ * One book at the venue's precision. It is cut to the subscribed depth after each message, and checked against its
+ * CRC32 (https://docs.kraken.com/exchange/guides/websockets/book-checksum-v2). It reports exactly the levels that
+ * differ after a message. These include levels that fell out of the depth, which the venue never deletes explicitly. A
+ * book with a different checksum is wrong.
  */
 class KrakenBook implements VenueBook<KrakenBookData> {
   readonly #symbol: string
@@ -283,7 +285,7 @@ class KrakenBook implements VenueBook<KrakenBookData> {
     return this.#levels.unfit
   }
 
-  /** The last entry for a price wins. A snapshot replaces the book; messages before the first one are ignored. */
+  /** The last entry for a price wins. A snapshot replaces the book. Messages before the first snapshot are ignored. */
   apply({ isSnapshot, bids, asks, checksum }: KrakenBookData): BookStep {
     if (!isSnapshot && !this.#isComplete) return { kind: 'waiting' }
     const taken = isSnapshot ? this.#levels.replace(bids, asks) : this.#levels.apply(bids, asks)
@@ -299,7 +301,7 @@ class KrakenBook implements VenueBook<KrakenBookData> {
     return isFirst ? { kind: 'snapshot', levels } : { kind: 'snapshot', levels, changes }
   }
 
-  /** CRC32 over the digits of price and quantity of the best ten asks, then of the best ten bids. */
+  /** CRC32 over price and quantity digits: the best ten asks, then the best ten bids. */
   #checksum(): number {
     return crc32(this.#checksumText(ASK) + this.#checksumText(BID))
   }

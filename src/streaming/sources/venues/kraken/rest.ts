@@ -1,22 +1,22 @@
 /**
- * Requests to Kraken's REST API (https://docs.kraken.com/api/docs/rest-api/get-recent-trades, read on 2026-11-22): the
- * trades of a pair after a time, at most 1,000 per request. Prices and volumes stay the text that the venue sent, and a
- * page that is malformed in any part is a problem. No state is kept between requests.
+ * Requests to Kraken's REST API (https://docs.kraken.com/api/docs/rest-api/get-recent-trades, read on 2026-11-22): a
+ * pair's trades after a time, at most 1,000 per request. Prices and volumes stay as the venue sent them. A page with
+ * any malformed part is a problem. No state is kept between requests.
  */
 import { membersOf, parseJson } from '../../../../platform/base/json-value.ts'
 import type { Fetched, TradeGap, VenueTrade } from '../venue.ts'
 import { fetchText } from '../venue-http.ts'
 
-/** Longest text of the venue that is quoted in a problem. */
+/** Longest venue text quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
-/** Kraken refuses with status 200 and without `Retry-After`; its counters decrease by one per second. */
+/** Kraken refuses with status 200 and without `Retry-After`. Its counters decrease by one per second. */
 const LIMIT_ERROR = /Rate limit|Too many requests/i
 const LIMIT_MILLISECONDS = 3_000
 const NANOSECONDS = /^[0-9]{1,19}$/
 
 /**
- * The trades from the beginning of a gap. The API accepts only a time: one nanosecond before the end of the last page,
- * or before the millisecond of the last trade, so that no trade is skipped whether or not the venue includes that time.
+ * The trades from a gap's beginning. The API accepts only a time: one nanosecond before the last page's end, or before
+ * the last trade's millisecond. So no trade is skipped, whether or not the venue includes this time.
  */
 export async function fetchTrades(
   restUrl: string,
@@ -56,7 +56,7 @@ function readTrades(text: string): Fetched<readonly VenueTrade[]> {
 }
 
 /**
- * The page of the API does not say whose side it is; the same letters are the taker's in the WebSocket API v1:
+ * The API page does not say whose side it is. In the WebSocket API v1 the same letters are the taker's:
  * https://docs.kraken.com/api/docs/websocket-v1/trade
  */
 function readTrade(entry: unknown): VenueTrade | undefined {
@@ -64,7 +64,7 @@ function readTrade(entry: unknown): VenueTrade | undefined {
   const [price, amount, seconds, takerSide, , , id] = entry as unknown[]
   if (typeof price !== 'string' || typeof amount !== 'string') return undefined
   if (typeof seconds !== 'number' || !Number.isSafeInteger(id)) return undefined
-  // The stream has microseconds, which are truncated to milliseconds; these times are truncated in the same way.
+  // The stream's microseconds are truncated to milliseconds, and so are these times.
   const executedAtMilliseconds = Math.floor(Math.round(seconds * 1e6) / 1e3)
   if (!Number.isSafeInteger(executedAtMilliseconds)) return undefined
   const trade = { firstId: id as number, lastId: id as number, price, amount, executedAtMilliseconds }

@@ -1,10 +1,10 @@
 /**
- * One book of OKX's `books` channel
+ * One book from OKX's `books` channel
  * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel): 400 levels per side, with
- * messages that are chained by sequence ids. A message must continue the chain and match the checksum of the book where
- * OKX still sends one. Since June 2026 the checksum is 0, which is ignored; recordings and servers from before the
- * sequence ids have only the checksum. The book begins with a snapshot of the channel, or with a fetched one that joins
- * the messages of the channel (`start`).
+ * messages chained by sequence ids. A message must continue the chain, and match the book's checksum where OKX still
+ * sends one. Since June 2026 the checksum is 0, which is ignored. Recordings and servers older than the sequence ids
+ * have only the checksum. The book begins with a channel snapshot, or with a fetched one that joins the channel's
+ * messages (`start`).
  */
 import { crc32 } from 'node:zlib'
 import { ASK, BID } from '../../../market/event.ts'
@@ -13,9 +13,9 @@ import { VenueLevels } from '../venue-levels.ts'
 import type { OkxBookData } from './message.ts'
 import { OkxStart } from './start.ts'
 
-/** Levels per side that the checksum covers. */
+/** Levels per side in the checksum. */
 const CHECKSUM_LEVELS = 25
-/** Delay before a snapshot that does not join the messages of its channel is fetched again. */
+/** Delay before a snapshot that does not join its channel's messages is fetched again. */
 const FETCH_AGAIN_MILLISECONDS = 2_000
 
 export class OkxBook implements VenueBook<OkxBookData> {
@@ -23,7 +23,7 @@ export class OkxBook implements VenueBook<OkxBookData> {
   readonly #levels: VenueLevels
   readonly #start = new OkxStart()
   #isComplete = false
-  /** Sequence id of the last message; undefined when it had none. */
+  /** The last message's sequence id; undefined when it had none. */
   #sequenceId: number | undefined
 
   constructor(options: VenueBookOptions) {
@@ -41,11 +41,11 @@ export class OkxBook implements VenueBook<OkxBookData> {
 
   apply(data: OkxBookData): BookStep {
     if (data.isFetched !== true && (this.#isComplete || data.isSnapshot)) return this.#follow(data)
-    // A book that the channel has started needs no fetched snapshot.
+    // A book started by the channel needs no fetched snapshot.
     return this.#isComplete ? { kind: 'update', changes: [] } : this.#begin(data)
   }
 
-  /** Starts the book from the fetched snapshot, once that joins the messages of the channel. */
+  /** Starts the book from the fetched snapshot, once it joins the channel's messages. */
   #begin(data: OkxBookData): BookStep {
     const isFetched = data.isFetched === true
     const joined = isFetched ? this.#start.takeFetched(data) : this.#start.add(data)
@@ -99,7 +99,7 @@ export class OkxBook implements VenueBook<OkxBookData> {
     return `message ${sequence.id} follows ${sequence.previous}, the last one was ${this.#sequenceId}`
   }
 
-  /** Signed CRC32 over the text of the best bid, the best ask, the next bid and so on, `price:amount` each. */
+  /** Signed CRC32 over best bid, best ask, next bid and so on, each as `price:amount`. */
   #checksum(): number {
     const { sent: bids } = this.#levels.side(BID)
     const { sent: asks } = this.#levels.side(ASK)

@@ -1,7 +1,7 @@
 /**
- * Parses frames of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket). Prices and
- * amounts stay the text that the venue sent, every returned member has been checked, and nothing throws. A malformed
- * frame belongs to the pair that it names, or else to any pair. Pure.
+ * Parses frames from OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket). Prices and
+ * amounts stay as the venue sent them, every returned member has been checked, and nothing throws. A malformed frame
+ * belongs to the pair it names, or else to any pair. Pure.
  */
 import { isObject, type JsonObject } from '../../../../platform/base/json-value.ts'
 import type { Listing, VenueLevel, VenueMessage, VenueTrade } from '../venue.ts'
@@ -9,28 +9,28 @@ import { notJson, onlyCapture, readLevelPairs } from '../venue-frame.ts'
 
 export interface OkxBookData {
   readonly isSnapshot: boolean
-  /** Fetched by HTTP: a complete book, usable as a snapshot only where it joins the messages of the channel. */
+  /** Fetched by HTTP: a complete book, usable as a snapshot only where it joins the channel's messages. */
   readonly isFetched?: true
   readonly bids: readonly VenueLevel[]
   readonly asks: readonly VenueLevel[]
   /** Absent where the venue sends none, or 0, which has no meaning. A message has this, `sequence`, or both. */
   readonly checksum?: number
-  /** `previous` is the `id` of the message before; -1 in a snapshot. */
+  /** `previous` is the preceding message's `id`; -1 in a snapshot. */
   readonly sequence?: { readonly id: number; readonly previous: number }
   readonly eventMilliseconds?: number
 }
 
 export type OkxMessage = VenueMessage<OkxBookData>
 
-/** Longest text of the venue that is quoted in a reason. */
+/** Longest venue text quoted in a reason. */
 const REASON_CHARACTERS_MAX = 200
 
-/** Services in `status` messages that concern the whole venue: 0 = WebSocket, 5 = trading. */
+/** Venue-wide services in `status` messages: 0 = WebSocket, 5 = trading. */
 const VENUE_SERVICES: ReadonlySet<unknown> = new Set(['0', '5'])
 
 /**
- * Listing states by the state of an instrument; any other state is `restricted`. Before an instrument is open, its book
- * may be crossed.
+ * Listing states by instrument state; any other state is `restricted`. An instrument's book may be crossed before it
+ * opens.
  */
 const LISTING_STATES: ReadonlyMap<string, Listing['state']> = new Map([
   ['live', 'open'],
@@ -125,8 +125,8 @@ function readBook(action: unknown, entry: unknown): OkxBookData | string {
 }
 
 /**
- * `tradeId` is the last of `count` matches of one taker order at one price, numbered consecutively:
- * https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-trades-channel
+ * `tradeId` is the last match. A message represents `count` matches, numbered consecutively, from one taker order at
+ * one price: https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-trades-channel
  */
 function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMessage[] {
   if (typeof symbol !== 'string') return unreadable('trades without instrument')
@@ -140,8 +140,8 @@ function readTrades(symbol: unknown, data: readonly unknown[]): readonly OkxMess
 }
 
 /**
- * The members that the channel and the REST API share; `count`, the number of matches, is only in the channel. `side` is
- * that of the taker.
+ * The members shared by the channel and the REST API. Only the channel has `count`, the number of matches. `side` is
+ * the taker's.
  */
 export function readTrade(entry: unknown): VenueTrade | undefined {
   if (!isObject(entry)) return undefined
@@ -211,14 +211,13 @@ function readEvent(frame: JsonObject): readonly OkxMessage[] {
 /** https://www.okx.com/docs-v5/en/#error-code-websocket-public */
 function readError(frame: JsonObject, arg: JsonObject): readonly OkxMessage[] {
   const reason = `${venueText(frame.code)}: ${venueText(frame.msg)}`
-  // This connection has used its requests for up to an hour; a new connection has all of them again.
+  // This connection has used its requests for up to an hour. A new connection has all its requests again.
   if (frame.code === TOO_MANY_REQUESTS) return restart(reason)
-  // "Wrong URL or channel:books,instId:BTC-USDX doesn't exist. Please …" is the only refusal that names a channel and a
-  // pair.
+  // "Wrong URL or channel:books,instId:BTC-USDX doesn't exist. Please …" is the only refusal with a channel and a pair.
   const named = typeof frame.msg === 'string' ? /channel:([^\s,]+)(?:,instId:([^\s,]+))?/.exec(frame.msg) : null
   const channel = arg.channel ?? named?.[1]
   const symbol = arg.instId ?? named?.[2]
-  // No book depends on the status messages of the venue.
+  // No book depends on the venue's status messages.
   if (channel === 'status') return []
   if (typeof symbol !== 'string') return [{ kind: 'refused', reason }]
   return [{ kind: 'refused', symbol, channel: channel === 'trades' ? 'trades' : 'book', reason }]
@@ -239,7 +238,7 @@ function readInteger(value: unknown): number | undefined {
   return Number.isSafeInteger(integer) ? integer : undefined
 }
 
-/** The fraction digits of a step like 0.001. */
+/** Fraction digits in a step like 0.001. */
 function readStep(value: unknown): number | undefined {
   const match = typeof value === 'string' ? /^[0-9]{1,20}(?:\.([0-9]{0,17}[1-9])?0*)?$/.exec(value) : null
   return match === null || !/[1-9]/.test(match[0]) ? undefined : (match[1]?.length ?? 0)

@@ -1,7 +1,7 @@
 /**
- * The protocol of OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket) for spot pairs:
- * its requests and limits. Futures, swaps and options are not listed. Frames are parsed by `message`, books are kept by
- * `book`, and `rest` requests what the channels do not send. It holds no state.
+ * OKX's public WebSocket API v5 (https://www.okx.com/docs-v5/en/#overview-websocket) for spot pairs: requests and
+ * limits. Futures, swaps and options are not listed. `message` parses frames, `book` keeps books, and `rest` requests
+ * data that the channels do not send. This file holds no state.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'
 import { OkxBook } from './book.ts'
@@ -9,28 +9,28 @@ import { type OkxBookData, readOkxMessage } from './message.ts'
 import { fetchListings, fetchSnapshot, fetchTrades } from './rest.ts'
 
 /**
- * OKX closes a connection on which it received nothing for 30 s, and answers `ping` at any time. A working venue
- * answers a ping sent after two seconds of silence long before the connection is closed here.
+ * OKX closes a connection on which it received nothing for 30 s, and answers `ping` at any time. A ping is sent after
+ * two seconds of silence, and a working venue answers it long before the connection is closed here.
  * https://www.okx.com/docs-v5/en/#overview-websocket-connect
  */
 const SILENCE_MILLISECONDS = 5_000
 const PING_MILLISECONDS = 2_000
 
 /**
- * Levels per side of the channel `books`. The channels with fewer need a fee tier (50), or have no sequence ids that
+ * Levels per side in the `books` channel. The channels with fewer need a fee tier (50), or have no sequence ids to
  * chain their messages (5, 1).
  */
 const DEPTHS = [400]
 
 /**
- * Bytes of the arguments of one request: OKX accepts 64 KB, and 480 requests per hour, so one request names as many
- * pairs as fit. https://www.okx.com/docs-v5/en/#overview-websocket-subscribe
+ * Argument bytes per request. OKX accepts 64 KB, and 480 requests per hour, so one request names as many pairs as fit.
+ * https://www.okx.com/docs-v5/en/#overview-websocket-subscribe
  */
 const ARGUMENTS_BYTES_MAX = 60_000
 
 /**
- * A channel sends its snapshot within a second. OKX has announced that it will stop sending it; the book is then
- * fetched. https://www.okx.com/docs-v5/log_en/#upcoming-changes, of 2026-02-12, read on 2026-11-22
+ * A channel sends its snapshot within a second. OKX has announced its removal; the book is then fetched.
+ * https://www.okx.com/docs-v5/log_en/#upcoming-changes, 2026-02-12, read on 2026-11-22
  */
 const SNAPSHOT_WAIT_MILLISECONDS = 3_000
 

@@ -1,10 +1,9 @@
 /**
- * Requests to OKX's REST API v5 (https://www.okx.com/docs-v5/en/#order-book-trading-market-data, read on 2026-11-22):
- * the trades of a pair by number, 100 per request; snapshots and the list of instruments, for channels that do not send
- * them. Prices and amounts stay the text that the venue sent, and an answer that is malformed in any part is a problem.
- * No state is kept between requests.
- *
- * Written from the documentation of the venue; it has not been tested against the venue.
+ * Requests to OKX's REST API v5 (https://www.okx.com/docs-v5/en/#order-book-trading-market-data, read on 2026-11-22): a
+ * pair's trades by number, 100 per request; also snapshots and the instrument list, for channels that do not send them.
+ * Prices and amounts stay as the venue sent them. An answer with any malformed part is a problem. No state is kept
+ * between requests.
+ * Written from the venue's documentation. It has not been tested against the venue.
  */
 import { membersOf, parseJson } from '../../../../platform/base/json-value.ts'
 import type { Fetched, Listing, TradeGap, VenueTrade } from '../venue.ts'
@@ -12,10 +11,10 @@ import { readLevelPairs } from '../venue-frame.ts'
 import { fetchText } from '../venue-http.ts'
 import { type OkxBookData, readInstruments, readTrade } from './message.ts'
 
-/** Longest text of the venue that is quoted in a problem. */
+/** Longest venue text quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
 
-/** The trades before the end of a gap, newest first: `after` means older than, `type=1` means by number. */
+/** The trades before a gap's end, newest first: `after` means older than, `type=1` means by number. */
 export async function fetchTrades(
   restUrl: string,
   symbol: string,
@@ -27,7 +26,7 @@ export async function fetchTrades(
   return 'value' in fetched ? readTrades(fetched.value) : fetched
 }
 
-/** Each entry is one match; a message of the channel may represent several. */
+/** Each entry is one match. A channel message may represent several. */
 function readTrades(text: string): Fetched<readonly VenueTrade[]> {
   const answer = readAnswer(text)
   if ('problem' in answer) return answer
@@ -41,8 +40,8 @@ function readTrades(text: string): Fetched<readonly VenueTrade[]> {
 }
 
 /**
- * A complete book of 400 levels per side, with its sequence number. `books-full` has 5,000 levels but no number that
- * would prove its position. `source=0` is the form in the announcement of the venue:
+ * A complete book with 400 levels per side and its sequence number. `books-full` has 5,000 levels, but no number to
+ * prove its position. `source=0` is the form in the venue's announcement:
  * https://www.okx.com/docs-v5/log_en/#upcoming-changes
  */
 export async function fetchSnapshot(
@@ -73,7 +72,7 @@ export async function fetchListings(restUrl: string, signal: AbortSignal): Promi
   return 'problem' in answer ? answer : { value: readInstruments(answer.value) }
 }
 
-/** `{"code":"0","msg":"","data":[…]}`; any other code is a refusal. */
+/** `{"code":"0","msg":"","data":[…]}`. Any other code is a refusal. */
 function readAnswer(text: string): Fetched<readonly unknown[]> {
   const { code, msg, data } = membersOf(parseJson(text))
   if (code === '0' && Array.isArray(data)) return { value: data as unknown[] }

@@ -1,12 +1,11 @@
 /**
- * Joins a fetched OKX book with the messages of its channel, for subscriptions that do not begin with a snapshot. They
- * are joined only where both have the same sequence number. That is stricter than the procedure of OKX, which accepts a
- * book whose number is between those of two messages: a level that was added and removed between these two would then
- * stay in the book. Pure.
+ * Joins a fetched OKX book with its channel's messages, for subscriptions without a first snapshot. The book and a
+ * message must have the same sequence number. OKX's own procedure is less strict: it accepts a book with a number
+ * between two messages. A level added and removed between these two would then stay in the book. Pure.
  */
 import type { OkxBookData } from './message.ts'
 
-/** Messages that are kept: at ten per second they are older than the time limit of the request. */
+/** Limit for kept messages. At ten per second they are older than the request's time limit. */
 const MESSAGES_MAX = 200
 
 /** A message or a book with a sequence number. */
@@ -17,7 +16,7 @@ export class OkxStart {
   #messages: Numbered[] = []
   #fetched: Numbered | undefined
 
-  /** Adds a message of the channel. Returns the fetched book and the messages to apply to it, once they join. */
+  /** Adds a channel message. Returns the fetched book and the messages to apply to it, once they join. */
   add(message: OkxBookData): readonly OkxBookData[] | undefined {
     const last = this.#messages.at(-1)
     if (!isNumbered(message) || (last !== undefined && message.sequence.previous !== last.sequence.id)) this.#clear()
@@ -27,7 +26,7 @@ export class OkxStart {
     return this.#join()
   }
 
-  /** Replaces the fetched book; returns as `add` does. */
+  /** Replaces the fetched book. Returns the same as `add`. */
   takeFetched(book: OkxBookData): readonly OkxBookData[] | undefined {
     this.#fetched = isNumbered(book) ? book : undefined
     return this.#join()
