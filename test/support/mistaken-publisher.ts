@@ -306,9 +306,11 @@ export class MistakenPublisher {
       const { instrument: _, ...rest } = payload
       return { ...message, payload: rest } as WireMessage
     }
-    if (this.#mistake === 'incomplete-snapshot' && this.#isDue) {
-      const name = this.#publishesOrders ? 'orders' : 'asks'
-      return { ...message, payload: { ...payload, [name]: (payload[name] as unknown[]).slice(1) } }
+    const name = this.#publishesOrders ? 'orders' : 'bids'
+    const entries = (payload[name] ?? []) as readonly unknown[]
+    // From an empty list nothing can be left out.
+    if (this.#mistake === 'incomplete-snapshot' && entries.length > 0 && this.#isDue) {
+      return { ...message, payload: { ...payload, [name]: entries.slice(1) } }
     }
     return { ...message, stream: { ...message.stream, ...(this.#continues && { continues: this.#continues }) } }
   }
