@@ -1,25 +1,25 @@
 /**
- * The markets of one pair, and the events that their listeners receive: the integers of the pair, exactly rescaled to
- * each market. It guarantees that no value is rounded (a market with fewer decimals than the pair is refused), that a
- * repeated reason is reported once, and that no listener is called after `stop`, even when a listener calls `stop`.
- * It also writes the notices about a pair that has a book but requires attention, for `/readyz` and `check-config`.
+ * The markets on one pair, and the events for their listeners: the pair's integers, exactly rescaled to each market. No
+ * value is rounded: a market with fewer decimals than the pair is refused. A repeated reason is reported once. No
+ * listener is called after `stop`, even when a listener calls `stop`. This file also writes the notices for `/readyz`
+ * and `check-config` about a pair with a book that requires attention.
  */
 import { parseDecimal, rescale } from '../../../platform/base/decimal.ts'
 import { BID, type Execution, type LevelChange, type MarketDefinition } from '../../market/event.ts'
 import type { SourceMarket } from '../source.ts'
 import type { Listing, UnfitLevel, VenueTrade } from './venue.ts'
 
-/** One market of the pair. */
+/** One market on the pair. */
 interface PairMarket {
   readonly source: SourceMarket
-  /** The reason of the last `lost` event; cleared by a snapshot. */
+  /** The last `lost` event's reason; cleared by a snapshot. */
   lostReason: string | undefined
 }
 
 export class PairMarkets {
   readonly #venue: string
   readonly #markets: readonly PairMarket[]
-  /** The markets whose decimals can hold the values of the pair. */
+  /** The markets with enough decimals for the pair's values. */
   #accepted: readonly PairMarket[] = []
   #bookListing: Listing | undefined
   #isStopped = false
@@ -30,15 +30,15 @@ export class PairMarkets {
     this.#markets = markets.map((source) => ({ source, lostReason: undefined }))
   }
 
-  /** Levels per side that cover every market; Infinity = all. */
+  /** Levels per side to cover every market; Infinity = all. */
   get depthWanted(): number {
     const depths = this.#markets.map(({ source }) => source.market.depth)
     return depths.includes(0) ? Number.POSITIVE_INFINITY : Math.max(...depths)
   }
 
   /**
-   * Accepts the markets that can hold the precisions of the pair and reports the reason to the others. Returns whether
-   * any market is accepted.
+   * Accepts the markets that can hold the pair's precisions and reports the reason to the others. Returns whether any
+   * market is accepted.
    */
   accept(listing: Listing): boolean {
     const isCoarser = ({ source: { market } }: PairMarket) =>
@@ -51,7 +51,7 @@ export class PairMarkets {
     return this.#accepted.length > 0
   }
 
-  /** The listing accepted last, with the decimals that the book of the pair has. */
+  /** The listing accepted last, with the decimals used by the pair's book. */
   get bookListing(): Listing | undefined {
     return this.#bookListing
   }
@@ -60,7 +60,7 @@ export class PairMarkets {
     return this.#markets.some((fed) => fed.source === market)
   }
 
-  /** The largest price, in units of the precision of the pair, that every accepted market can hold. */
+  /** The largest price that every accepted market can hold, in units at the pair's precision. */
   priceMaximum(listing: Listing): number {
     const decimals = this.#accepted.map(({ source }) => source.market.priceDecimals)
     return Math.floor(Number.MAX_SAFE_INTEGER / 10 ** (Math.max(...decimals) - listing.priceDecimals))
@@ -83,7 +83,7 @@ export class PairMarkets {
     }
   }
 
-  /** Sends the accepted markets the executions. A trade that a market cannot hold is reported as missed. */
+  /** Sends executions to the accepted markets. A trade that a market cannot hold is reported as missed. */
   execute(trades: readonly VenueTrade[]): void {
     for (const { source } of this.#accepted) {
       const { market, listener } = source
@@ -105,17 +105,17 @@ export class PairMarkets {
     }
   }
 
-  /** Reports to the accepted markets that executions are missing. */
+  /** Reports missing executions to the accepted markets. */
   miss(reason: string): void {
     for (const { source } of this.#accepted) if (!this.#isStopped) source.listener({ type: 'missed', reason })
   }
 
-  /** Reports to the accepted markets that their book is not in sync. */
+  /** Reports to the accepted markets that their book is out of sync. */
   lose(reason: string): void {
     for (const fed of this.#accepted) this.#reportLost(fed, reason)
   }
 
-  /** Reports the reason to every market, including those that were refused. */
+  /** Reports the reason to every market, refused ones included. */
   loseAll(reason: string): void {
     for (const fed of this.#markets) this.#reportLost(fed, reason)
   }
@@ -124,7 +124,7 @@ export class PairMarkets {
     this.#isStopped = true
   }
 
-  /** A repeated reason is reported once, so that a venue that is unavailable for a day causes one event. */
+  /** A repeated reason is reported once, so a venue that is unavailable for a day causes one event. */
   #reportLost(fed: PairMarket, reason: string): void {
     if (this.#isStopped || fed.lostReason === reason) return
     fed.lostReason = reason
@@ -132,8 +132,8 @@ export class PairMarkets {
   }
 
   /**
-   * The decimals of a book that is exact for every accepted market: as many as all of them can hold, where levels may
-   * be finer than the venue lists them.
+   * The decimals for a book that is exact in every accepted market. Where levels may be finer than listed: as many as
+   * all markets can hold.
    */
   #refine(listing: Listing): Listing {
     const { priceDecimals, finestPriceDecimals, amountDecimals, finestAmountDecimals } = listing
@@ -167,16 +167,16 @@ export interface NoticedPair {
   readonly venue: string
   readonly symbol: string
   readonly listing: Listing | undefined
-  /** Levels per side that were requested, and that the venue serves. */
+  /** Requested levels per side that the venue serves. */
   readonly depthAsked: number
   readonly depthServed: number
   readonly unfit: readonly UnfitLevel[]
 }
 
-/** Digits that are shown of a price or an amount that a market cannot hold. */
+/** Digits shown for a price or an amount that a market cannot hold. */
 const DIGITS_SHOWN_MAX = 40
 
-/** The notices of a pair for one market that uses it. */
+/** A pair's notices for one of its markets. */
 export function pairNotices(pair: NoticedPair, market: MarketDefinition): string[] {
   const { venue, symbol, listing, depthAsked, depthServed, unfit } = pair
   const notices: string[] = []

@@ -1,27 +1,26 @@
 /**
  * Detects a book that went silent while its connection stays open. It receives every book message and every trade with
- * its time of arrival, and returns a verdict on request. It guarantees that any book message clears a suspicion, and
- * that silence alone never proves a book wrong. It reads no clock. Pure.
+ * its arrival time, and returns a verdict on request. Any book message clears a suspicion, and silence alone never
+ * proves a book wrong. It reads no clock. Pure.
  *
- * A trade takes an order from the book, so a book message about it must follow. In the recordings of three venues (168
- * trades) that message arrives within 0.2 s before or after the trade: Binance and OKX collect changes for 0.1 s.
- * The rules:
- * - `wrong`: a trade was executed beyond a price that the book still shows as the best (above its best ask, below its
- *   best bid), and no book message arrived from 1 s before it to 2 s after it. The venue matches the best price first,
- *   so that level no longer exists there.
+ * A trade takes an order from the book, so a book message about it must follow. In recordings from three venues (168
+ * trades) this message arrives within 0.2 s before or after the trade: Binance and OKX collect changes for 0.1 s. The
+ * rules:
+ * - `wrong`: a trade was executed beyond a price still shown as the best (above the best ask, below the best bid), and
+ *   no book message arrived from 1 s before it to 2 s after it. The venue matches the best price first, so this level
+ *   no longer exists there.
  * - `suspicious`, by trades: a trade within the book, and no book message from 1 s before it to 3 s after it. A
  *   refilled or hidden order explains one such trade, so it proves nothing.
- * - `suspicious`, by silence: no message for 15 s, and for four times the longest gap of the last ten minutes, in a
- *   book that had one message per second on average. Recorded silences of 8 to 14 s are healthy, even where 40 messages
- *   per second are usual.
- * After each suspicion the next one requires twice the silence, until a book message arrives.
+ * - `suspicious`, by silence: no message for 15 s, and for four times the longest gap in the last ten minutes, in a
+ *   book with one message per second on average. Recorded silences up to 14 s are healthy, even where 40 messages per
+ *   second are usual. After each suspicion the next one requires twice the silence, until a book message arrives.
  */
 import type { Scaled } from '../../../platform/base/decimal.ts'
 import type { BestPrices } from './venue.ts'
 
 /** How long before a trade its book message may arrive. */
 const BEFORE_MILLISECONDS = 1_000
-/** How long to wait for the book message after a trade that contradicts the book. */
+/** How long to wait for a book message after a trade that contradicts the book. */
 const CONTRADICTED_MILLISECONDS = 2_000
 /** How long to wait for the book message after any other trade. */
 const UNCONFIRMED_MILLISECONDS = 3_000
@@ -40,7 +39,7 @@ export interface SilenceVerdict {
 
 export class PairSilence {
   #lastBook: number
-  /** The first trade without a book message, and the first such trade that contradicts the book. */
+  /** The first trade without a book message, and the first among these to contradict the book. */
   #unconfirmed: number | undefined
   #contradicted: { readonly at: number; readonly price: string } | undefined
   /** Longest gap between two book messages and their number, by period, the latest last. */
@@ -76,7 +75,7 @@ export class PairSilence {
 
   /**
    * A new trade arrived.
-   * @param price with the decimals of `best`; undefined when it cannot be compared
+   * @param price with the decimals in `best`; undefined when it cannot be compared
    * @param text the price as the venue sent it
    */
   trade(now: number, price: Scaled | undefined, text: string, best: BestPrices): void {
@@ -103,7 +102,9 @@ export class PairSilence {
     return { kind: 'suspicious', reason: `${what} for ${seconds} s` }
   }
 
-  /** When `check` may return a verdict, unless a book message or a trade arrives before; Infinity = never. */
+  /**
+   * The time at which `check` may return a verdict, unless a book message or a trade arrives first; Infinity = never.
+   */
   get due(): number {
     const contradicted = this.#contradicted === undefined ? Infinity : this.#contradicted.at + CONTRADICTED_MILLISECONDS
     return Math.min(contradicted, this.#suspicionDue())

@@ -1,6 +1,6 @@
 /**
- * The trades of one pair: publishes new executions and gaps to its markets, counts and logs them, and subscribes again
- * after a refusal. A refusal is reported as a notice until trades arrive.
+ * One pair's trades: publishes new executions and gaps to its markets, counts and logs them, and subscribes again after
+ * a refusal. A refusal is reported as a notice until trades arrive.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -10,7 +10,7 @@ import type { PairMetrics } from './venue-metrics.ts'
 import type { VenueTrades } from './venue-trades.ts'
 
 export interface PairTradesOptions {
-  /** Name of the feed as in the settings: `kraken`. */
+  /** Feed name, as in the settings: `kraken`. */
   readonly venue: string
   readonly symbol: string
   /** The trade numbers. They are kept when the pair is replaced. */
@@ -21,7 +21,7 @@ export interface PairTradesOptions {
   readonly metrics: Pick<PairMetrics, 'countTrades' | 'countMissedTrades'>
   /** Subscribes the trades again. */
   readonly subscribe: () => void
-  /** Called with new trades that are not repetitions, before the markets receive them. */
+  /** Called with new trades, without repetitions, before the markets receive them. */
   readonly onNew: (trades: readonly VenueTrade[]) => void
 }
 

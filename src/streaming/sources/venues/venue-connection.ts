@@ -1,13 +1,14 @@
 /**
- * One WebSocket connection to a venue, the same for all venues: it connects, reconnects with backoff and jitter, ends a
- * connection on which nothing arrives while this process runs, and counts messages. It is the only file of this folder that
- * uses the `ws` client.
+ * One WebSocket connection to a venue, the same for all venues. It connects, reconnects with backoff and jitter, ends a
+ * silent connection, and counts messages. Time in which this process did not run is not silence. Only this file in its
+ * folder uses the `ws` client.
  *
- * It guarantees that `onMessage` is called only between an `onOpen` and its `onDown`, that `onDown` is called once for
- * each connection or attempt that ended, and that nothing is called after `stop`. It does not queue received messages:
- * each is processed while the socket is read, so TCP slows down a venue that sends faster than it is read. An owner
- * that needs more time for a message stops the reading meanwhile (`pause`). Requests are queued in order, up to a
- * limit, while the venue's request rate is used up. It knows no venue's messages.
+ * `onMessage` is called only between an `onOpen` and its `onDown`. `onDown` is called once for each connection or
+ * attempt that ended. Nothing is called after `stop`.
+ *
+ * Received messages are not queued. Each is processed while the socket is read, so TCP slows down a venue that sends
+ * faster. An owner that needs more time for a message pauses reading (`pause`). Requests are queued in order, up to a
+ * limit, while the venue's request rate is used up. Venue messages are not parsed here.
  */
 import { WebSocket } from 'ws'
 import { type Jitter, jitteredBackoff } from '../../../platform/base/backoff.ts'
@@ -25,27 +26,25 @@ export interface Handshake {
 }
 
 export interface VenueConnectionOptions {
-  /** Name of the feed as in the settings: `kraken`. The label `venue` of the metrics. */
+  /** Feed name, as in the settings: `kraken`. The metrics' label `venue`. */
   readonly venue: string
   readonly url: string
   /** Called before each attempt, for credentials that expire. A rejection ends the attempt with its message. */
   readonly prepareHandshake?: (signal: AbortSignal) => Promise<Handshake>
-  /**
-   * After this long without a message or a protocol ping the connection is closed; the first message may take longer.
-   */
+  /** A connection without a message or a protocol ping for this long is closed. The first message may take longer. */
   readonly silenceMilliseconds: number
-  /** Sent after this long without a message, for venues that otherwise send nothing on a quiet connection. */
+  /** Sent after this long without a message, for venues with quiet connections. */
   readonly keepAlive?: { readonly text: string; readonly milliseconds: number }
   /** Token bucket for requests: how many may be sent at once, and how many per second after that. */
   readonly requestRate?: { readonly burst: number; readonly perSecond: number }
   readonly clock: Clock
-  /** A number in [0, 1): the jitter that keeps processes from reconnecting at the same instant. */
+  /** A number in [0, 1) for jitter, which keeps processes from reconnecting at the same instant. */
   readonly random: () => number
   readonly log: Log
   readonly metrics: MetricsRegistry
   readonly onOpen: () => void
   readonly onMessage: (text: string) => void
-  /** A connection, or an attempt to connect, has ended; the next attempt is already scheduled. */
+  /** A connection or an attempt to connect has ended. The next attempt is already scheduled. */
   readonly onDown: (reason: string) => void
 }
 
@@ -53,18 +52,18 @@ export interface VenueConnectionOptions {
 const OPENING_MILLISECONDS_MIN = 15_000
 /** Interval between checks while the socket is not read. */
 const PAUSED_MILLISECONDS = 500
-/** Largest frame that is accepted; the list of all pairs of Kraken, the largest in use, is under 1 MiB. */
+/** Largest accepted frame. Kraken's list of all pairs, the largest in use, is under 1 MiB. */
 const FRAME_BYTES_MAX = 16 * 1024 * 1024
 /** Bytes waiting in the socket above which the venue counts as not reading. */
 const OUTBOUND_BYTES_MAX = 1024 * 1024
-/** Queued requests. The rate of the venue does not allow more within the time in which an answer is expected. */
+/** Queued requests. The venue's rate does not allow more while an answer is expected. */
 const REQUESTS_QUEUED_MAX = 10_000
 /** A connection that lasted this long resets the backoff. */
 const PROVEN_MILLISECONDS = 60_000
 const RETRY_MILLISECONDS = { first: 500, longest: 30_000 }
 const RETRY_JITTER: Jitter = [0.5, 1]
 
-/** Whole milliseconds to wait after a number (1, 2, 3 …) of failures in a row, of a connection or a request to a venue. */
+/** Whole milliseconds to wait after consecutive failures (1, 2, 3 …) on a connection or a request to a venue. */
 export function retryMilliseconds(failures: number, random: () => number): number {
   return Math.round(jitteredBackoff(RETRY_MILLISECONDS, RETRY_JITTER, failures, random))
 }
@@ -74,11 +73,11 @@ export class VenueConnection {
   /** For everything that waits for the venue, from `start` to `stop`. */
   readonly running: RunningClock
   readonly #metrics: VenueMetrics
-  /** Sockets that have not emitted `close` yet, including the current one. */
+  /** Sockets without a `close` event so far, including the current one. */
   readonly #sockets = new Set<WebSocket>()
   #socket: WebSocket | undefined
   /** Attempts to connect so far. */
-  /** Ends the preparation of a handshake. */
+  /** Aborts a handshake's preparation. */
   readonly #stopping = new AbortController()
   #timer: Timer | undefined
   readonly #rate: TokenBucket | undefined
@@ -132,8 +131,8 @@ export class VenueConnection {
   }
 
   /**
-   * Stops reading the current connection until `resume`. Messages of which the last byte was read already are still passed
-   * to `onMessage`.
+   * Stops reading the current connection until `resume`. Messages read completely before are still passed to
+   * `onMessage`.
    */
   pause(): void {
     this.#socket?.pause()
@@ -147,7 +146,7 @@ export class VenueConnection {
     this.#socket?.resume()
   }
 
-  /** Ends the current connection because it cannot be trusted; the next attempt is scheduled as after any other end. */
+  /** Ends the current connection because it cannot be trusted. The next attempt is scheduled as usual. */
   restart(reason: string): void {
     if (this.#socket !== undefined) this.#down(this.#socket, reason)
   }
@@ -159,7 +158,7 @@ export class VenueConnection {
     this.#stopping.abort()
     this.#timer?.cancel()
     this.#clearQueue()
-    // A new source of the same feed may have registered its age already.
+    // A new source for the same feed may have registered its age already.
     const { ages } = this.#metrics
     if (ages.get(this.#options.venue) === this.#ageSeconds) ages.delete(this.#options.venue)
     for (const socket of this.#sockets) socket.terminate()
@@ -214,7 +213,7 @@ export class VenueConnection {
 
   #open(subprotocols: string[], headers: Readonly<Record<string, string>>): void {
     const { venue, url, clock } = this.#options
-    // Without compression, the limit of the frame is also the limit of the memory it needs.
+    // Without compression, the frame limit is also the limit for its memory.
     const limits = { maxPayload: FRAME_BYTES_MAX, perMessageDeflate: false, followRedirects: false }
     const socket = new WebSocket(url, subprotocols, { ...limits, headers })
     let failure = ''
@@ -305,7 +304,7 @@ export class VenueConnection {
     this.#clearQueue()
     socket?.terminate()
     const fields = { venue, reason, failures: this.#failures, retryMilliseconds: delayMilliseconds }
-    // Of a venue that stays away, the attempts 1, 2, 4, 8 … are enough.
+    // When a venue stays away, attempts 1, 2, 4, 8 … are enough.
     if (Number.isInteger(Math.log2(this.#failures))) log.warn(fields, 'venue connection down')
     else log.debug(fields, 'venue connection down')
     this.#timer = clock.schedule(delayMilliseconds, () => {

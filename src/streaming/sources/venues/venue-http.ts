@@ -1,29 +1,29 @@
 /**
- * HTTP requests to venues: `fetchText` performs one GET request; `VenueRequests` is the request queue of one venue.
+ * HTTP requests to venues: `fetchText` performs one GET request, and `VenueRequests` is one venue's request queue.
  *
- * It guarantees that a response body is never larger than a limit, that one request of a queue runs at a time, within
- * the rate and a time limit, and that `Retry-After` delays every queued request. It never throws: every failure is
- * returned as a problem. It contains no addresses.
+ * A response body is never larger than a limit. A queue runs one request at a time, within the rate and a time limit,
+ * and `Retry-After` delays every queued request. Nothing throws: every failure is returned as a problem. There are no
+ * addresses here.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { withTimeLimit } from '../../../platform/base/time-limit.ts'
 import { TokenBucket } from '../../../platform/base/token-bucket.ts'
 import type { Fetched, VenueProtocol } from './venue.ts'
 
-/** Largest response body; a full book is about 5 MiB, the list of all pairs of a large venue about 20. */
+/** Largest response body. A full book is about 5 MiB, a large venue's list of all pairs about 20. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024
-/** Longest part of a response that is quoted in a problem. */
+/** Longest part from a response quoted in a problem. */
 const PROBLEM_CHARACTERS_MAX = 200
 /** Measured from the moment at which a request leaves the queue. */
 const REQUEST_MILLISECONDS_MAX = 10_000
-/** Queued requests of one venue: a snapshot for each pair, and lists. */
+/** Queued requests for one venue: a snapshot for each pair, and lists. */
 const WAITING_MAX = 10_000
-/** Longest `Retry-After` that is honoured. Bans of three days are documented, but the address may change earlier. */
+/** Longest `Retry-After` honoured. Venues document bans up to three days, but the address may change earlier. */
 const RETRY_AFTER_MILLISECONDS_MAX = 86_400_000
 
 /**
- * Performs a GET request. Any status other than 200 is a problem that begins with `HTTP 429`, followed by the beginning
- * of the response, and has the time to wait where the venue sent one.
+ * Performs a GET request. Any status other than 200 is a problem: `HTTP 429`, for example, then the response's
+ * beginning, and the time to wait where the venue sent one.
  */
 export async function fetchText(url: string, signal: AbortSignal): Promise<Fetched<string>> {
   try {
@@ -51,7 +51,7 @@ async function readLimited(response: Response): Promise<string | undefined> {
   return text + decoder.decode()
 }
 
-/** Seconds, or a date, which is compared with the date of the response (RFC 9110, 10.2.3). */
+/** Seconds, or a date, which is compared with the response's date (RFC 9110, 10.2.3). */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')
   if (value === null) return undefined
@@ -60,13 +60,13 @@ function readRetryAfter(headers: Headers): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds)
 }
 
-/** `fetch` puts the reason of a failed connection into `cause`. */
+/** `fetch` puts the reason for a failed connection into `cause`. */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message
 }
 
-/** The request queue of one venue. Requests run one after another. */
+/** One venue's request queue. Requests run one after another. */
 export class VenueRequests {
   readonly #clock: Clock
   readonly #rate: TokenBucket

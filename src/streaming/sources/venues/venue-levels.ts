@@ -1,8 +1,8 @@
 /**
- * The levels of one pair for venues that send the best N of each side: at the venue's precision, sorted, cut to the
- * depth after each message. It returns exactly the levels that differ after a message, including those that fell out of
- * the depth, and keeps each level as the text that the venue sent, because checksums are computed over that text.
- * Checking a message against its checksum or number is left to the folder of the venue. Pure.
+ * One pair's levels for venues that send the best N per side: at the venue's precision, sorted, cut to the depth after
+ * each message. Each call returns exactly the levels that differ, including those that fell out of the depth. Each
+ * level is kept as the text the venue sent, because checksums are computed over it. The venue's folder checks a
+ * message's checksum or number. Pure.
  *
  * A price that a market cannot hold (an ask a million times the best one, in a market with many decimals) is kept for
  * the checksum and counts towards the depth, but is not reported. All levels beyond it are higher still, so the known
@@ -14,10 +14,10 @@ import type { BestPrices, UnfitLevel, VenueBookOptions, VenueLevel } from './ven
 
 /** Parallel arrays, best level first. */
 interface LevelsSide {
-  /** Ascending on both sides: the price of an ask, minus the price of a bid. */
+  /** Ascending on both sides: an ask's price, or minus a bid's price. */
   readonly keys: Scaled[]
   readonly amounts: Scaled[]
-  /** The text that the venue last sent for each level. */
+  /** The text last sent by the venue for each level. */
   readonly sent: VenueLevel[]
 }
 
@@ -32,7 +32,7 @@ export class VenueLevels {
     this.#options = options
   }
 
-  /** The best level of each side that a market cannot hold. */
+  /** Each side's best level that a market cannot hold. */
   get unfit(): readonly UnfitLevel[] {
     const unfit: UnfitLevel[] = []
     for (const side of [BID, ASK] as const) {
@@ -54,8 +54,8 @@ export class VenueLevels {
   }
 
   /**
-   * Replaces the whole book with a snapshot. Returns all its levels, and the levels that differ from the book before;
-   * or the reason why the snapshot is invalid, after which the levels are undefined.
+   * Replaces the whole book with a snapshot. Returns all its levels, and the levels that differ from the book before.
+   * Otherwise returns the reason why the snapshot is invalid, and the levels are undefined.
    */
   replace(
     bids: readonly VenueLevel[],
@@ -76,9 +76,8 @@ export class VenueLevels {
   }
 
   /**
-   * Applies one message (the last entry for a price wins), cuts to the depth, and returns the levels that differ; after
-   * `clear` that is the complete book. Returns the reason when the message is invalid, after which the levels are
-   * undefined.
+   * Applies one message (the last entry for a price wins), cuts to the depth, and returns the levels that differ. After
+   * `clear` this is the complete book. Returns the reason when the message is invalid; the levels are then undefined.
    */
   apply(bids: readonly VenueLevel[], asks: readonly VenueLevel[]): LevelChange[] | string {
     const changes: LevelChange[] = []
@@ -86,7 +85,7 @@ export class VenueLevels {
     return problem ?? changes
   }
 
-  /** The current levels of a side, for checksums. */
+  /** One side's current levels, for checksums. */
   side(side: Side): { readonly [Name in keyof LevelsSide]: Readonly<LevelsSide[Name]> } {
     return this.#sides[side]
   }
@@ -106,7 +105,7 @@ export class VenueLevels {
       if (!amountsBefore.has(key)) amountsBefore.set(key, amounts[index] as Scaled)
     }
     if (keys.length > depth) cut(own, depth)
-    // Every bid below one that fits, fits; every ask below one that fits, fits.
+    // Every bid below a bid that fits also fits, and so does every ask below an ask that fits.
     const [best] = keys
     if (best !== undefined && !this.#fits(best)) return `cannot take the best price ${own.sent[0]?.price}`
     for (const [key, before] of amountsBefore) {
@@ -144,7 +143,7 @@ export class VenueLevels {
     return undefined
   }
 
-  /** Amounts that the markets hold on a side, by price. */
+  /** One side's amounts that the markets hold, by price. */
   #amounts(side: Side): Map<number, Scaled> {
     const { keys, amounts } = this.#sides[side]
     const held = keys.flatMap((key, index) =>
@@ -158,7 +157,7 @@ export class VenueLevels {
   }
 }
 
-/** The price of a key, of either side. */
+/** A key's price, on either side. */
 export function priceOf(key: Scaled): Scaled {
   return key < 0 ? -key : key
 }

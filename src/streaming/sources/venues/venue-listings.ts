@@ -1,8 +1,8 @@
 /**
- * The listings of one source: how the venue lists the pairs that the markets use. They are read on the connection, or
- * by HTTP (also where the connection does not answer), with retries, and refreshed periodically. It guarantees that
- * each requested symbol is reported as listed or not listed, or that the problem is reported while it retries. It is
- * active from `open` to `close`.
+ * One source's listings: how the venue lists the pairs used by the markets. They are read on the connection, or by HTTP
+ * (also where the connection does not answer), with retries, and refreshed periodically. Each requested symbol is
+ * reported as listed or not listed, or its problem is reported while the read is retried. Active from `open` to
+ * `close`.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -16,29 +16,29 @@ export interface VenueListingsOptions {
   readonly random: () => number
   readonly log: Log
   readonly requests: VenueRequests
-  /** The symbols that the markets use now. */
+  /** The symbols used by the markets now. */
   readonly symbols: () => readonly string[]
   readonly send: (request: object) => void
-  /** Listings, and those of the used symbols that the venue does not list. */
+  /** Listings, and the used symbols that the venue does not list. */
   readonly onListings: (listings: readonly Listing[], missing: readonly string[]) => void
-  /** The listings of these symbols could not be read yet. */
+  /** The listings for these symbols could not be read yet. */
   readonly onProblem: (symbols: readonly string[], reason: string) => void
-  /** The connection did not send the list that was requested. */
+  /** The connection did not send the requested list. */
   readonly onSilence: (reason: string) => void
 }
 
-/** A list of all pairs takes about a second on a connection. */
+/** On a connection, a list with all pairs takes about a second. */
 const LIST_MILLISECONDS_MAX = 10_000
 /** How long the connection is given before the list is fetched by HTTP instead. */
 export const INSTEAD_MILLISECONDS = 5_000
-/** How often a fetched list is refreshed, to notice pairs that were listed, halted or delisted. */
+/** How often a fetched list is refreshed, to notice listed, halted or delisted pairs. */
 const REFRESH_MILLISECONDS = 300_000
 
 export class VenueListings {
   readonly #options: VenueListingsOptions
-  /** The listings of this connection by symbol; undefined before the first complete list. */
+  /** This connection's listings by symbol; undefined before the first complete list. */
   #known: Map<string, Listing> | undefined
-  /** Symbols of the next request. */
+  /** The next request's symbols. */
   readonly #wanted = new Set<string>()
   #fetching: AbortController | undefined
   #timer: Timer | undefined
@@ -49,7 +49,7 @@ export class VenueListings {
     this.#options = options
   }
 
-  /** The connection is open: requests the listings of all used symbols. */
+  /** The connection is open: requests listings for all used symbols. */
   open(): void {
     const { listings, clock, symbols, send, onSilence } = this.#options
     this.#isOpen = true
@@ -78,7 +78,7 @@ export class VenueListings {
     this.#fetching = undefined
   }
 
-  /** Asks for the listing of a symbol that markets use from now on. */
+  /** Requests the listing for a newly used symbol. */
   ask(symbol: string): void {
     if (!this.#isOpen) return
     if ('fetch' in this.#options.listings) {
@@ -93,7 +93,7 @@ export class VenueListings {
   }
 
   /**
-   * Takes listings that the connection sent. Changes before the first complete list are ignored: the list contains
+   * Takes listings from the connection. Changes before the first complete list are ignored, because the list contains
    * them.
    */
   take(listings: readonly Listing[], isComplete: boolean): void {

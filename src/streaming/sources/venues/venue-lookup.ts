@@ -1,6 +1,6 @@
 /**
- * Reads once how a venue lists some pairs, without a running source. It guarantees a result or a problem within a time
- * limit, and leaves no connection open. It is not counted in the metrics of the process.
+ * Reads once how a venue lists some pairs, without a running source. It returns a result or a problem within a time
+ * limit, and leaves no connection open. It does not count in the process metrics.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -23,7 +23,7 @@ type Listings = Fetched<readonly Listing[]>
 /** Time limit for the whole lookup. A person waits for it, but Coinbase sends its list only every few seconds. */
 const LOOKUP_MILLISECONDS_MAX = 12_000
 
-/** How the venue lists these symbols; a symbol that is missing from the result is not listed. */
+/** How the venue lists these symbols. A symbol missing from the result is not listed. */
 export async function lookUpListings<Data>(
   options: LookupOptions<Data>,
   symbols: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Metrics of the venues, with the feed's name as the label `venue`. They are created once per registry, so that a
- * source can be replaced by a new one of the same feed while the process runs.
+ * Venue metrics, with the feed's name as the label `venue`. They are created once per registry, so a new source for the
+ * same feed can replace one while the process runs.
  */
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../../../platform/base/metrics.ts'
 
@@ -16,7 +16,7 @@ export interface VenueMetrics {
   readonly missedTrades: Counter<'venue' | 'symbol'>
   readonly pairLive: Gauge<'venue' | 'symbol'>
   readonly lagSeconds: Histogram<'venue'>
-  /** Age of the last message in seconds, by venue; evaluated when the metrics are read. */
+  /** The last message's age in seconds, by venue; evaluated when the metrics are read. */
   readonly ages: Map<string, () => number>
 }
 
@@ -66,7 +66,7 @@ export function venueMetrics(registry: MetricsRegistry): VenueMetrics {
   return made
 }
 
-/** The counters that have the label `symbol`. */
+/** The counters with the label `symbol`. */
 function pairCounters(registry: MetricsRegistry) {
   return {
     checksumMismatches: counter(
@@ -115,7 +115,7 @@ function counter<Label extends string>(
   return new Counter({ name, help, labelNames: [...labelNames], registers: [registry] })
 }
 
-/** The metrics of one pair. Every counter starts at 0 when the pair is created. */
+/** One pair's metrics. Every counter starts at 0 when the pair is created. */
 export interface PairMetrics {
   readonly countMismatch: () => void
   readonly countGap: () => void
@@ -147,7 +147,7 @@ export function pairMetrics(metrics: VenueMetrics, venue: string, symbol: string
   }
 }
 
-/** Removes the metrics of a pair that no market uses any more. */
+/** Removes a pair's metrics when no market uses it any more. */
 export function forgetPair(metrics: VenueMetrics, venue: string, symbol: string): void {
   const { checksumMismatches, gaps, trades, missedTrades, pairLive } = metrics
   for (const metric of [checksumMismatches, gaps, trades, missedTrades, pairLive]) metric.remove({ venue, symbol })

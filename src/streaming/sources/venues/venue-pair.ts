@@ -1,21 +1,20 @@
 /**
- * One pair of a venue: the state of its book, when it is subscribed again, and which events its markets receive. It
- * guarantees that no book is published that the venue's messages do not prove. It opens no connection: it calls the
- * functions it was given to send requests and to fetch snapshots. How messages change the book is defined by the folder
- * of the venue.
+ * One pair at a venue: its book's state, when it is subscribed again, and which events its markets receive. No book is
+ * published without proof from the venue's messages. It opens no connection: it calls the given functions to send
+ * requests and to fetch snapshots. The venue's folder defines how messages change the book.
  *
  * States:
  * - `unlisted`: no connection, not listed, or refused by every market: messages are ignored. A listing leads to
  *   `waiting`.
- * - `waiting`: subscribed, or about to be. Trades are published, the book is not; a `snapshot` leads to `live`.
- * - `live`: updates are published. Any fault leads to `waiting`; the end of the connection leads to `unlisted`. A
- *   refresh (`venue-watch`) subscribes the book again while it stays live, and publishes what the snapshot changes.
+ * - `waiting`: subscribed, or about to be. Trades are published, the book is not. A `snapshot` leads to `live`.
+ * - `live`: updates are published. Any fault leads to `waiting`. A closed connection leads to `unlisted`. A refresh
+ *   (`venue-watch`) subscribes the book again while it stays live, and publishes the snapshot's changes.
  *
  * An acknowledgement never ends a live book. But after an acknowledged unsubscribe, changes may be missing that a
  * checksum over ten levels cannot detect. Where the book begins on the connection, every subscription and every
- * acknowledgement must therefore be followed by a snapshot within `SNAPSHOT_MILLISECONDS`; otherwise the pair is lost
+ * acknowledgement must therefore be followed by a snapshot within `SNAPSHOT_MILLISECONDS`. Otherwise the pair is lost
  * and subscribed again. One snapshot satisfies all acknowledgements before it. Where the snapshot is fetched, an
- * acknowledgement starts the request (`isFallback`: later), and the numbers of the messages prove that none is missing.
+ * acknowledgement starts the request (`isFallback`: later), and message numbers prove the sequence complete.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -30,15 +29,15 @@ import type { VenueTrades } from './venue-trades.ts'
 import { VenueWatch, type VenueWatchOptions } from './venue-watch.ts'
 
 export interface VenuePairOptions<Data> extends Pick<VenueWatchOptions, 'isTrading'> {
-  /** Name of the feed as in the settings: `kraken`. */
+  /** Feed name, as in the settings: `kraken`. */
   readonly venue: string
   readonly symbol: string
-  /** The markets of the pair, at least one. */
+  /** The pair's markets, at least one. */
   readonly markets: readonly SourceMarket[]
   readonly protocol: PairProtocol<Data>
-  /** The trade numbers of the symbol. They are kept when the pair is replaced. */
+  /** The symbol's trade numbers. They are kept when the pair is replaced. */
   readonly trades: VenueTrades
-  /** Whether the trades are already subscribed, by the pair that this one replaces. */
+  /** Whether the pair that this one replaces has already subscribed the trades. */
   readonly hasTrades: boolean
   readonly clock: Clock
   readonly random: () => number
@@ -59,20 +58,20 @@ const PROVEN_MILLISECONDS = 60_000
 
 export class VenuePair<Data> {
   readonly symbol: string
-  /** The depth to request: the smallest offered one that covers every market, or the largest. */
+  /** The depth to request: the smallest on offer that covers every market, or the largest. */
   readonly depthAsked: number
   readonly #options: VenuePairOptions<Data>
   readonly #markets: PairMarkets
   #state: 'unlisted' | 'waiting' | 'live' = 'unlisted'
   #listing: Listing | undefined
-  /** The depth named by the last acknowledgement of the venue. */
+  /** The depth in the venue's last acknowledgement. */
   #depth: number
   #book: VenueBook<Data> | undefined
   /** Runs while a snapshot is expected, or until a scheduled subscription. */
   #timer: Timer | undefined
   /** Defined for venues whose snapshots are fetched. */
   readonly #snapshot: VenueSnapshot<Data> | undefined
-  /** Whether the subscription of such a book was acknowledged. */
+  /** Whether such a book's subscription was acknowledged. */
   #isAcknowledged = false
   readonly #watch: VenueWatch
   /** Whether the live book was subscribed again for a refresh. */
@@ -108,12 +107,12 @@ export class VenuePair<Data> {
     return this.#hasTrades
   }
 
-  /** The listing of the pair while it is subscribed. */
+  /** The pair's listing while it is subscribed. */
   get subscribedListing(): Listing | undefined {
     return this.#state === 'unlisted' ? undefined : this.#listing
   }
 
-  /** Notices for the operator about one of the markets. */
+  /** Operator notices about one of the markets. */
   notices({ market }: SourceMarket): readonly string[] {
     const { venue } = this.#options
     const { symbol, depthAsked } = this
@@ -172,12 +171,12 @@ export class VenuePair<Data> {
     this.#markets.loseAll(reason)
   }
 
-  /** The listing is not known yet; a pair that is subscribed continues unchanged. */
+  /** The listing is not known yet. A subscribed pair continues unchanged. */
   postpone(reason: string): void {
     if (this.#state === 'unlisted') this.#markets.loseAll(reason)
   }
 
-  /** A subscription or its end was acknowledged, with the depth that is served: a snapshot is expected. */
+  /** A subscribe or unsubscribe was acknowledged, with the served depth: a snapshot is expected. */
   acknowledge(depthServed?: number): void {
     if (this.#state === 'unlisted') return
     if (depthServed !== undefined && depthServed !== this.#depth) {
@@ -214,7 +213,7 @@ export class VenuePair<Data> {
     }
   }
 
-  /** Takes one message of the book. */
+  /** Takes one book message. */
   apply(data: Data): void {
     // Messages before the acknowledgement may belong to an earlier subscription and be followed by a gap.
     if (this.#snapshot?.isFallback === false && !this.#isAcknowledged) return
@@ -229,7 +228,7 @@ export class VenuePair<Data> {
   }
 
   /**
-   * Reports the loss of sync and subscribes again: at once after the first fault, with backoff later, after the
+   * Reports the loss of sync and subscribes again: at once after the first fault, later with backoff, never before the
    * minimum.
    */
   fail(reason: string, delayMillisecondsMin = 0): void {
@@ -254,13 +253,13 @@ export class VenuePair<Data> {
     this.fail(`the book of ${market.market.symbol} is rebuilt: ${reason}`)
   }
 
-  /** Ends the pair while the connection continues; with a successor, its trades stay subscribed. */
+  /** Ends the pair while the connection continues. With a successor, its trades stay subscribed. */
   leave(hasSuccessor: boolean): void {
     this.#unsubscribe(hasSuccessor)
     this.stop()
   }
 
-  /** Ends the pair; its listeners are not called any more. */
+  /** Ends the pair. Its listeners are not called any more. */
   stop(): void {
     this.#isStopped = true
     this.#markets.stop()

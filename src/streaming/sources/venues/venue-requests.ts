@@ -1,6 +1,6 @@
 /**
- * The requests of a connection whose answers contain only their id, until they are answered. The oldest are dropped when
- * too many are not answered. Pure.
+ * Unanswered requests, for a connection whose answers contain only the request id. The oldest are dropped when there
+ * are too many. Pure.
  */
 
 export interface VenueRequest {
@@ -9,7 +9,7 @@ export interface VenueRequest {
   readonly symbols: readonly string[]
 }
 
-/** Unanswered requests that are kept. */
+/** Unanswered requests to keep. */
 const UNANSWERED_MAX = 1_000
 
 export class VenueRequests {

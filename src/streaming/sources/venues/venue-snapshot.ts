@@ -1,7 +1,7 @@
 /**
- * Fetches the snapshot that the book of one pair begins with. It fetches again while the snapshot is older than the
- * messages or not confirmed by them, and, for a live book that needs a new one, until the venue returns it. At most one
- * request runs at a time, and nothing is passed on after `cancel`. It knows no addresses.
+ * Fetches the snapshot for one pair's book. It fetches again while the snapshot is older than the messages or not
+ * confirmed by them. For a live book it fetches until the venue returns a new enough one. At most one request runs at a
+ * time, and nothing is passed on after `cancel`. There are no addresses here.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -9,8 +9,8 @@ import type { Fetched } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 
 /**
- * The snapshot that a book needs after a message: none, a newer one soon (`too-old`), or the same one once more after a
- * delay, unless the messages confirm it before.
+ * The snapshot needed by a book after a message: none, a newer one soon (`too-old`), or the same one once more after a
+ * delay, unless messages confirm it first.
  */
 export type SnapshotNeed = 'none' | 'too-old' | { readonly confirmMilliseconds: number }
 
@@ -21,7 +21,7 @@ export interface VenueSnapshotOptions<Data> {
   readonly log: Log
   /** Never rejects. */
   readonly fetch: (signal: AbortSignal) => Promise<Fetched<Data>>
-  /** How long to wait for the snapshot on the connection first; undefined where the venue never sends it there. */
+  /** How long to wait first for the snapshot on the connection; undefined where the venue never sends it there. */
   readonly waitMilliseconds: number | undefined
   /** Passes the snapshot on and returns whether another one is needed. */
   readonly take: (data: Data) => SnapshotNeed
@@ -31,7 +31,7 @@ export interface VenueSnapshotOptions<Data> {
   readonly fail: (reason: string, delayMillisecondsMin: number) => void
 }
 
-/** Requests for a snapshot that is new enough, before a book that is not live is subscribed again. */
+/** Requests for a new enough snapshot before a book that is not live is subscribed again. */
 const FETCHES_MAX = 5
 
 export class VenueSnapshot<Data> {

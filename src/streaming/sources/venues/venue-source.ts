@@ -1,12 +1,12 @@
 /**
- * All markets of one feed over one connection. It reads the listings of the pairs that the markets use, subscribes book
- * and trades of the listed ones, and passes each message to its pair (`venue-pair`). A fault of one pair does not
- * affect others; only a malformed frame that does not name its pair ends the connection, because it may have been of
- * any pair. Everything that is specific to a venue is in its `VenueProtocol`.
+ * All markets on one feed over one connection. It reads the listings for their pairs, subscribes the listed pairs'
+ * books and trades, and passes each message to its pair (`venue-pair`). A fault in one pair does not affect others.
+ * Only a malformed frame without its pair's name ends the connection, because it may belong to any pair. Everything
+ * specific to a venue is in its `VenueProtocol`.
  *
- * Markets are added and removed on the same connection. When the markets of a pair change, the pair is replaced by a
- * new one, or ended with its last market. The remaining markets of that pair are therefore without a book until the
- * next snapshot, about a second; their trades continue, and other pairs are not affected.
+ * Markets are added and removed on the same connection. When a pair's markets change, a new pair replaces it. A pair
+ * ends with its last market. The remaining markets on a replaced pair have no book until the next snapshot, about a
+ * second. Their trades continue, and other pairs are not affected.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -24,15 +24,15 @@ import { VenueTradeFill, type VenueTradeFillOptions } from './venue-trade-fill.t
 import { VenueTrades } from './venue-trades.ts'
 
 export interface VenueSourceOptions<Data> {
-  /** Name of the feed as in the settings: `kraken`. */
+  /** Feed name, as in the settings: `kraken`. */
   readonly venue: string
   readonly protocol: VenueProtocol<Data>
-  /** Address of its WebSocket. */
+  /** Its WebSocket address. */
   readonly url: string
   /** What proves its books. */
   readonly proof: Proof
   /**
-   * The first markets. Several markets may use the same pair: it is subscribed once, at the depth that covers them all.
+   * The first markets. Several markets may use the same pair. It is subscribed once, at the depth that covers them all.
    */
   readonly markets: readonly SourceMarket[]
   readonly clock: Clock
@@ -57,7 +57,7 @@ export class VenueSource<Data> implements Source {
   readonly #listings: VenueListings
   readonly #requests: VenueRequests
   readonly #tradeFill: VenueTradeFill | VenueTradeBridge
-  /** The status of the venue while it is not open. */
+  /** The venue's status while it is not open. */
   #status: string | undefined
 
   constructor(options: VenueSourceOptions<Data>) {
@@ -97,7 +97,7 @@ export class VenueSource<Data> implements Source {
       send: (request) => this.#connection.send(request),
       onListings: (listings, missing) => this.#admit(listings, missing),
       onProblem: (symbols, reason) => {
-        // Subscribed pairs continue with the listing that they have.
+        // Subscribed pairs continue with their current listing.
         for (const symbol of symbols) this.#pairs.get(symbol)?.postpone(`${venue} gave ${reason}`)
       },
       onSilence: (reason) => this.#connection.restart(reason),
@@ -220,7 +220,7 @@ export class VenueSource<Data> implements Source {
     }
   }
 
-  /** A symbol that no market uses may itself be damaged: then the message may have been of any pair. */
+  /** A symbol that no market uses may itself be damaged. The message may then belong to any pair. */
   #handleUnreadable(message: Extract<VenueMessage<Data>, { readonly kind: `unreadable${string}` }>): void {
     const { venue } = this.#options
     const pair = message.kind === 'unreadable' ? undefined : this.#pairs.get(message.symbol)
@@ -266,7 +266,7 @@ export class VenueSource<Data> implements Source {
       fetchPage: (symbol, gap, signal) =>
         this.#requests.run((limited) => protocol.fetchTrades(symbol, gap, limited), signal),
       position: (symbol) =>
-        // The trades of a pair that is not subscribed are ignored.
+        // Trades for a pair that is not subscribed are ignored.
         this.#pairs.get(symbol)?.subscribedListing === undefined ? undefined : this.#trades.get(symbol)?.position,
       pass: (symbol, trades, isRepeat) => this.#pairs.get(symbol)?.trade(trades, isRepeat),
     }
@@ -319,7 +319,7 @@ export class VenueSource<Data> implements Source {
     else this.#admit([listing], [])
   }
 
-  /** One pair for all the markets that use it. */
+  /** One pair for all its markets. */
   #createPair(symbol: string, hasTrades: boolean): VenuePair<Data> {
     const { venue, protocol, random } = this.#options
     const { fetchSnapshot } = protocol

@@ -1,18 +1,18 @@
 /**
- * Joins the trades of two subscriptions for venues whose trades have no consecutive numbers. On one subscription every
- * trade is passed on as it arrives, each once; nothing proves there that the venue sent all of them. After an
- * interruption (a new subscription, or a malformed message) the next trades are held back until the venue's list of
- * latest trades has been fetched. If the list contains a trade that was passed on before and one that is held, those
- * between them are passed on first; otherwise one number is left out, which `venue-trades` reports as missing trades.
- * It guarantees that trades are never passed on out of the order of the venue. Trades are numbered here, from 1. Limits
- * apply to the time, requests and held trades of an interruption. It knows no addresses and no venue.
+ * Joins trades from two subscriptions, for venues without consecutive trade numbers. On one subscription every trade is
+ * passed on as it arrives, each once; nothing proves there that the venue sent all trades. After an interruption (a new
+ * subscription, or a malformed message) the next trades are held back until the venue's list of latest trades has been
+ * fetched. If the list contains both a trade passed on before and a held one, the trades between them are passed on
+ * first. Otherwise one number is left out, which `venue-trades` reports as missing trades. Trades are never passed on
+ * out of the venue's order. They are numbered here, from 1. Each interruption has limits for time, requests and held
+ * trades. It is independent of addresses and venues.
  */
 import type { Timer } from '../../../platform/base/clock.ts'
 import type { VenueTrade } from './venue.ts'
 import { retryMilliseconds } from './venue-connection.ts'
 import { FILL_LIMITS, type VenueTradeFillOptions } from './venue-trade-fill.ts'
 
-/** Trades that are known by their identifiers; the lists of venues have 60 trades, or those of an hour. */
+/** Trades known by identifier. The venues' lists have 60 trades, or an hour's. */
 const KNOWN_MAX = 1_000
 
 /** The trades after an interruption, while the list is being fetched. */
@@ -27,11 +27,11 @@ interface Bridging {
 }
 
 interface PairState {
-  /** The number of the last trade that was passed on; 0 before the first. */
+  /** The number of the last trade passed on; 0 before the first. */
   number: number
-  /** Identifiers of the last trades, oldest first. */
+  /** The last trades' identifiers, oldest first. */
   readonly known: Set<string>
-  /** The latest time of a trade. */
+  /** The latest trade time. */
   milliseconds: number
   isInterrupted: boolean
   bridging: Bridging | undefined
@@ -40,14 +40,14 @@ interface PairState {
 export class VenueTradeBridge {
   readonly #options: VenueTradeFillOptions
   readonly #pairs = new Map<string, PairState>()
-  /** Held trades of all pairs. */
+  /** Held trades for all pairs. */
   #count = 0
 
   constructor(options: VenueTradeFillOptions) {
     this.#options = options
   }
 
-  /** Takes trades in the order of the venue. */
+  /** Takes trades in the venue's order. */
   take(symbol: string, trades: readonly VenueTrade[]): void {
     const state = this.#stateOf(symbol)
     const { bridging, known } = state
@@ -58,7 +58,7 @@ export class VenueTradeBridge {
     else this.#pass(symbol, state, fresh, false)
   }
 
-  /** Continues after trades that another process passed on, oldest first. Returns the number of the last of them. */
+  /** Continues after trades passed on by another process, oldest first. Returns the last one's number. */
   resume(symbol: string, ids: readonly string[], milliseconds: number): number {
     const state = this.#stateOf(symbol)
     for (const id of ids.slice(-KNOWN_MAX)) state.known.add(id)
@@ -75,7 +75,7 @@ export class VenueTradeBridge {
     state.isInterrupted = state.number > 0
   }
 
-  /** The connection has ended: held trades are dropped; the next list contains them, or shows that some are missing. */
+  /** The connection has ended. Held trades are dropped: the next list contains them, or shows that some are missing. */
   clear(): void {
     for (const symbol of this.#pairs.keys()) this.interrupt(symbol)
   }
@@ -139,7 +139,7 @@ export class VenueTradeBridge {
     })
   }
 
-  /** Passes on the trades of the list between the known and the held ones, if it contains both. */
+  /** Passes on the list's trades between the known and the held ones, if it contains both. */
   #join(symbol: string, bridging: Bridging, list: readonly VenueTrade[]): void {
     const state = this.#stateOf(symbol)
     const [first] = bridging.held
@@ -147,7 +147,7 @@ export class VenueTradeBridge {
       this.#retry(symbol, bridging, 'the list of the venue ends before the latest trade', 0)
       return
     }
-    // A list that begins after the first held trade has none of those before it.
+    // A list that begins after the first held trade has no earlier trade.
     const end = list.findIndex((trade) => first !== undefined && idOf(trade) === idOf(first))
     const last = list.findLastIndex((trade) => state.known.has(idOf(trade)))
     const missed = list.slice(0, Math.max(0, end)).filter((_, index) => index > last)
@@ -212,7 +212,7 @@ export class VenueTradeBridge {
   }
 }
 
-/** Trades without numbers have an identifier; it is unique within the pair. */
+/** Trades without numbers have an identifier, unique within the pair. */
 function idOf({ id, lastId }: VenueTrade): string {
   return id ?? String(lastId)
 }

@@ -1,10 +1,10 @@
 /**
- * Fetches trades that a connection did not deliver. Trades whose numbers prove a gap are held back until HTTP pages of
- * the venue have filled it; then all are passed on in order, each once. It guarantees that the trades of a pair are
- * never passed on out of order or while older ones are being fetched. A gap that cannot be filled is passed on
- * unfilled, and `venue-trades` reports it. Held trades are dropped when the connection ends: the next trade proves the
- * whole gap again. Limits apply to the time, pages and trades of a gap, and to the trades of the whole source. It knows
- * no addresses and no venue.
+ * Fetches trades that a connection did not deliver. Trades whose numbers prove a gap are held back until the venue's
+ * HTTP pages have filled it. Then all are passed on in order, each once. A pair's trades are never passed on out of
+ * order or while older ones are being fetched. A gap that cannot be filled is passed on unfilled, and `venue-trades`
+ * reports it. Held trades are dropped when the connection ends, because the next trade proves the whole gap again.
+ * Limits apply to a gap's time, pages and trades, and to the whole source's trades. It is independent of addresses and
+ * venues.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -17,15 +17,15 @@ export interface VenueTradeFillOptions {
   /** A number in [0, 1), for jitter. */
   readonly random: () => number
   readonly log: Log
-  /** One page of the missing trades, adjacent to either end of the gap. Never rejects. */
+  /** One page with missing trades, adjacent to either end of the gap. Never rejects. */
   readonly fetchPage: (symbol: string, gap: TradeGap, signal: AbortSignal) => Promise<Fetched<readonly VenueTrade[]>>
-  /** The last settled trade of a pair; undefined before its first trade, and while it is not subscribed. */
+  /** A pair's last settled trade; undefined before its first trade, and while it is not subscribed. */
   readonly position: (symbol: string) => TradePosition | undefined
   /** Passes trades on, in order. */
   readonly pass: (symbol: string, trades: readonly VenueTrade[], isRepeat: boolean) => void
 }
 
-/** Trades of one message. */
+/** One message's trades. */
 interface Arrival {
   readonly trades: readonly VenueTrade[]
   readonly isRepeat: boolean
@@ -38,36 +38,36 @@ interface Filling {
   readonly limit: Timer
   /** The whole gap: fetched trades outside it are ignored. */
   readonly whole: TradeGap
-  /** The part that is still missing. */
+  /** The part still missing. */
   gap: TradeGap
   /** By their first number, and by their last number. */
   readonly found: Map<number, VenueTrade>
   readonly foundByLast: Map<number, VenueTrade>
-  /** Messages since the gap was detected, in order of arrival, and the number of their trades. */
+  /** Messages since the gap was detected, in arrival order, and how many trades they contain. */
   readonly held: Arrival[]
   heldCount: number
   pages: number
-  /** Consecutive pages that failed or contained none of the missing trades. */
+  /** Consecutive pages that failed or contained no missing trade. */
   failures: number
   retry: Timer | undefined
 }
 
 /**
- * Trades of one gap, by their numbers. A larger gap is not fetched: publishing its trades would take longer than the
+ * Trades in one gap, by their numbers. A larger gap is not fetched: publishing its trades would take longer than the
  * limits below, and no venue delivers them in time.
  */
 const GAP_TRADES_MAX = 20_000
-/** Limits of every fetch of missing trades. */
+/** Limits for every fetch. */
 export const FILL_LIMITS = {
-  /** Held trades of one pair; a liquid pair has a hundred per second. */
+  /** Held trades for one pair. A liquid pair has a hundred per second. */
   heldMax: 10_000,
-  /** Held and fetched trades of all pairs of the source: about 20 MB. */
+  /** Held and fetched trades for all the source's pairs: about 20 MB. */
   tradesMax: 100_000,
-  /** Measured from the detection of a gap. The slowest venue needs this long for all pages of the largest gap. */
+  /** Measured from a gap's detection. The slowest venue needs this long for all pages in the largest gap. */
   millisecondsMax: 30_000,
-  /** The HTTP API of a venue may be later than its stream, so a page without progress is requested again. */
+  /** A venue's HTTP API may be later than its stream, so a page without progress is requested again. */
   failuresMax: 4,
-  /** Trades per call of `pass`: each call becomes one message to every subscriber. */
+  /** Trades per `pass` call. Each call becomes one message to every subscriber. */
   batchTradesMax: 100,
 } as const
 /** The smallest pages have 100 trades. */
@@ -76,19 +76,19 @@ const PAGES_MAX = 200
 export class VenueTradeFill {
   readonly #options: VenueTradeFillOptions
   readonly #fillings = new Map<string, Filling>()
-  /** Held and fetched trades of all pairs. */
+  /** Held and fetched trades for all pairs. */
   #count = 0
 
   constructor(options: VenueTradeFillOptions) {
     this.#options = options
   }
 
-  /** Takes trades as the venue sent them; repeated trades may be in either order. */
+  /** Takes trades as the venue sent them. Repeated trades may be in either order. */
   take(symbol: string, trades: readonly VenueTrade[], isRepeat: boolean): void {
     this.#take(symbol, { trades: isRepeat ? trades.toSorted(byFirstId) : trades, isRepeat })
   }
 
-  /** The connection has ended: held trades are dropped; the next trade proves the gap again. */
+  /** The connection has ended. Held trades are dropped, and the next trade proves the gap again. */
   clear(): void {
     for (const symbol of [...this.#fillings.keys()]) this.forget(symbol)
   }
@@ -111,7 +111,7 @@ export class VenueTradeFill {
     this.#begin(symbol, { after, before: { id, milliseconds } }, rest)
   }
 
-  /** Passes trades on up to the first gap that can be filled, and returns the trades after that gap. */
+  /** Passes trades on up to the first gap that can be filled, and returns the trades after it. */
   #passUntilGap(symbol: string, { trades, isRepeat }: Arrival): Arrival | undefined {
     const { position, pass } = this.#options
     let known = position(symbol)?.id
@@ -153,7 +153,7 @@ export class VenueTradeFill {
     this.#fetch(symbol, filling)
   }
 
-  /** Holds trades that arrive during the fill; a late trade may be one of the missing ones. */
+  /** Holds trades that arrive during the fill. A late trade may be a missing one. */
   #hold(symbol: string, filling: Filling, arrival: Arrival): void {
     const { whole } = filling
     const late = arrival.trades.filter((trade) => isBetween(whole, trade))
@@ -207,9 +207,7 @@ export class VenueTradeFill {
     filling.retry = clock.schedule(delayMilliseconds, () => this.#fetch(symbol, filling))
   }
 
-  /**
-   * Keeps the trades that belong to the gap. Returns whether one of them is adjacent to an end of the remaining gap.
-   */
+  /** Keeps the trades that belong to the gap. Returns whether one is adjacent to an end of the remaining gap. */
   #find(filling: Filling, trades: readonly VenueTrade[]): boolean {
     const { whole, found, foundByLast } = filling
     for (const trade of trades) {
@@ -236,7 +234,7 @@ export class VenueTradeFill {
     this.#finish(symbol, filling)
   }
 
-  /** Passes on the found trades, then the held ones; a further gap among those is filled next. */
+  /** Passes on the found trades, then the held ones. A further gap among the held ones is filled next. */
   #finish(symbol: string, filling: Filling): void {
     const { pass } = this.#options
     this.#end(symbol)
@@ -246,7 +244,7 @@ export class VenueTradeFill {
     }
     const [first, ...others] = filling.held
     if (first === undefined) return
-    // The trade at the end of the gap is passed on whatever is missing before it.
+    // The trade at the gap's end is passed on even if trades before it are still missing.
     pass(symbol, first.trades.slice(0, 1), first.isRepeat)
     if (first.trades.length > 1) this.#take(symbol, { ...first, trades: first.trades.slice(1) })
     for (const arrival of others) this.#take(symbol, arrival)

@@ -1,14 +1,14 @@
 /**
- * The trade numbers of one pair: which trades are new, which are repeated, and which are missing. It guarantees that
- * every number is passed on at most once and in order, and that missing trades are reported before later ones. It is
- * kept across connections, books and the markets of the pair, so that an outage is bridged where the venue repeats
- * trades, and detected where it does not. It knows no market and no clock. Pure.
+ * One pair's trade numbers: which trades are new, which are repeated, and which are missing. Every number is passed on
+ * at most once and in order, and missing trades are reported before later ones. The state is kept across connections,
+ * books and the pair's markets, so an outage is bridged where the venue repeats trades, and detected elsewhere. It is
+ * independent of markets and clocks. Pure.
  */
 import type { TradePosition, VenueTrade } from './venue.ts'
 
 /**
  * - `trades`: new executions, in order.
- * - `missed`: executions that are lost, between those passed on before and the next ones; `count` of them by their
+ * - `missed`: lost executions, between those passed on before and the next ones. `count` is their number by trade
  *   numbers, at least 1.
  */
 export type TradeStep =
@@ -21,15 +21,15 @@ export class VenueTrades {
   readonly #isUnnumbered: boolean
   /** The highest settled number: passed on, missed, or before the first subscription. */
   #lastId: number | undefined
-  /** The highest number received as a trade, and the latest time of any trade. */
+  /** The highest trade number received, and the latest trade time. */
   #lastSeenId = Number.NEGATIVE_INFINITY
   #lastMilliseconds = 0
-  /** The last trade that was accepted. */
+  /** The last accepted trade. */
   #lastTrade: VenueTrade | undefined
 
   /**
    * @param repeatsLastTrade the first trades are repetitions, even when they are not marked as such
-   * @param isUnnumbered the numbers were assigned on arrival: a gap in them stands for any count of missing trades
+   * @param isUnnumbered the numbers were assigned on arrival, so a gap may stand for any count
    */
   constructor(symbol: string, repeatsLastTrade = false, isUnnumbered = false) {
     this.#symbol = symbol
@@ -42,7 +42,7 @@ export class VenueTrades {
    */
   take(trades: readonly VenueTrade[], isRepeat: boolean): TradeStep[] {
     const steps: TradeStep[] = []
-    // Venues repeat trades in either order; live trades arrive in the order in which they were executed.
+    // Venues repeat trades in either order. Live trades arrive in execution order.
     const ordered = isRepeat ? trades.toSorted((left, right) => left.firstId - right.firstId) : trades
     const isFirstRepeat = this.#lastId === undefined && (isRepeat || this.#repeatsLastTrade)
     const passed: VenueTrade[] = []
@@ -65,7 +65,7 @@ export class VenueTrades {
     return steps
   }
 
-  /** Continues after a trade that another process passed on; false after the first trade of this one. */
+  /** Continues after a trade passed on by another process; false after this one's first trade. */
   resume({ id, milliseconds }: TradePosition): boolean {
     if (this.#lastId !== undefined) return false
     this.#lastId = id
@@ -78,7 +78,7 @@ export class VenueTrades {
   get position(): TradePosition | undefined {
     const id = this.#lastId
     if (id === undefined) return undefined
-    // The page cursor of the last trade does not apply to a number that was settled without a trade.
+    // The last trade's page cursor does not apply to a number settled without a trade.
     return this.#lastTrade?.lastId === id ? positionOf(this.#lastTrade) : { id, milliseconds: this.#lastMilliseconds }
   }
 
@@ -88,9 +88,9 @@ export class VenueTrades {
     const { firstId, lastId } = trade
     if (known === undefined || firstId === known + 1) return 'next'
     if (firstId > known) return { step: this.#missed(known + 1, firstId - 1), isLost: false }
-    // A part of it was passed on before and cannot be separated.
+    // A part was passed on before and cannot be separated.
     if (lastId > known) return { step: this.#missed(known + 1, lastId), isLost: true }
-    // A late or repeated trade is not later than one with a higher number; missing trades may arrive late too.
+    // A late or repeated trade is not later than one with a higher number. Missing trades may arrive late too.
     const isLate = lastId > this.#lastSeenId || trade.executedAtMilliseconds <= this.#lastMilliseconds
     if (isRepeat || isLate) return 'known'
     const reason = `the numbers of ${this.#symbol}'s trades restarted: ${firstId} after ${known}`
@@ -109,7 +109,7 @@ export class VenueTrades {
   }
 }
 
-/** The position of a trade among those of its pair. */
+/** A trade's position among its pair's trades. */
 export function positionOf({
   lastId: id,
   executedAtMilliseconds: milliseconds,

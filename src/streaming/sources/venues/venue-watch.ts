@@ -1,10 +1,10 @@
 /**
- * Monitors the book of one pair while it is live: whether it went silent (`pair-silence`), and, where the venue's
- * proofs do not cover the whole book, whether it still equals the book of the venue (periodic reconciliation with a new
- * snapshot). A book that is proved wrong fails. A book that is suspicious, or due for reconciliation, is refreshed: it
- * is subscribed again while it stays live, and the differences to the new snapshot are published like other changes.
+ * Monitors one pair's book while it is live: whether it went silent (`pair-silence`), and, where the venue's proofs do
+ * not cover the whole book, whether it still equals the venue's book (periodic reconciliation with a new snapshot). A
+ * book proved wrong fails. A suspicious book, or one due for reconciliation, is refreshed: it is subscribed again while
+ * it stays live, and the differences to the new snapshot are published like other changes.
  *
- * Refreshes on suspicion are limited to one per minute and pair. Each refresh without a difference doubles that delay,
+ * Refreshes on suspicion are limited to one per minute and pair. Each refresh without a difference doubles this delay,
  * up to ten minutes. Reconciliations are not limited by it.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
@@ -16,15 +16,18 @@ import type { PairMetrics } from './venue-metrics.ts'
 
 export interface VenueWatchOptions {
   readonly symbol: string
-  /** Whether the instrument is OPEN, or its state is not known. The silence of one that does not trade is no evidence. */
+  /**
+   * Whether the instrument is OPEN, or its state is not known. Silence is no evidence when the instrument does not
+   * trade.
+   */
   readonly isTrading: () => boolean
-  /** Counts no time in which this process did not run (`RunningClock`): the messages of that time are not read yet. */
+  /** Counts no time in which this process did not run (`RunningClock`), because messages from then are not read yet. */
   readonly clock: Clock
-  /** A number in [0, 1), which spreads the reconciliations of pairs that became live together. */
+  /** A number in [0, 1) to spread the reconciliations when many pairs became live together. */
   readonly random: () => number
   readonly log: Log
   readonly metrics: Pick<PairMetrics, 'countSilence' | 'countReconciliation'>
-  /** Interval between two reconciliations; undefined = never. */
+  /** Reconciliation interval; undefined = never. */
   readonly reconcileMilliseconds: number | undefined
   /** Subscribes the book again while it stays live. */
   readonly refresh: () => void
@@ -34,8 +37,8 @@ export interface VenueWatchOptions {
 
 /**
  * Trades that arrive late (held back by the gap fill, for example) no longer match the current book. A trade is late
- * when it takes 1.5 s longer to arrive than the fastest trade of the last 10 to 20 minutes. Only the difference counts,
- * because the clocks of the venue and of this host may disagree.
+ * when it takes 1.5 s longer to arrive than the fastest trade in the last 10 to 20 minutes. Only the difference counts,
+ * because the venue's clock and this host's may disagree.
  */
 const TRADE_LATE_MILLISECONDS = 1_500
 const LAG_PERIOD_MILLISECONDS = 600_000
@@ -79,15 +82,15 @@ export class VenueWatch {
     this.#reconciliation?.cancel()
   }
 
-  /** A message of the book arrived. */
+  /** A book message arrived. */
   noteBook(): void {
     this.#silence?.book(this.#options.clock.monotonicMilliseconds())
   }
 
   /**
    * New trades arrived.
-   * @param priceDecimals the decimals of the prices of `best`
-   * @param best the best prices of the book; empty where trades cannot be compared with them
+   * @param priceDecimals the decimals used in `best`
+   * @param best the book's best prices; empty where trades cannot be compared with them
    */
   noteTrades(trades: readonly VenueTrade[], priceDecimals: number, best: () => BestPrices): void {
     const now = this.#options.clock.monotonicMilliseconds()
@@ -104,7 +107,7 @@ export class VenueWatch {
 
   /**
    * A refresh is complete.
-   * @param differences levels of the snapshot that differed from the book
+   * @param differences snapshot levels that differed from the book
    */
   refreshed(differences: number): void {
     const { log, symbol, metrics } = this.#options

@@ -1,7 +1,7 @@
 /**
- * The venue table: one row per kind of venue that Tidegate can read. The settings `feeds.*`, the sources of markets,
- * `check-config` and the reference page are generated from it. A feed of the configuration is one connection to a
- * venue of one kind; several feeds may have the same kind.
+ * The venue table: one row per kind of venue. The `feeds.*` settings, the markets' sources, `check-config` and the
+ * reference page are generated from it. A feed in the configuration is one connection to a venue. Several feeds may
+ * have the same kind.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -31,7 +31,7 @@ export type VenueName = keyof typeof VENUES
 export const VENUE_NAMES = Object.keys(VENUES) as readonly VenueName[]
 
 export interface VenueSourceParts {
-  /** The name of the feed, for logs, reasons and metrics: `binance-us`. */
+  /** The feed's name, for logs, reasons and metrics: `binance-us`. */
   readonly name: string
   readonly markets: readonly SourceMarket[]
   readonly clock: Clock
@@ -41,11 +41,10 @@ export interface VenueSourceParts {
 }
 
 export interface Venue extends Omit<VenueDefinition<unknown>, 'createProtocol'> {
-  /** A source that feeds all the given markets over one connection. */
+  /** A source for all the given markets over one connection. */
   readonly createSource: (addresses: VenueAddresses, parts: VenueSourceParts) => Source
   /**
-   * How the venue lists these symbols, read over a separate connection. A symbol that is missing from the result is not
-   * listed.
+   * How the venue lists these symbols, read over a separate connection. A symbol missing from the result is not listed.
    */
   readonly readListings: (
     addresses: VenueAddresses,

@@ -1,27 +1,26 @@
 /**
- * One Binance book: a fetched snapshot, and the diffs of the stream that follow it
+ * One Binance book: a fetched snapshot, then the stream's diffs
  * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams, "How to manage a local order book
- * correctly"). It guarantees that no diff is skipped, and that the reported levels of a side are the best ones without
- * a gap. Pure.
+ * correctly"). It never skips a diff, and each reported side consists of its best levels without a gap. Pure.
  *
- * A truncated snapshot contains no information about the prices beyond its last level, and diffs contain only changes.
- * So a truncated side has a reach: the price of its last level. All levels up to the reach are known; levels beyond it
- * are not kept. As the price moves, fewer levels remain within reach. Well before there are fewer than the markets
- * need, the book requests a new snapshot (`wantsSnapshot`) and continues; when there are fewer, it is wrong.
+ * A truncated snapshot says nothing about prices beyond its last level, and diffs contain only changes. So a truncated
+ * side has a reach: the price of its last level. Levels within reach are known; levels beyond it are not kept. As the
+ * price moves, fewer levels remain within reach. Before there are too few for the markets, the book requests a new
+ * snapshot (`wantsSnapshot`) and continues. With too few it is wrong.
  *
- * A level that the integers of the book cannot hold (finer, from before the venue made its steps coarser, or far too
- * high) ends the side for the markets: `unfit-levels` keeps such levels. Levels beyond it are tracked but not reported
+ * A level that the book's integers cannot hold ends the side for the markets: it is finer, from before the venue made
+ * its steps coarser, or far too high. `unfit-levels` keeps such levels. Levels beyond one are tracked, but not reported
  * until it is removed.
  *
- * A snapshot and the diffs come from servers that may lag behind each other, so a snapshot is used only once a diff
- * brackets it (begins in it and ends at or after it). On a pair without diffs, a second snapshot with the same number,
- * fetched `CONFIRM_MILLISECONDS` later, replaces that proof. A book never begins before the position that an earlier
- * book of the pair reached, on any connection: published data would go back in time.
+ * Snapshots and diffs come from servers that may lag behind each other, so a snapshot is used only once a diff brackets
+ * it (begins in it and ends at or after it). On a pair without diffs, a second snapshot with the same number, fetched
+ * `CONFIRM_MILLISECONDS` later, replaces this proof. A book never begins before the position reached by the pair's
+ * earlier books, on any connection: published data would go back in time.
  *
  * States:
- * - waiting: no snapshot is proved. Diffs are kept; a diff that does not follow the kept ones discards them.
- * - live: diffs are applied. While a snapshot is wanted they are also kept, because the snapshot may be older than the
- *   last of them. Once proved, it replaces the known levels, and only the differences are reported.
+ * - waiting: no snapshot is proved. Diffs are kept. A diff that does not follow them discards them.
+ * - live: diffs are applied. While a snapshot is wanted they are also kept, because it may be older than the last diff.
+ *   Once proved, it replaces the known levels, and only the differences are reported.
  */
 import { parseDecimal, type Scaled } from '../../../../platform/base/decimal.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../../market/event.ts'

@@ -1,17 +1,17 @@
 /**
- * One Bitstamp book: a fetched snapshot, and the messages of `diff_order_book_PAIR` that are later than it
- * (docs/decisions/0027-what-proves-bitstamp.md). Both have a time in microseconds and no number, so nothing proves that
- * no message is missing. The book guarantees what can be had: messages are applied in the order of their times; a book
- * that is crossed is wrong; and a snapshot begins or replaces the book only where its time lies within the messages
- * that were received, so that what it replaces is compared at the same time. Pure.
+ * One Bitstamp book: a fetched snapshot, then later messages from `diff_order_book_PAIR`
+ * (docs/decisions/0027-what-proves-bitstamp.md). Both have a time in microseconds and no number, so nothing proves the
+ * sequence complete. The book guarantees what is possible. Messages are applied in time order. A crossed book is wrong.
+ * A snapshot begins or replaces the book only where its time lies within the received messages, so book and snapshot
+ * are compared at the same time. Pure.
  *
  * States:
- * - waiting: messages are kept. A snapshot is used once it is bracketed: a kept message is not later than it, and one is
- *   not earlier. On a pair without messages a second, equal snapshot replaces that.
+ * - waiting: messages are kept. A snapshot is used once kept messages bracket it: one at its time or earlier, one at
+ *   its time or later. On a pair without messages, a second, equal snapshot replaces this proof.
  * - live: messages are applied, and the latest ones are kept for the next snapshot, which is fetched at intervals. The
  *   differences are reported.
  *
- * A book never begins before the time that an earlier book of the pair reached: published data would go back in time.
+ * A book never begins before the time reached by the pair's earlier books: published data would go back in time.
  */
 import { ASK, BID, type LevelChange } from '../../../market/event.ts'
 import type { BestPrices, BookStep, UnfitLevel, VenueBook, VenueBookOptions, VenueLevel } from '../venue.ts'

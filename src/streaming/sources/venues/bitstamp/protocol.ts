@@ -2,6 +2,7 @@
  * Bitstamp's WebSocket API v2 and HTTP API v2 for spot pairs: requests and limits. It keeps unanswered subscriptions,
  * because errors often name no channel. It also keeps the time reached by each pair's books, because a fetched snapshot
  * may be older.
+ *
  * Written from https://www.bitstamp.net/websocket/v2/ and https://www.bitstamp.net/api/ (order book, transactions,
  * trading pairs info, rate limits), read on 2026-11-23 in stored copies and third-party descriptions. It has not been
  * tested against the venue.

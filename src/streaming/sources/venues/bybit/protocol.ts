@@ -2,6 +2,7 @@
  * Bybit's public WebSocket API v5 for spot pairs: requests and limits. Derivatives are not listed. `message` parses
  * frames, `book` keeps books, and `rest` fetches the rest. This file remembers the pairs in each request, because an
  * answer contains only the request id.
+ *
  * Written from these pages under https://bybit-exchange.github.io/docs/v5, read on 2026-11-23 in stored copies:
  * `ws/connect`, `websocket/public/orderbook`, `websocket/public/trade`, `market/instrument`, `market/recent-trade`,
  * `rate-limit`. It has not been tested against the venue.

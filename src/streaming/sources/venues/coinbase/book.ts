@@ -2,6 +2,7 @@
  * One Coinbase book: changes are passed on as they arrive, and nothing is trusted before a snapshot. No value is
  * rounded. The connection's frame numbers (`conversation`) prove the changes complete. Levels are not tracked here,
  * because the venue sends neither a checksum nor a depth that would require it. Pure.
+ *
  * A complete book has asks at hundreds of millions of times the best price. Asks that the markets cannot hold are kept
  * but not passed on. All asks beyond them are higher still, so the known asks end before them.
  */

@@ -2,6 +2,7 @@
  * The current connection's state: missing frames, refused requests, and the symbols that use each subscribed product.
  * All frames on a connection share one number sequence, and a frame is accepted only when every earlier frame was. This
  * file uses no socket and no clock, and never throws. Pure.
+ *
  * Products may share a feed: the venue sends `BTC-USD` data for `BTC-USDC` too (`Listing.feedSymbol`). The feed is
  * subscribed once, and each message is returned for every symbol that uses it.
  */

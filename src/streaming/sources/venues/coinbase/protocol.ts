@@ -3,6 +3,7 @@
  * (https://docs.cdp.coinbase.com/coinbase-app/advanced-trade-apis/websocket/websocket-overview, read 2026-11-22), over
  * channels without a login: `level2` (the whole book), `market_trades` (numbered without gaps) and `heartbeats`. All
  * frames share one number sequence. Listings and missed trades are fetched by HTTP.
+ *
  * Written from the venue's documentation and from third-party recordings. It has not been tested against the venue.
  */
 import type { VenueAddresses, VenueDefinition, VenueProtocol } from '../venue.ts'

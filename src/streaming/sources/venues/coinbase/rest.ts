@@ -4,6 +4,7 @@
  * trades by time
  * (https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/public/get-public-market-trades). Prices and
  * sizes stay as the venue sent them. A page with any malformed part is a problem. No state is kept between requests.
+ *
  * Written from the venue's documentation. It has not been tested against the venue.
  */
 import { membersOf, parseJson } from '../../../../platform/base/json-value.ts'

@@ -3,6 +3,7 @@
  * pair's trades by number, 100 per request; also snapshots and the instrument list, for channels that do not send them.
  * Prices and amounts stay as the venue sent them. An answer with any malformed part is a problem. No state is kept
  * between requests.
+ *
  * Written from the venue's documentation. It has not been tested against the venue.
  */
 import { membersOf, parseJson } from '../../../../platform/base/json-value.ts'
