@@ -18,8 +18,9 @@ import { fileErrorText } from '../platform/base/regular-file.ts'
 import { addressText } from './options/listener-address.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { clearOf } from './terminal/progress-line.ts'
 import { printable } from './terminal/styled-line.ts'
-import { tableLines } from './terminal/table.ts'
+import { countText, tableLines } from './terminal/table.ts'
 
 interface CheckPublisherOptions {
   readonly listen?: { readonly host: string; readonly port: number }
@@ -133,7 +134,7 @@ async function check(
 
 function checkOptionsOf(options: CheckPublisherOptions, { stderr, clock }: CommandEnvironment): CheckOptions {
   const { seconds, market, restart } = options
-  const clear = stderr.isTTY === true ? '\r\u001b[2K' : ''
+  const clear = clearOf(stderr)
   const scenarios = options.listen === undefined ? PULL_SCENARIOS : PUSH_SCENARIOS
   return {
     markets: market,
@@ -226,10 +227,6 @@ function findingLines(scenario: string, finding: BrokenRule): readonly string[] 
       ...(message === undefined ? [] : [`  message:  ${printable(message)}`]),
     ]),
   ]
-}
-
-function countText(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 function listenAddress(text: string): { host: string; port: number } {

@@ -40,8 +40,9 @@ import {
   operatorPort,
   publicPort,
 } from './doctor/doctor-ports.ts'
-import { CLEAR_LINE, type Examination, examineStore } from './doctor/doctor-store.ts'
+import { type Examination, examineStore } from './doctor/doctor-store.ts'
 import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
+import { clearOf } from './terminal/progress-line.ts'
 import { printable } from './terminal/styled-line.ts'
 import { tableLines } from './terminal/table.ts'
 
@@ -71,7 +72,7 @@ Examples:
     const findings = await examine(command, operatorUrl)
     const failures = findings.filter(({ verdict }) => verdict === 'bad')
     const document = { ok: failures.length === 0, findings }
-    if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE)
+    process.stderr.write(clearOf(process.stderr))
     process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : asText(findings))
     if (failures.length > 0) throw new Error(`checks failed: ${failures.map(({ name }) => name).join(', ')}`)
   })

@@ -10,6 +10,7 @@ import type { ExportProgress, ExportResult } from '../streaming/recordings/expor
 import type { Layout } from '../streaming/recordings/export/tables.ts'
 import { listRecordings } from '../streaming/recordings/recording-folder.ts'
 import { type CommandEnvironment, processEnvironment } from './terminal/environment.ts'
+import { CLEAR_LINE } from './terminal/progress-line.ts'
 
 interface ExportFlags {
   readonly format: 'csv' | 'parquet'
@@ -135,9 +136,9 @@ function showProgress(
       const now = clock.monotonicMilliseconds()
       if (now - shownMilliseconds < PROGRESS_MILLISECONDS) return
       shownMilliseconds = now
-      stderr.write(`\r\u001b[2Kfile ${paths.indexOf(path) + 1} of ${paths.length}, ${rows} rows`)
+      stderr.write(`${CLEAR_LINE}file ${paths.indexOf(path) + 1} of ${paths.length}, ${rows} rows`)
     },
-    end: () => void stderr.write('\r\u001b[2K'),
+    end: () => void stderr.write(CLEAR_LINE),
   }
 }
 

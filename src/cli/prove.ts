@@ -22,6 +22,7 @@ import { Cursors } from '../streaming/sequencing/cursor.ts'
 import { type CommandEnvironment, processEnvironment } from './terminal/environment.ts'
 import { linesOf } from './terminal/line-reader.ts'
 import { printable } from './terminal/styled-line.ts'
+import { countText } from './terminal/table.ts'
 
 interface ProveOptions {
   readonly receipts?: string
@@ -218,8 +219,4 @@ function coveredText({ covered, total }: Covered): string {
 
 function sum(failures: readonly ReceiptFinding[]): number {
   return failures.reduce((total, { count }) => total + count, 0)
-}
-
-function countText(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -8,6 +8,7 @@ import type { Recorder } from '../streaming/markets/recorder.ts'
 import { addConfigFlags, readConfig } from './options/config-flags.ts'
 import { durationSeconds } from './options/option-values.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { CLEAR_LINE } from './terminal/progress-line.ts'
 import { printable } from './terminal/styled-line.ts'
 
 interface RecordOptions {
@@ -115,12 +116,12 @@ function showProgress(
     const rate = Math.round(((entries - entriesBefore) * 1_000) / PROGRESS_MILLISECONDS)
     entriesBefore = entries
     const lost = recorder.lost.map(({ market, reason }) => `, ${market} lost: ${printable(reason)}`).join('')
-    stderr.write(`\r\u001b[2K${seconds} s, ${entries} entries (${rate}/s), ${sizeText(bytes)}${lost}`)
+    stderr.write(`${CLEAR_LINE}${seconds} s, ${entries} entries (${rate}/s), ${sizeText(bytes)}${lost}`)
     next = clock.schedule(PROGRESS_MILLISECONDS, tick)
   }
   return () => {
     next.cancel()
-    stderr.write('\r\u001b[2K')
+    stderr.write(CLEAR_LINE)
   }
 }
 

@@ -14,7 +14,9 @@ import { fileErrorText } from '../platform/base/regular-file.ts'
 import { positiveInteger } from './options/option-values.ts'
 import { loadCredentials } from './options/stream-credentials.ts'
 import { type CommandEnvironment, processEnvironment, stayAlive } from './terminal/environment.ts'
+import { clearOf } from './terminal/progress-line.ts'
 import { printable } from './terminal/styled-line.ts'
+import { countText } from './terminal/table.ts'
 
 interface VerifyOptions {
   readonly url?: string
@@ -129,7 +131,7 @@ async function verify(
       // The service has removed every market: there is nothing left to check.
       if (markets.every((market) => checker.isRemoved(market))) connection.stop()
     },
-    onDown: (reason) => stderr.write(`${clearLine(stderr)}disconnected: ${printable(reason)}\n`),
+    onDown: (reason) => stderr.write(`${clearOf(stderr)}disconnected: ${printable(reason)}\n`),
   })
   const removeSignals = environment.onStopSignal(() => connection.stop())
   const end = clock.schedule(options.seconds * 1000, () => connection.stop())
@@ -191,23 +193,19 @@ function showProgress(
   function tick(): void {
     const passed = Math.floor((clock.monotonicMilliseconds() - startMilliseconds) / 1000)
     const { messages } = checker.counts
-    stderr.write(`${clearLine(stderr)}${passed} of ${seconds} s, ${messages} messages, ${findings.count} violations`)
+    stderr.write(`${clearOf(stderr)}${passed} of ${seconds} s, ${messages} messages, ${findings.count} violations`)
     next = clock.schedule(PROGRESS_MILLISECONDS, tick)
   }
   return () => {
     next.cancel()
-    stderr.write(clearLine(stderr))
+    stderr.write(clearOf(stderr))
   }
-}
-
-function clearLine({ isTTY }: { readonly isTTY?: boolean }): string {
-  return isTTY === true ? '\r\u001b[2K' : ''
 }
 
 function reportText(verdict: Verdict): string {
   const { counts, books, violations } = verdict
   const lines = [
-    `${verdict.service}, ${verdict.seconds} s, ${verdict.connections} connection${verdict.connections === 1 ? '' : 's'}`,
+    `${verdict.service}, ${verdict.seconds} s, ${countText(verdict.connections, 'connection')}`,
     ...Object.entries(counts).map(([what, count]) => `  ${what.padEnd(12)}${String(count).padStart(10)}`),
     ...books.map(({ market, bids, asks }) => `  ${market.padEnd(12)}${bids} bids, ${asks} asks at the end`),
   ]

@@ -20,6 +20,7 @@ import {
 } from '../../service/doctor/store.ts'
 import { existingEncryptionKey } from '../../service/keys/encryption-key.ts'
 import { Lifecycle } from '../../service/process/lifecycle.ts'
+import { CLEAR_LINE } from '../terminal/progress-line.ts'
 
 export interface Examination {
   readonly config: Config
@@ -27,9 +28,6 @@ export interface Examination {
   readonly clock: Clock
   readonly operatorUrl: string | undefined
 }
-
-/** Returns to the start of the line and clears it, so the findings replace it. */
-export const CLEAR_LINE = '\r\u001b[2K'
 
 /**
  * Opens the store, which must be free when it is embedded.

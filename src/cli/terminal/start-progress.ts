@@ -1,9 +1,9 @@
 /** A progress line on a terminal while a service starts: a first start takes some seconds. */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Output } from './environment.ts'
+import { CLEAR_LINE } from './progress-line.ts'
 
 const PERIOD_MILLISECONDS = 1_000
-const CLEAR_LINE = '\r\u001b[2K'
 
 /**
  * Shows how long the start takes. The returned function removes the line. Does nothing unless `output` is a terminal.

@@ -1,4 +1,4 @@
-/** Formats text rows as aligned columns. Pure. */
+/** Formats text rows as aligned columns, and counts of things. Pure. */
 
 /** Lines without trailing spaces. Every row has as many cells as the first. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
@@ -9,4 +9,9 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   )
+}
+
+/** `1 receipt`, `2 receipts`. */
+export function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -1,8 +1,7 @@
 /**
- * The rows of four tables from the entries of recordings: changes of the book, trades, states of the instrument, and
- * losses, in the order in which they were published. A snapshot stands where the rows before it do not lead to the
- * book: at the beginning, after a gap, and after a loss. Prices and amounts stay integers at the scale of the market.
- * It reads nothing itself.
+ * Makes rows for four tables from recorded entries: book changes, trades, instrument states, and losses, in the order
+ * in which they were published. A snapshot stands where the rows before it do not lead to the book: at the beginning,
+ * after a gap, and after a loss. Prices and amounts stay integers at the market's scale. It reads nothing itself.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Scaled } from '../../platform/base/decimal.ts'
@@ -30,9 +29,9 @@ export interface BookRow {
 
 export interface TradeRow {
   readonly table: 'trades'
-  /** The venue's time of the trade, or that of the commit where the venue gave none. */
+  /** The venue's trade time, or the commit time where the venue gave none. */
   readonly timestamp: number
-  /** The time of the commit. */
+  /** The commit time. */
   readonly localTimestamp: number
   readonly id: string
   readonly side: 'buy' | 'sell' | 'unknown'
@@ -42,7 +41,7 @@ export interface TradeRow {
   readonly venue: string
 }
 
-/** The state of the instrument from `timestamp` on. */
+/** The instrument state from `timestamp` on. */
 export interface InstrumentRow {
   readonly table: 'instrument'
   readonly timestamp: number
@@ -70,18 +69,21 @@ export type ExportRow = BookRow | TradeRow | InstrumentRow | LossRow
 
 const MICROSECONDS = 1_000
 
-/** Turns the entries of one market into rows. */
+/** Turns one market's entries into rows. */
 export class MarketRows {
   readonly definition: MarketDefinition
   readonly #emit: (row: ExportRow) => void
   #state = new RecordedState('')
-  /** Whether the state is that of the last entry: not before the first keyframe or snapshot, and not after a gap. */
+  /**
+   * Whether the state is up to date with the last entry: not before the first keyframe or snapshot, and not after a
+   * gap.
+   */
   #isCurrent = false
-  /** Whether the rows before lead to the book of the state. */
+  /** Whether the rows before lead to the state's book. */
   #isKnown = false
-  /** Whether the next entry emits the state of the instrument, although it does not change it. */
+  /** Whether the next entry emits the instrument state without changing it. */
   #repeatsInstrument = false
-  /** Time of the last keyframe. */
+  /** The last keyframe's time. */
   #keyframeMilliseconds = 0
 
   constructor(definition: MarketDefinition, emit: (row: ExportRow) => void) {
@@ -89,14 +91,14 @@ export class MarketRows {
     this.#emit = emit
   }
 
-  /** Applies an entry that is before the exported time. */
+  /** Applies an entry from before the exported time. */
   skip(entry: RecordedEntry, isState: boolean): void {
     if (isState) this.#restart(entry)
     this.#state.follow(entry)
     this.#isCurrent ||= isState || entry.events.some(({ type }) => type === 'snapshot')
   }
 
-  /** Emits the book as a snapshot, where it is known: the rows of a new file, or the first rows, begin at this time. */
+  /** Emits a known book as a snapshot: a new file's rows, or the first rows, begin at this time. */
   begin(microseconds: number): void {
     if (!this.#isCurrent) return
     this.#isKnown = true
@@ -104,13 +106,13 @@ export class MarketRows {
     if (this.#state.instrument !== undefined) this.#instrument(microseconds)
   }
 
-  /** Makes the next entry emit the state of the market, although the rows before lead to it: it begins a file. */
+  /** Makes the next entry emit the market's state, although the rows before lead to it: it begins a file. */
   renew(): void {
     this.#isKnown = false
     this.#repeatsInstrument = true
   }
 
-  /** The entries of a keyframe. Where the state is the same as before, they cause no rows. */
+  /** A keyframe's entries. Where the state is the same as before, they cause no rows. */
   keyframe(entries: readonly RecordedEntry[]): void {
     const [first] = entries
     if (first === undefined) return
@@ -173,7 +175,7 @@ export class MarketRows {
     if (!isLive && (before.isLive || before.reason !== reason)) this.#loss(microseconds, 'lost', reason)
   }
 
-  /** Forgets the state, unless the entry continues the keyframe that was applied last. */
+  /** Forgets the state, unless the entry continues the last applied keyframe. */
   #restart({ atMilliseconds, events }: RecordedEntry): void {
     const continues = atMilliseconds === this.#keyframeMilliseconds && events[0]?.type === 'lost'
     this.#keyframeMilliseconds = atMilliseconds
@@ -199,7 +201,7 @@ export class MarketRows {
   }
 }
 
-/** The time of an entry: of its commit where it has one. */
+/** An entry's time: its commit time where it has a commit. */
 export function timeOf({ commit, atMilliseconds }: RecordedEntry): number {
   if (commit === undefined) return atMilliseconds * MICROSECONDS
   return commit.milliseconds * MICROSECONDS + Math.floor(commit.nanoseconds / MICROSECONDS)

@@ -1,6 +1,6 @@
 /**
- * Describes a recording: header, times, entries of each market, and damage. It reads every block, so it finds all damage. The
- * member names are those of `tidegate replay FILE --info --json`.
+ * Describes a recording: header, times, each market's entries, and damage. It reads every block, so it finds all
+ * damage. The member names belong to `tidegate replay FILE --info --json`.
  */
 import { openRecording, type RecordedBlock, type RecordingReader } from './reader.ts'
 
@@ -18,7 +18,7 @@ export interface RecordingInfo {
   readonly keyframes: number
   /** Bytes after the last complete block, as a crash can leave them. */
   readonly torn_bytes: number
-  /** Damage before that, with its position. */
+  /** Earlier damage, with its position. */
   readonly damage: readonly string[]
   readonly recorded: readonly {
     readonly market: string
@@ -27,11 +27,11 @@ export interface RecordingInfo {
     readonly executions: number
     readonly losses: number
   }[]
-  /** The configuration that replays the file. */
+  /** A configuration which replays the file. */
   readonly markets: readonly MarketEntry[]
 }
 
-/** A market of a configuration file. */
+/** A market in a configuration file. */
 interface MarketEntry {
   readonly symbol: string
   readonly base_asset: string
@@ -48,7 +48,7 @@ interface Counts {
   losses: number
 }
 
-/** The setting `markets` with the markets of a recording, each with the recording as its source. */
+/** The setting `markets` with a recording's markets, each with the recording as its source. */
 export function marketsOf({ header, path }: RecordingReader): MarketEntry[] {
   return header.markets.map(({ definition }) => ({
     symbol: definition.symbol,

@@ -1,4 +1,6 @@
-/** A table file of CSV with a header line, plain or gzip. It holds a megabyte of text, and writes it before it takes more. */
+/**
+ * A CSV table file with a header line, plain or gzip. It holds a megabyte of text, and writes it before it takes more.
+ */
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -8,7 +10,7 @@ const compress = promisify(gzip)
 
 const CHUNK_CHARACTERS = 1_048_576
 
-/** A file that takes rows; `flush` must be awaited before more rows are added when `isFull`. */
+/** A file for rows. When `isFull`, `flush` must be awaited before more rows are added. */
 export interface TableFile {
   readonly isFull: boolean
   add(cells: readonly CellValue[]): void
@@ -48,7 +50,7 @@ class CsvFile implements TableFile {
     this.#lines = []
     this.#characters = 0
     if (text === '') return
-    // A file of several gzip members is one file to every reader of gzip.
+    // Every gzip reader reads several gzip members as one file.
     await this.#file.writeFile(this.#isZipped ? await compress(text) : text)
   }
 

@@ -1,7 +1,7 @@
 /**
- * Reads recordings in the order of time and writes the rows of their markets to one file per table, market and UTC day. A
- * file has a temporary name until it is complete. The memory that it uses does not depend on the length of the recordings:
- * it holds one block, the books, and a bounded number of rows.
+ * Reads recordings by time and writes their markets' rows to one file per table, market and UTC day. A file has a
+ * temporary name until it is complete. Memory use does not depend on the recordings' length: it holds one block, the
+ * books, and a bounded number of rows.
  */
 import { rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,13 +20,13 @@ export interface ExportOptions {
   readonly paths: readonly string[]
   readonly format: 'csv' | 'parquet'
   readonly layout: Layout
-  /** The column `exchange`, and the beginning of the files' names. */
+  /** The column `exchange`, and the beginning of every file name. */
   readonly exchange: string
   readonly isZipped: boolean
   readonly folder: string
   /** Undefined: all markets. */
   readonly symbol: string | undefined
-  /** Milliseconds since the epoch; the first is included, the last is not. */
+  /** Milliseconds since the epoch. The first is included, the last is not. */
   readonly fromMilliseconds: number
   readonly toMilliseconds: number
   /** Called after each block. */
@@ -50,17 +50,17 @@ export interface ExportedFile {
 export interface ExportResult {
   readonly files: readonly ExportedFile[]
   readonly rows: number
-  /** Times of which nothing is recorded, with the reason. */
+  /** Times without a recording, with the reason. */
   readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[]
 }
 
-/** Rows of all open Parquet files that wait for their row groups. */
+/** Rows waiting for their row groups, in all open Parquet files. */
 const WAITING_ROWS_MAX = 300_000
 const ROW_GROUP_MIN = 1_000
 const ROW_GROUP_MAX = 100_000
-/** Recordings of a service follow each other within this time. */
+/** A service's recordings follow each other within this time. */
 const JOIN_MILLISECONDS_MAX = 100
-/** Entries can be this much before the times of their commits. */
+/** Entries can be this much before their commit times. */
 const SKEW_MILLISECONDS_MAX = 5_000
 const MICROSECONDS = 1_000
 
@@ -91,11 +91,11 @@ class Exporter {
   readonly #tables = new Map<string, OpenTable>()
   readonly #done: ExportedFile[] = []
   readonly #gaps: { from: string; to: string; reason: string }[] = []
-  /** Rows of the present block that are not in their files yet. */
+  /** The present block's rows before they are in their files. */
   #emitted: { readonly row: ExportRow; readonly market: MarketDefinition }[] = []
   #rows = 0
   #hasBegun: boolean
-  /** Time of the last entry, milliseconds since the epoch. */
+  /** The last entry's time, in milliseconds since the epoch. */
   #lastMilliseconds: number | undefined
 
   constructor(options: ExportOptions) {
@@ -117,10 +117,10 @@ class Exporter {
     return { files: this.#done, rows: this.#rows, gaps: this.#gaps }
   }
 
-  /** Removes the files that are not complete. */
+  /** Removes incomplete files. */
   async discard(): Promise<void> {
     for (const { file, partialPath } of this.#tables.values()) {
-      // The error that ended the export is the one to report.
+      // The error which ended the export is the one to report.
       await file.close().catch(() => undefined)
       await unlink(partialPath).catch(() => undefined)
     }
@@ -202,11 +202,11 @@ class Exporter {
     for (const [market, states] of byMarket) market.keyframe(states)
   }
 
-  /** The rows of a day begin with the book, so that its file can be read alone. */
+  /** A day's rows begin with the book, so its file can be read alone. */
   #beginDay(market: MarketRows, entry: RecordedEntry): void {
     const last = this.#days.get(market)
     const day = dayOf(timeOf(entry))
-    // A snapshot of the same time takes its place.
+    // A snapshot at the same time takes its place.
     const hasSnapshot = entry.events.some(({ type }) => type === 'snapshot')
     if (last !== undefined && last < day && hasSnapshot) market.renew()
     else if (last !== undefined && last < day) market.begin(timeOf(entry))
@@ -234,7 +234,7 @@ class Exporter {
     const key = `${row.table} ${market.symbol}`
     const day = dayOf(row.table === 'trades' ? row.localTimestamp : row.timestamp)
     const open = this.#tables.get(key)
-    // A row that is late, by a clock that was set back, stays in the later file.
+    // A late row, after a clock was set back, stays in the later file.
     if (open !== undefined && open.day >= day) return open
     if (open !== undefined) await this.#complete(key)
     const table = await this.#create(row.table, market, day, columns)
@@ -252,7 +252,7 @@ class Exporter {
     const suffix = format === 'csv' ? `csv${isZipped ? '.gz' : ''}` : 'parquet'
     const path = join(folder, `${exchange}_${TABLE_TITLES[name]}_${day}_${symbol}.${suffix}`)
     const partialPath = `${path}.partial`
-    // What an export that was killed left.
+    // A killed export may have left one.
     await unlink(partialPath).catch(() => undefined)
     const share = Math.floor(WAITING_ROWS_MAX / (this.#markets.size * Object.keys(LAYOUTS[layout]).length))
     const rowsMax = Math.min(ROW_GROUP_MAX, Math.max(ROW_GROUP_MIN, share))

@@ -1,7 +1,7 @@
 /**
- * A table file of Parquet, written by `hyparquet-writer`: times as INT64, prices and amounts as DECIMAL(38, 18), which is
- * exact for every market. The scale is the same in all files, because readers of several files take that of the first one:
- * DuckDB rounds the numbers of the others to it. It holds one row group.
+ * A Parquet table file, written by `hyparquet-writer`: times as INT64, prices and amounts as DECIMAL(38, 18), which is
+ * exact for every market. All files have the same scale, because readers of several files take the first one's scale:
+ * DuckDB would round the others' numbers to it. It holds one row group.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
@@ -10,18 +10,18 @@ import { formatDecimal } from '../../../platform/base/decimal.ts'
 import type { TableFile } from './csv-file.ts'
 import type { CellValue, Column, ColumnKind, DecimalValue } from './tables.ts'
 
-/** Digits of a 128-bit DECIMAL. */
+/** Digits in a 128-bit DECIMAL. */
 const PRECISION = 38
-/** The most decimals that a market can have. */
+/** The most decimals a market can have. */
 const SCALE = 18
-/** By the decimals of a market: what makes its integers those of `SCALE`. */
+/** By a market's decimals: the factor from its integers to `SCALE`. */
 const FACTORS = Array.from({ length: SCALE + 1 }, (_, decimals) => 10n ** BigInt(SCALE - decimals))
 const DECIMAL_MAX = 10n ** BigInt(PRECISION) - 1n
 
 type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema']
 type SchemaElement = Schema[number]
 
-/** @param rowsMax rows of a row group */
+/** @param rowsMax rows per row group */
 export async function createParquetFile(path: string, columns: readonly Column[], rowsMax: number): Promise<TableFile> {
   return new ParquetFile(await open(path, 'wx'), columns, rowsMax)
 }
@@ -72,7 +72,7 @@ class ParquetFile implements TableFile {
     }
   }
 
-  /** `offset` counts the bytes of the whole file; the buffer has those that are not written yet. */
+  /** `offset` counts the whole file's bytes. The buffer has only the unwritten ones. */
   async #writeBytes(): Promise<void> {
     await this.#file.writeFile(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index))
     this.#bytes.index = 0
@@ -101,7 +101,7 @@ function parquetValue(cell: CellValue): unknown {
   return typeof cell === 'object' ? decimalValue(cell) : cell
 }
 
-/** @throws {Error} for a number that is too large */
+/** @throws {Error} for a number beyond the precision */
 function decimalValue({ unscaled, scale }: DecimalValue): bigint {
   const factor = FACTORS[scale]
   assert(factor !== undefined, 'a market has at most 18 decimals')

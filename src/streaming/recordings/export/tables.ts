@@ -1,6 +1,6 @@
 /**
- * The columns of the exported tables in each layout, and the values of a row in each of them. Prices and amounts are
- * exact: text with the market's decimals, or unscaled integers with their scale.
+ * The exported tables' columns in each layout, and a row's values in them. Prices and amounts are exact: text with the
+ * market's decimals, or unscaled integers with their scale.
  */
 import { formatDecimal, type Scaled } from '../../../platform/base/decimal.ts'
 import type { MarketDefinition } from '../../market/event.ts'
@@ -68,15 +68,14 @@ const COLUMNS: Readonly<Record<TableName, readonly Column[]>> = {
   ],
 }
 
-/** The tables of each layout. */
+/** Each layout's tables. */
 export const LAYOUTS: Readonly<Record<Layout, Readonly<Partial<Record<TableName, readonly Column[]>>>>> = {
   tidegate: COLUMNS,
   tardis: { book: BOOK, trades: TRADES },
 }
 
 /**
- * The values of a row, in the order of the columns of its table in the layout `tidegate`, which begins with those of
- * `tardis`.
+ * A row's values, in the column order of its table in the layout `tidegate`, which begins with the columns of `tardis`.
  */
 export function cellsOf(row: ExportRow, market: MarketDefinition, exchange: string): CellValue[] {
   const { symbol, priceDecimals, amountDecimals } = market
@@ -92,7 +91,7 @@ export function cellsOf(row: ExportRow, market: MarketDefinition, exchange: stri
   return [...common, row.timestamp, row.isSnapshot, sideText(row.side), price, amount]
 }
 
-/** One line of CSV (RFC 4180, ended by a line feed). */
+/** One CSV line (RFC 4180, ended by a line feed). */
 export function csvLine(cells: readonly CellValue[]): string {
   return `${cells.map(csvText).join(',')}\n`
 }
