@@ -101,7 +101,9 @@ async function linkByPipe(): Promise<Ends> {
     sendDigest: (bytes) => sending.send('digest', bytes),
   })
   const sending = new PipeLink(near, (_name, bytes) =>
-    exporter.onStateRequest(decodeStateRequest(bytes), (answer) => sending.send('state', answer)),
+    exporter.onStateRequest(decodeStateRequest(bytes), (states) => {
+      for (const state of states) sending.send('state', state)
+    }),
   )
   const follower = createFollower({
     requestState: (request) => receiving.send('stateRequest', encodeStateRequest(request)),

@@ -48,7 +48,9 @@ export class LossyLink {
       requestState: (request: StateRequest) =>
         this.#send('toFeed', () => {
           for (const feed of feeds()) {
-            feed.onStateRequest(request, (bytes) => this.#send('toFollower', () => importer().onState(bytes)))
+            feed.onStateRequest(request, (states) => {
+              for (const bytes of states) this.#send('toFollower', () => importer().onState(bytes))
+            })
           }
         }),
       requestCommit: (request: CommitRequest) => this.#send('toFeed', () => onCommit(request)),

@@ -204,7 +204,9 @@ export class SupervisedProcess {
     pipe.on('error', (error) => log.debug({ err: error }, 'the pipe of a gateway process broke'))
     const link = new PipeLink(pipe, (name, bytes) => {
       if (name === 'stateRequest') {
-        exporter.onStateRequest(decodeStateRequest(bytes), (answer) => link.send('state', answer))
+        exporter.onStateRequest(decodeStateRequest(bytes), (states) => {
+          for (const state of states) link.send('state', state)
+        })
       } else if (name === 'commitRequest') {
         onCommitRequest(decodeCommitRequest(bytes))
       }

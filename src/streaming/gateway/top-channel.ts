@@ -37,17 +37,17 @@ export class TopChannel implements MarketChannel {
     this.bit = 1 << place
     this.#replica = replica
     this.#cursors = new Cursors(replica.market.symbol, this.type, 0)
-    this.#cursor = replica.topVersion
+    this.#cursor = replica.topChanges.version
     this.#fannedOutCursor = this.#cursor
-    this.#fannedOutNumber = replica.topNumber
+    this.#fannedOutNumber = replica.topChanges.number
   }
 
   subscribe(_subscription: MarketSubscription, state: ChannelState, { resume }: ChannelParams): boolean {
-    const { epoch, version, topNumber } = this.#replica
+    const { epoch, version, topChanges } = this.#replica
     const cursor = resume === undefined ? undefined : this.#cursors.position(epoch, resume)
     const isKnown = cursor !== undefined && cursor > 0 && cursor <= version && this.#replica.hasFollowed(cursor)
-    const changes = isKnown ? this.#replica.topChangesSince(cursor) : 'too-old'
-    state.position = changes === 'too-old' ? NONE : topNumber - changes
+    const changes = isKnown ? this.#replica.topChanges.since(cursor) : 'too-old'
+    state.position = changes === 'too-old' ? NONE : topChanges.number - changes
     state.cursor = changes === 'too-old' ? NONE : (cursor as number)
     return changes !== 'too-old'
   }
@@ -65,7 +65,7 @@ export class TopChannel implements MarketChannel {
     const base = hasSubscribers[BASE] ? this.#frame(BASE, NONE, 0) : undefined
     const extended = hasSubscribers[EXTENDED] ? this.#frame(EXTENDED, this.#cursor, 1) : undefined
     frames.push({ bit: this.bit, view: undefined, frames: [base, extended] })
-    this.#cursor = this.#replica.topVersion
+    this.#cursor = this.#replica.topChanges.version
   }
 
   isLeftToCatchUp(): boolean {
@@ -78,7 +78,7 @@ export class TopChannel implements MarketChannel {
 
   advance(_subscription: MarketSubscription, state: ChannelState): void {
     if (!this.#hasMoved) return
-    state.position = this.#replica.topNumber
+    state.position = this.#replica.topChanges.number
     state.cursor = this.#cursor
   }
 
@@ -92,14 +92,15 @@ export class TopChannel implements MarketChannel {
   }
 
   endTick(): void {
-    this.#cursor = this.#replica.topVersion
+    this.#cursor = this.#replica.topChanges.version
     this.#fannedOutCursor = this.#cursor
-    this.#fannedOutNumber = this.#replica.topNumber
+    this.#fannedOutNumber = this.#replica.topChanges.number
   }
 
   /** The first top waits as a SNAPSHOT does; later ones wait for the book, unless the book waits for a source. */
   catchUp(subscription: MarketSubscription, state: ChannelState, waitingBook: ChannelState | undefined): CaughtUp {
-    const { live, isCrossed, topNumber, topVersion } = this.#replica
+    const { live, isCrossed } = this.#replica
+    const { number: topNumber, version: topVersion } = this.#replica.topChanges
     const { encoding, outbox } = subscription
     const isFirst = state.position === NONE
     if (isCrossed || (isFirst && !live)) return 'waiting'
@@ -120,7 +121,7 @@ export class TopChannel implements MarketChannel {
   }
 
   conflate(group: ThrottleGroup): Chunk | 'unchanged' {
-    const { topNumber, topVersion } = this.#replica
+    const { number: topNumber, version: topVersion } = this.#replica.topChanges
     const { position, cursor } = group
     group.position = topNumber
     group.cursor = topVersion
@@ -134,7 +135,7 @@ export class TopChannel implements MarketChannel {
 
   /** The current top, for a subscriber whose previous message named `prevCursor`. */
   #frame(encoding: Encoding, prevCursor: number, covers: number): Buffer {
-    const { market, instant, top, topVersion, version, epoch, previous } = this.#replica
+    const { market, instant, top, topChanges, version, epoch, previous } = this.#replica
     const key = encoding === BASE ? String(version) : `${version} ${prevCursor} ${covers}`
     const cached = this.#cached[encoding]
     if (cached?.key === key) return cached.frame
@@ -142,7 +143,7 @@ export class TopChannel implements MarketChannel {
     if (encoding === EXTENDED) {
       const prevEpoch = prevCursor === NONE ? undefined : previous.epochOf(prevCursor)
       const prev = prevEpoch && this.#cursors.token(prevEpoch, prevCursor)
-      const cursor = this.#cursors.token(epoch, topVersion)
+      const cursor = this.#cursors.token(epoch, topChanges.version)
       text = extendedText(text, { cursor, prev, covers: prev === undefined ? 0 : covers })
     }
     const frame = textFrame(text)

@@ -69,9 +69,12 @@ interface ExportedMarket {
   readonly end: () => void
 }
 
+/** Sends states to the follower that asked, in this order. */
+type Answer = (states: readonly Buffer[]) => void
+
 interface WaitingRequest {
   readonly request: StateRequest
-  readonly answer: (bytes: Buffer) => void
+  readonly answer: Answer
 }
 
 export class BusExport {
@@ -125,7 +128,7 @@ export class BusExport {
   }
 
   /** Answers a request, now or with a later message of the market; not at all when the market is not known here. */
-  onStateRequest(request: StateRequest, answer: (bytes: Buffer) => void): void {
+  onStateRequest(request: StateRequest, answer: Answer): void {
     const market = this.#markets.get(request.market)
     const replica = this.#options.replicaOf(request.market)
     if (market === undefined || replica === undefined || !hasScale(replica.market, request)) return
@@ -224,14 +227,11 @@ export class BusExport {
     }
   }
 
-  #answer(
-    market: ExportedMarket,
-    replica: Replica,
-    { epoch, executionNumber }: StateRequest,
-    answer: (bytes: Buffer) => void,
-  ): void {
+  #answer(market: ExportedMarket, replica: Replica, { epoch, executionNumber }: StateRequest, answer: Answer): void {
     if (market.encodedVersion !== replica.version) market.encoded.clear()
     market.encodedVersion = replica.version
+    // First, so that a follower has everything that the present epoch continues. Earlier releases ignore it.
+    const ended = replica.endedState(epoch, executionNumber)
     const key = `${epoch} ${executionNumber}`
     let bytes = market.encoded.get(key)
     if (bytes === undefined) {
@@ -240,7 +240,7 @@ export class BusExport {
       bytes = encodeState(scaleOf(replica.market), { ...state, ...statusOf(replica) })
       market.encoded.set(key, bytes)
     }
-    answer(bytes)
+    answer(ended === undefined ? [bytes] : [encodeState(scaleOf(replica.market), ended), bytes])
   }
 }
 

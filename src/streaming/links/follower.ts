@@ -155,7 +155,11 @@ export class Follower {
 
   /** Takes the answer to a request; one that comes late, or to nothing, is ignored. */
   onState(state: MarketState): void {
-    if (this.#repair === undefined || !this.#isFollowed(state.epoch)) return
+    if (this.#repair === undefined) return
+    if (!this.#isFollowed(state.epoch)) {
+      this.#takeEnd(state)
+      return
+    }
     this.#noteContact()
     const { epoch, version, milliseconds } = this.#position
     const isSame = state.epoch === epoch && state.version === version && !this.#isWithdrawn
@@ -172,6 +176,16 @@ export class Follower {
     }
     this.#replay(state, kept)
     if (!isComplete && this.#repair === undefined) this.#beginRepair([])
+  }
+
+  /** Takes the end of the epoch that is followed, before the state of a later one that continues it. */
+  #takeEnd(state: MarketState): void {
+    const { epoch, executionNumber, milliseconds } = this.#position
+    const isEnd = !this.#isLeading && !state.hasBook && state.epoch === epoch && epoch < this.#latestEpoch
+    if (!isEnd || state.executionNumber <= executionNumber) return
+    // Later than a book that was withdrawn here meanwhile.
+    const later = { milliseconds: Math.max(state.milliseconds, milliseconds + 1) }
+    this.#options.bus.publish({ ...state, ...later, ...this.#status })
   }
 
   /** Publishes that the market is stale when nothing has been heard of it for a while, and withdraws its book in time. */

@@ -209,7 +209,7 @@ export class NatsLink {
   #onStateRequest(data: Buffer, reply: string, exporter: Pick<BusExport, 'onStateRequest'>): void {
     const request = reply === '' ? undefined : this.#readRequest(data, decodeStateRequest)
     if (request === undefined) return
-    exporter.onStateRequest(request, (bytes) => void this.#answer(request.market, reply, bytes))
+    exporter.onStateRequest(request, (states) => void this.#answer(request.market, reply, states))
   }
 
   #readRequest<Request>(data: Buffer, decode: (bytes: Buffer) => Request): Request | undefined {
@@ -223,25 +223,30 @@ export class NatsLink {
     }
   }
 
-  async #answer(market: string, reply: string, bytes: Buffer): Promise<void> {
-    if (bytes.length > STATE_BYTES_MAX) {
+  async #answer(market: string, reply: string, states: readonly Buffer[]): Promise<void> {
+    const bytes = states.reduce((sum, { length }) => sum + length, 0)
+    if (bytes > STATE_BYTES_MAX) {
       this.#tooLarge.inc({ market })
-      const fields = { market, bytes: bytes.length, bytes_max: STATE_BYTES_MAX }
+      const fields = { market, bytes, bytes_max: STATE_BYTES_MAX }
       this.#tooLargeLog.run(() =>
         this.#log.error(fields, 'the book of a market is too large to be sent to other processes'),
       )
       return
     }
     const asked = `${reply} ${market}`
-    if (this.#answering.has(asked) || this.#answeringBytes + bytes.length > ANSWERS_BYTES_MAX) return
+    if (this.#answering.has(asked) || this.#answeringBytes + bytes > ANSWERS_BYTES_MAX) return
     this.#answering.add(asked)
-    this.#answeringBytes += bytes.length
-    await this.#connection.publishInTurn(reply, this.#chunksOf(bytes))
+    this.#answeringBytes += bytes
+    await this.#connection.publishInTurn(reply, this.#chunksOf(states))
     this.#answering.delete(asked)
-    this.#answeringBytes -= bytes.length
+    this.#answeringBytes -= bytes
   }
 
-  *#chunksOf(bytes: Buffer): Iterable<Buffer> {
+  *#chunksOf(states: readonly Buffer[]): Iterable<Buffer> {
+    for (const state of states) yield* this.#chunksOfState(state)
+  }
+
+  *#chunksOfState(bytes: Buffer): Iterable<Buffer> {
     const id = randomBytes(CHUNK_ID_BYTES)
     const chunkBytes = Math.min(CHUNK_BYTES, this.#connection.payloadBytesMax - CHUNK_HEAD_BYTES)
     const count = Math.max(1, Math.ceil(bytes.length / chunkBytes))

@@ -103,6 +103,13 @@ export class ExecutionLog {
     return kept
   }
 
+  /** The last executions before the epoch, this many; none unless all of them are kept. */
+  beforeEpoch(count: number): Pick<Entry, 'execution' | 'version' | 'commitMilliseconds'>[] {
+    const first = this.#epoch.base - count + 1
+    if (first < this.firstNumber) return []
+    return Array.from({ length: count }, (_, place) => this.at(first + place))
+  }
+
   /** The last executions of a venue, oldest first: those after the newest miss, `countMax` at most. */
   lastOf(venue: string, countMax: number): Execution[] {
     const found: Execution[] = []

@@ -23,9 +23,9 @@ import { type ChangesByDepth, OpenViews, View } from '../market/view.ts'
 import type { Bus, Commit, Continuation, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
 import { type Epoch, NO_EPOCH, PreviousMessages } from './cursor.ts'
 import { ExecutionLog } from './execution-log.ts'
-import { isSameTop, type TopOfBook } from './frame.ts'
+import type { TopOfBook } from './frame.ts'
 import { PublicationLog } from './publication-log.ts'
-import { SkippedVersions } from './skipped-versions.ts'
+import { SkippedVersions, TopChanges } from './versions.ts'
 
 /** The changes of one commit, as subscribers receive them. */
 export interface ViewCommit {
@@ -57,9 +57,6 @@ export interface ReplicaOptions {
   readonly lastInstant?: Instant | undefined
 }
 
-/** Changes of the top whose versions are remembered. */
-const TOP_VERSIONS_KEPT = 4_096
-
 /** What the bus says of a version. */
 type Followed = Instant & { readonly receivedMilliseconds?: number; readonly origin?: string }
 
@@ -79,6 +76,7 @@ export class Replica {
   readonly market: MarketDefinition
   readonly view: View
   readonly executions: ExecutionLog
+  readonly topChanges = new TopChanges()
   readonly publication: PublicationLog
   readonly previous = new PreviousMessages()
   readonly #book = new Book()
@@ -92,15 +90,13 @@ export class Replica {
   #followedEpoch = NO_EPOCH
   /** What the followed epoch continues. */
   #continues: Continuation | undefined
+  /** The last version of the epoch before, and its instant, where the followed one continues it. */
+  #ended: (Epoch & { readonly version: number; readonly instant: Instant }) | undefined
   /** Instant of the last commit that changed the published view: its UPDATE has this time. Only the replica sets it. */
   changeInstant: Instant
   #instant: Instant
   #receivedMilliseconds = 0
   readonly #skipped = new SkippedVersions()
-  #top: TopOfBook = { bid: undefined, ask: undefined }
-  #topNumber = 0
-  /** A ring: the version that made the top of number n is at n modulo the size. */
-  readonly #topVersions = new Float64Array(TOP_VERSIONS_KEPT)
   #hasBook = false
   #live = false
   #liveVersion = 0
@@ -154,26 +150,7 @@ export class Replica {
   }
 
   get top(): TopOfBook {
-    return this.#top
-  }
-
-  /** Number of changes of the top so far: equal numbers mean that it did not change in between. */
-  get topNumber(): number {
-    return this.#topNumber
-  }
-
-  /** Version of the last commit that changed the top; 0 before the first. */
-  get topVersion(): number {
-    return this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] as number
-  }
-
-  /** How often the top changed after a version; 'too-old' when that is no longer known. */
-  topChangesSince(version: number): number | 'too-old' {
-    const oldest = Math.max(0, this.#topNumber - TOP_VERSIONS_KEPT + 1)
-    for (let number = this.#topNumber; number >= oldest; number--) {
-      if ((this.#topVersions[number % TOP_VERSIONS_KEPT] as number) <= version) return this.#topNumber - number
-    }
-    return 'too-old'
+    return this.topChanges.top
   }
 
   /** True once the market has been live. */
@@ -267,6 +244,33 @@ export class Replica {
     }
   }
 
+  /**
+   * The end of the epoch before, for a follower that has its executions only up to a number: with those after it, and without
+   * a book. Undefined where the follower lacks none of them, and where they are not kept.
+   */
+  endedState(epoch: string, executionNumber: number): MarketState | undefined {
+    const [ended, continues] = [this.#ended, this.#continues]
+    if (ended === undefined || continues === undefined || ended.id !== epoch) return undefined
+    const lacked = continues.executionNumber - executionNumber
+    const executions = lacked <= 0 ? [] : this.executions.beforeEpoch(lacked)
+    if (executions.length === 0) return undefined
+    return {
+      type: 'state',
+      market: this.market.symbol,
+      epoch,
+      version: ended.version - ended.base,
+      ...ended.instant,
+      receivedMilliseconds: ended.instant.milliseconds,
+      levels: [],
+      hasBook: false,
+      isWithdrawn: false,
+      live: false,
+      reason: this.#reason,
+      executionNumber: continues.executionNumber,
+      executions: executions.map((each) => ({ ...each, version: each.version - ended.base })),
+    }
+  }
+
   /** Those of the followed epoch that a follower lacks; none if it could not join them to what it has. */
   #executionsSince(epoch: string, executionNumber: number): KeptExecution[] {
     const { id, base } = this.#followedEpoch
@@ -343,6 +347,8 @@ export class Replica {
   #beginEpoch({ epoch: id, continues }: Pick<Commit, 'epoch' | 'continues'>, base: number): void {
     const isFirst = this.#followedEpoch === NO_EPOCH
     assert(id > this.#followedEpoch.id, 'an epoch is not later than the one before')
+    const isContinued = continues !== undefined && continues.epoch === this.#followedEpoch.id
+    this.#ended = isContinued ? { ...this.#followedEpoch, version: this.version, instant: this.#instant } : undefined
     this.#followedEpoch = { id, base }
     this.#continues = continues
     if (isFirst) this.#beginBook(base)
@@ -370,23 +376,13 @@ export class Replica {
     if (this.view.changeVersion === version) this.changeInstant = this.#instant
     const changesAt = this.#views.move(version, applied)
     const attributedChangesAt = this.attributed.move(version, applied, attribution)
-    const topChanged = (startsOver || changes.length > 0) && this.#moveTop(version, begins)
+    const topMoved = () =>
+      this.topChanges.move({ bid: this.#book.best(BID), ask: this.#book.best(ASK) }, version, begins)
+    const topChanged = (startsOver || changes.length > 0) && topMoved()
     const hasMessage = startsOver || changes.length + executionCount > 0 || isPublished
     this.publication.append(followed.origin, this.#followedEpoch, version, hasMessage)
     const viewCommit = { changes, changesAt, attributedChangesAt, topChanged, executionCount, startsOver }
     for (const listener of this.#listeners) listener.onCommit(viewCommit)
-  }
-
-  /** `isNew`: the top counts as changed, because its cursor has to be of the new epoch. */
-  #moveTop(version: number, isNew: boolean): boolean {
-    const bid = this.#book.best(BID)
-    const ask = this.#book.best(ASK)
-    const same = isSameTop({ bid, ask }, this.#top)
-    if (same && !isNew) return false
-    this.#top = { bid, ask }
-    this.#topNumber += 1
-    this.#topVersions[this.#topNumber % TOP_VERSIONS_KEPT] = version
-    return true
   }
 
   #setStatus(live: boolean, reason: string): void {

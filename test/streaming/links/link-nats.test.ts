@@ -70,7 +70,7 @@ function serveState({ link }: ReturnType<typeof openNatsLink>, state: Buffer) {
   const onCommitRequest = () => {
     asked += 1
   }
-  link.serve(LINKED.symbol, { onStateRequest: (_request, answer) => answer(state) }, onCommitRequest)
+  link.serve(LINKED.symbol, { onStateRequest: (_request, answer) => answer([state]) }, onCommitRequest)
   return {
     untilAsked: (other: ReturnType<typeof openNatsLink>) =>
       expect

@@ -46,7 +46,10 @@ const pipe: Link = {
     })
     const sending = new PipeLink(near, (name, bytes) => {
       if (name === 'commitRequest') feed.bus.requestCommit(decodeCommitRequest(bytes).market)
-      else exporter.onStateRequest(decodeStateRequest(bytes), (answer) => sending.send('state', answer))
+      else
+        exporter.onStateRequest(decodeStateRequest(bytes), (states) => {
+          for (const state of states) sending.send('state', state)
+        })
     })
     const follower = createFollower({
       requestState: (request) => receiving.send('stateRequest', encodeStateRequest(request)),

@@ -194,7 +194,9 @@ class Node {
       transport: {
         requestState: (request) =>
           run.broadcast(this, (node) =>
-            node.exporter.onStateRequest(request, (bytes) => run.send(node, this, () => this.importer.onState(bytes))),
+            node.exporter.onStateRequest(request, (states) => {
+              for (const bytes of states) run.send(node, this, () => this.importer.onState(bytes))
+            }),
           ),
         requestCommit: ({ market, laterThanMilliseconds }) =>
           run.broadcast(this, (node) => node.bus.requestCommit(market, laterThanMilliseconds)),

@@ -101,7 +101,7 @@ describe('a replica', () => {
 
   test('a replica knows version, instant, arrival and top of the last commit', () => {
     const { replica, commit } = follow()
-    expect([replica.version, replica.topNumber]).toEqual([0, 0])
+    expect([replica.version, replica.topChanges.number]).toEqual([0, 0])
     commit([ask(200, 4)], { milliseconds: 5, nanoseconds: 6, receivedMilliseconds: 4.5 })
     expect(replica.version).toBe(1)
     expect(replica.instant).toEqual({ milliseconds: 5, nanoseconds: 6 })
@@ -109,9 +109,9 @@ describe('a replica', () => {
     expect(replica.top).toEqual({ bid: undefined, ask: ask(200, 4) })
     commit([bid(100, 1)])
     expect(replica.top).toEqual({ bid: bid(100, 1), ask: ask(200, 4) })
-    expect(replica.topNumber).toBe(2)
+    expect(replica.topChanges.number).toBe(2)
     commit([])
-    expect([replica.version, replica.topNumber]).toEqual([3, 2])
+    expect([replica.version, replica.topChanges.number]).toEqual([3, 2])
     commit([ask(200, 0)])
     expect(replica.top.ask).toBeUndefined()
   })
@@ -121,7 +121,7 @@ describe('a replica', () => {
     commit([bid(100, 1)])
     commit([bid(101, 1)])
     commit([bid(101, 0)])
-    expect(replica.topNumber).toBe(3)
+    expect(replica.topChanges.number).toBe(3)
   })
 
   test('a replica counts executions into its log', () => {
@@ -224,19 +224,23 @@ describe('a replica', () => {
     expect([replica.version, replica.epoch.id, idsOf(replica)]).toEqual([2, 'e1', ['b']])
     expect(replica.view.levels()).toEqual([bid(100, 1)])
     expect(replica.state('e2', 1)).toMatchObject({ epoch: 'e2', version: 1, hasBook: false, levels: [] })
-    const top = replica.topNumber
+    const top = replica.topChanges.number
     const book = [bid(100, 1), ask(200, 1)]
     bus.publish({ ...commitOf('AAAUSD', 2), epoch: 'e2', changes: book, executions: [], beginsBook: true })
     expect(seen.at(-1)).toMatchObject({ changes: [], startsOver: true, topChanged: true })
     expect([replica.version, replica.epoch, replica.view.levels()]).toEqual([3, { id: 'e2', base: 1 }, book])
-    expect([replica.topNumber, replica.topVersion, replica.view.changesSince(2)]).toEqual([top + 1, 3, 'too-old'])
+    expect([replica.topChanges.number, replica.topChanges.version, replica.view.changesSince(2)]).toEqual([
+      top + 1,
+      3,
+      'too-old',
+    ])
   })
 
   test('a top that is the same in the next epoch counts as changed, because its cursor is of that epoch', () => {
     const { bus, replica, commit } = follow()
     commit([bid(100, 1)])
     bus.publish({ ...commitOf('AAAUSD', 1), epoch: 'e2', changes: [bid(100, 1)], executions: [], beginsBook: true })
-    expect([replica.topNumber, replica.topVersion]).toEqual([2, 2])
+    expect([replica.topChanges.number, replica.topChanges.version]).toEqual([2, 2])
   })
 
   test('a replica resumes cursors of another process, except for versions that it was never at', () => {
