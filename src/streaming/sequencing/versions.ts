@@ -1,6 +1,6 @@
 /**
  * What a replica remembers of its market's versions: those that it was never at, and those at which the top of the book
- * changed. Pure.
+ * changed.
  */
 import { isSameTop, type TopOfBook } from './frame.ts'
 
