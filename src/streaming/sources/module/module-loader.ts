@@ -1,6 +1,6 @@
 /**
- * Loads an ES module of an operator that is a source (docs/how-to/feeding-your-own-book.md, "In process"): checks the version of the
- * contract and the functions that it has. Loading executes the module. Failures are returned, never thrown.
+ * Loads an operator's ES module as a source (docs/how-to/feeding-your-own-book.md, "In process"): checks its contract
+ * version and its functions. Loading executes the module. Failures are returned, never thrown.
  */
 import { pathToFileURL } from 'node:url'
 import type { Clock } from '../../../platform/base/clock.ts'
@@ -8,22 +8,22 @@ import { isObject } from '../../../platform/base/json-value.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import { withTimeLimit } from '../../../platform/base/time-limit.ts'
 
-/** The version of the contract, as the module exports it. */
+/** The contract version, as the module exports it. */
 const CONTRACT_VERSION = 1
 const LOAD_MILLISECONDS_MAX = 10_000
 
-/** What `createSource` of a module returns. Its functions may also return promises. */
+/** The object returned by a module's `createSource`. Its functions may also return promises. */
 export interface ModuleEngine {
-  /** Begins; `listener` takes messages as objects, of any symbol, at any time. */
+  /** Starts the module. `listener` takes messages as objects, for any symbol, at any time. */
   start(listener: (message: unknown) => void): unknown
-  /** Requests a SNAPSHOT of a market. */
+  /** Requests a market's SNAPSHOT. */
   requestSnapshot(symbol: string, reason: string): unknown
   stop(): unknown
 }
 
 export type CreateEngine = (parts: { readonly symbols: readonly string[]; readonly log: Log }) => unknown
 
-/** Loads the module at a path; returns its `createSource`, or why it is no source. */
+/** Loads the module at a path. Returns its `createSource`, or why the module is not a source. */
 export async function loadModule(path: string, clock: Clock): Promise<CreateEngine | string> {
   let exported: unknown
   try {

@@ -1,8 +1,9 @@
 /**
- * Sources that run in this process: ES modules of the operator (docs/how-to/feeding-your-own-book.md, "In process"), named
- * `module:FILE:SYMBOL`. Each file is loaded once for all its markets, and stopped with the last of them. Whatever a module
- * throws, in a call or by a promise that it returned, is logged, and its markets are lost until their next SNAPSHOT. An
- * error that a module throws in a callback of its own (a timer, a socket) is beyond this file: it ends the process.
+ * Sources that run in this process: the operator's ES modules (docs/how-to/feeding-your-own-book.md, "In process"),
+ * named `module:FILE:SYMBOL`. Each file is loaded once for all its markets, and stopped with the last one. Any error
+ * from a module, thrown in a call or rejected in a returned promise, is logged, and its markets are lost until their
+ * next SNAPSHOT. An error thrown in the module's own callback (a timer, a socket) cannot be caught here: it ends the
+ * process.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -21,13 +22,13 @@ interface ModuleSourceOptions {
   readonly log: Log
 }
 
-/** The file and the symbol of `FILE:SYMBOL`. */
+/** The file and the symbol in `FILE:SYMBOL`. */
 export function moduleSymbol(venueSymbol: string): { readonly path: string; readonly symbol: string } {
   const colon = venueSymbol.lastIndexOf(':')
   return { path: venueSymbol.slice(0, colon), symbol: venueSymbol.slice(colon + 1) }
 }
 
-/** One source for all modules that markets name. */
+/** One source for all modules named by markets. */
 export function createModuleSource({ markets, ...parts }: ModuleSourceOptions): Source {
   const hosts = new Map<string, ModuleHost>()
   const stopping = new Set<Promise<void>>()
@@ -85,7 +86,7 @@ export function createModuleSource({ markets, ...parts }: ModuleSourceOptions): 
 }
 
 const STOP_MILLISECONDS_MAX = 5_000
-/** A SNAPSHOT that was not needed again for this long was good. */
+/** A SNAPSHOT was good if no new one was needed for this long. */
 const GOOD_MILLISECONDS = 60_000
 
 interface Member {
@@ -93,7 +94,7 @@ interface Member {
   readonly fed: FedPublication
   /** The next request for a SNAPSHOT. */
   timer: Timer | undefined
-  /** Requests in a row, and the time of the last one. */
+  /** Consecutive requests, and the last one's time. */
   requests: number
   requestMilliseconds: number
 }
@@ -214,7 +215,7 @@ class ModuleHost {
     }
   }
 
-  /** In a later tick, because a module may send the SNAPSHOT at once; repeated requests wait longer and longer. */
+  /** In a later tick, because a module may send the SNAPSHOT at once. Repeated requests wait longer and longer. */
   #request(member: Member, reason: string): void {
     const { clock, random } = this.#options
     const now = clock.monotonicMilliseconds()

@@ -1,7 +1,6 @@
 /**
- * One market that is fed by a publication: its reader and its listener. It delivers the events of the reader in order,
- * also where a listener requests a new book while it is called, reports changes of the instrument, and calls nothing
- * after `end`.
+ * One market fed by a publication: its reader and its listener. It delivers the reader's events in order, even where a
+ * listener requests a new book during its call. It reports instrument changes, and calls nothing after `end`.
  */
 import type { Instrument, MarketEvent } from '../../market/event.ts'
 import type { FollowedPosition, FollowedPublication, SourceMarket } from '../source.ts'
@@ -9,10 +8,10 @@ import type { HeartbeatBook, PublicationMessage, PublicationProblem } from './me
 import { PublicationReader } from './publication-reader.ts'
 import type { PublicationStep } from './publication-step.ts'
 
-/** What the owner of the publication is called with. */
+/** The callbacks for the publication's owner. */
 export interface FedPublicationOptions {
   readonly source: SourceMarket
-  /** A SNAPSHOT is needed, or the messages after the position of the reader, if it still has a book. */
+  /** A SNAPSHOT is needed, or the messages after the reader's position, if it still has a book. */
   readonly onRequest: (reason: string) => void
   /** Whether the publisher can be asked for the messages after a position. */
   readonly resumes?: boolean
@@ -25,7 +24,7 @@ export interface FedPublicationOptions {
 export class FedPublication {
   readonly #options: FedPublicationOptions
   readonly reader: PublicationReader
-  /** Events that a listener caused while it was called; the reader causes a few at a time. */
+  /** Events that a listener caused during its call. The reader causes a few at a time. */
   #pending: MarketEvent[] = []
   #isDelivering = false
   #isEnded = false
@@ -42,7 +41,7 @@ export class FedPublication {
     return this.#options.source
   }
 
-  /** As published last; unknown without a connection, except that a simulated market stays one. */
+  /** The last published instrument. Unknown without a connection, except that a simulated market stays simulated. */
   get instrument(): Instrument | undefined {
     const { instrument } = this.reader
     return this.#isConnected || instrument?.simulated === true ? instrument : undefined
@@ -52,7 +51,7 @@ export class FedPublication {
     return followedBy(this.reader)
   }
 
-  /** Continues after what another process has followed. False: where that ended is not known. */
+  /** Continues a publication followed by another process. Returns false where its end position is unknown. */
   takeOver(followed: FollowedPublication | undefined): boolean {
     if (followed !== undefined) this.reader.takeOver(followed)
     return followed !== undefined
@@ -75,12 +74,12 @@ export class FedPublication {
     this.#handle(this.reader.rebuild(reason))
   }
 
-  /** The publisher failed; it sends a SNAPSHOT by itself when it works again. */
+  /** The publisher failed. It sends a SNAPSHOT by itself when it works again. */
   lose(reason: string): void {
     this.#deliver(this.reader.lose(reason))
   }
 
-  /** The publisher continues after the position of the reader. */
+  /** The publisher continues after the reader's position. */
   resume(): void {
     this.#isConnected = true
     this.#deliver(this.reader.resume())

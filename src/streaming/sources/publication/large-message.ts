@@ -1,7 +1,7 @@
 /**
- * A large message of a publisher, parsed and checked in parts, so that its reader can let other work run in between. The
- * result is that of `parsePublication`, and the books of a SNAPSHOT are made already. Orders are checked and applied at
- * once, as are executions. Pure.
+ * A publisher's large message, parsed and checked in parts, so its reader can let other work run in between. The result
+ * is the same as from `parsePublication`, with a SNAPSHOT's books already built. Orders and executions are checked and
+ * applied at once. Pure.
  */
 
 import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
@@ -16,7 +16,7 @@ import type { PreparedBook } from './prepared-book.ts'
 /** Shorter messages take about a millisecond at most. */
 export const LARGE_MESSAGE_BYTES = 65_536
 
-/** The markets that a SNAPSHOT of a symbol is for. */
+/** The markets for a symbol's SNAPSHOT. */
 export type MarketsOf = (symbol: string) => readonly MarketDefinition[]
 
 export function* readLargeMessage(bytes: Buffer, marketsOf: MarketsOf): Generator<void, PublishedMessage> {
@@ -24,7 +24,7 @@ export function* readLargeMessage(bytes: Buffer, marketsOf: MarketsOf): Generato
   return 'value' in parsed ? yield* readLargeValue(parsed.value, marketsOf) : parsed
 }
 
-/** The value of a text, or why it has none. */
+/** A text's value, or why it has none. */
 export function* parseLargeMessage(bytes: Buffer): Generator<void, { readonly value: unknown } | PublicationProblem> {
   try {
     return { value: yield* parseJsonInParts(bytes) }
@@ -34,7 +34,7 @@ export function* parseLargeMessage(bytes: Buffer): Generator<void, { readonly va
   }
 }
 
-/** Checks a message that is a value already. */
+/** Checks an already parsed message. */
 export function* readLargeValue(value: unknown, marketsOf: MarketsOf): Generator<void, PublishedMessage> {
   const message = readPublication(value, yield* checkLevels(membersOf(value).payload))
   if (message.type !== 'SNAPSHOT' || message.orders !== undefined) return message
@@ -43,12 +43,12 @@ export function* readLargeValue(value: unknown, marketsOf: MarketsOf): Generator
   return { ...message, prepared }
 }
 
-/** How many entries of each list of levels are right, up to the first one that is not. */
+/** How many entries in each level list are valid, up to the first invalid one. */
 function* checkLevels(payload: unknown): Generator<void, ReadonlyMap<unknown, number>> {
   const checked = new Map<unknown, number>()
   if (!isObject(payload)) return checked
   for (const entries of [payload.bids, payload.asks]) {
-    // Of a longer list, only the length is a problem.
+    // For a longer list, the length is the only problem to report.
     if (!Array.isArray(entries) || entries.length > PUBLISHED_ENTRIES_MAX) continue
     for (let start = 0; start < entries.length; start += PART_LEVELS) {
       const end = Math.min(entries.length, start + PART_LEVELS)

@@ -1,6 +1,6 @@
 /**
- * Checks of single members of a publisher's message: each returns the typed value, or throws `Broken` with the path of
- * the member and the rule. `message` catches it; it never leaves this folder. Pure.
+ * Checks single members in a publisher's message. Each check returns the typed value, or throws `Broken` with the
+ * member's path and the rule. `message` catches it, so it never leaves this folder. Pure.
  */
 import { isObject, type JsonObject } from '../../../platform/base/json-value.ts'
 import { readInstant } from '../../../platform/http/list-times.ts'
@@ -15,7 +15,7 @@ const IDENTIFIER = /^[\x20-\x7e]{1,64}$/
 const DIGEST = /^[0-9a-f]{16}$/
 const MARKET_CHARACTERS_MAX = 64
 
-/** Ends the check of a message. */
+/** Ends a message's check. */
 export class Broken extends Error {
   readonly member: string
   readonly rule: string
@@ -117,10 +117,10 @@ export function checkAmount(value: unknown, path: string, index?: number): strin
   throw new Broken(memberOf(path, index, 'amount'), 'is not above 0')
 }
 
-/** By list of levels, how many of its entries were checked, from the first one on. */
+/** By level list, how many entries were checked, from the first one on. */
 export type CheckedLevels = ReadonlyMap<unknown, number>
 
-/** Throws `Broken` when the entry of a list of levels is none. */
+/** Throws `Broken` when an entry in a level list is invalid. */
 export function checkLevel(entry: unknown, path: string, index: number, mayBeZero: boolean): void {
   if (!isObject(entry)) throw new Broken(`${path}[${index}]`, 'is not an object')
   checkPrice(entry.price, path, index)

@@ -1,8 +1,8 @@
 /**
- * The messages of a publisher (docs/how-to/feeding-your-own-book.md): checks one text, or one object of a module, and returns
- * it typed, or the first rule that it breaks, with the member and, where it can be read, the market. Prices and amounts
- * stay text, because only the market has their scale; the form of the text is checked here. Every list and every text
- * has a limit. Unknown members are ignored. It never throws, keeps nothing, and knows nothing of earlier messages. Pure.
+ * A publisher's messages (docs/how-to/feeding-your-own-book.md). It checks one text, or one object from a module, and
+ * returns it typed. Otherwise it returns the first broken rule, with the member and, where readable, the market. Prices
+ * and amounts stay text, because only the market has their scale; their form is checked here. Every list and every text
+ * has a limit. Unknown members are ignored. It never throws, and keeps no state between messages. Pure.
  */
 import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
 import type { JsonObject } from '../../../platform/base/json-value.ts'
@@ -45,7 +45,7 @@ export interface PublishedExecution extends PublishedLevel {
   readonly side: TakerSide | undefined
   /** Where it was traded; undefined where the publisher names no venue. */
   readonly venue?: string | undefined
-  /** Trade time, cut to whole milliseconds since the epoch; the time of the message where the trade has none. */
+  /** Trade time, cut to whole milliseconds since the epoch; the message's time where the trade has none. */
   readonly executedAtMilliseconds: number
 }
 
@@ -82,11 +82,11 @@ interface Numbered {
   readonly timeMilliseconds: number
   readonly epoch: string
   readonly seq: number
-  /** Position in the first publication of a chain of relays; undefined where this one is the first. */
+  /** Position in the first publication in a chain of relays; undefined where this one is the first. */
   readonly origin: string | undefined
 }
 
-/** A message that takes a number; it covers all numbers after `prev`. */
+/** A message with a number. It covers all numbers after `prev`. */
 interface Counted extends Numbered {
   /** `seq - 1` where the publisher omits it. */
   readonly prev: number
@@ -96,14 +96,14 @@ export interface SnapshotMessage extends Numbered {
   readonly type: 'SNAPSHOT'
   /** No execution is missing between this message and the SNAPSHOT. */
   readonly prev: number | undefined
-  /** The last message of an earlier epoch, after which message 1 of this one follows, `EPOCH.SEQ`. */
+  /** The last message in an earlier epoch, followed by message 1 in this one: `EPOCH.SEQ`. */
   readonly continues?: string | undefined
   readonly instrument: PublishedInstrument
   readonly bids: readonly PublishedLevel[]
   readonly asks: readonly PublishedLevel[]
-  /** Instead of levels, which are then empty. */
+  /** Replaces levels, which are then empty. */
   readonly orders: readonly PublishedOrder[] | undefined
-  /** Its levels, made into books of these markets before it is taken; absent: the reader makes them. */
+  /** Its levels, already built into these markets' books; absent: the reader builds them. */
   readonly prepared?: readonly PreparedBook[]
 }
 
@@ -112,11 +112,11 @@ export interface UpdateMessage extends Counted {
   readonly bids: readonly PublishedLevel[]
   readonly asks: readonly PublishedLevel[]
   readonly executions: readonly PublishedExecution[]
-  /** Why executions before those of this message were lost to the publisher. */
+  /** Why the publisher lost executions before this message's. */
   readonly missed: string | undefined
-  /** The state of the instrument, where it changed. */
+  /** The instrument state, where it changed. */
   readonly instrument: PublishedInstrument | undefined
-  /** Instead of levels, which are then empty. */
+  /** Replaces levels, which are then empty. */
   readonly orders: readonly PublishedOrderChange[] | undefined
 }
 
@@ -132,7 +132,7 @@ export interface LostMessage extends Numbered {
 
 export type PublicationMessage = SnapshotMessage | UpdateMessage | InstrumentMessage | LostMessage
 
-/** The digest of the levels of a market after message `seq`. */
+/** The digest over a market's levels after message `seq`. */
 export interface HeartbeatBook {
   readonly market: string
   readonly epoch: string
@@ -148,19 +148,19 @@ export interface PublisherHeartbeat {
 /** A message that breaks a rule. */
 export interface PublicationProblem {
   readonly type: 'problem'
-  /** The market that it names, where that can be read. */
+  /** The market in the message, where readable. */
   readonly market: string | undefined
-  /** Whether it is the SNAPSHOT of that market, which then has to be requested again. */
+  /** Whether it is the market's SNAPSHOT, which then has to be requested again. */
   readonly isSnapshot: boolean
-  /** Where: `payload.bids[3].price`; empty for the message as a whole. */
+  /** The member's path: `payload.bids[3].price`; empty for the message as a whole. */
   readonly member: string
-  /** The rule that it breaks, as the end of a sentence that begins with the member. */
+  /** The broken rule, as the end of a sentence that begins with the member. */
   readonly rule: string
 }
 
 export type PublishedMessage = PublicationMessage | PublisherHeartbeat | PublicationProblem
 
-/** Checks the text of one message. */
+/** Checks one message's text. */
 export function parsePublication(text: string): PublishedMessage {
   let value: unknown
   try {
@@ -172,8 +172,8 @@ export function parsePublication(text: string): PublishedMessage {
 }
 
 /**
- * Checks one message that is an object already.
- * @param checked how many entries of its lists of levels were found to be right before (`checkLevel`)
+ * Checks one message in object form.
+ * @param checked how many entries in its level lists have already been checked (`checkLevel`)
  */
 export function readPublication(value: unknown, checked?: CheckedLevels): PublishedMessage {
   let market: string | undefined
@@ -190,7 +190,7 @@ export function readPublication(value: unknown, checked?: CheckedLevels): Publis
     if (error instanceof Broken) {
       return { type: 'problem', market: error.market ?? market, isSnapshot, member: error.member, rule: error.rule }
     }
-    // An object of a module may have members that throw.
+    // A module's object may have members that throw.
     return { type: 'problem', market, isSnapshot, member: '', rule: `cannot be read: ${String(error)}` }
   }
 }
@@ -367,7 +367,7 @@ function instrumentOf(entry: JsonObject, path: string): PublishedInstrument {
   }
 }
 
-/** Entries without a digest are of another kind of book. */
+/** Entries without a digest belong to another kind of book. */
 function heartbeatBooks(value: unknown): readonly HeartbeatBook[] {
   if (value === undefined) return []
   const books: HeartbeatBook[] = []
@@ -390,7 +390,7 @@ function heartbeatBooks(value: unknown): readonly HeartbeatBook[] {
   return books
 }
 
-/** The reason of a relay may contain those of other relays: it is cut, because it is only shown. */
+/** A relay's reason may contain other relays' reasons. It is cut, because it is only shown. */
 function relayedReason(value: unknown, path: string): string {
   if (value === undefined) return ''
   if (typeof value !== 'string') throw new Broken(path, 'is not text')

@@ -1,5 +1,5 @@
 /**
- * Makes the book of a large SNAPSHOT in parts, before the SNAPSHOT takes effect, so that other work runs in between. Pure.
+ * Builds a large SNAPSHOT's book in parts, before the SNAPSHOT takes effect, so that other work runs in between. Pure.
  */
 import { Book } from '../../market/book.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition } from '../../market/event.ts'

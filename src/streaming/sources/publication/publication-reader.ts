@@ -1,16 +1,17 @@
 /**
- * The rules of docs/how-to/feeding-your-own-book.md for the messages of one market, whichever way they arrive (pull, ingest, a
- * module): epochs, numbers, snapshots, digests. It returns the events of the market and whether a SNAPSHOT is needed.
+ * The rules in docs/how-to/feeding-your-own-book.md for one market's messages, however they arrive (pull, ingest, a
+ * module): epochs, numbers, snapshots, digests. It returns the market's events and whether a SNAPSHOT is needed.
  *
- * Two numbers of the current epoch are kept: up to `#seq` every execution was published or reported as missed, and the book
- * is that after `#bookSeq`. The book is trusted while both are equal. So no execution is published twice, and none is skipped
- * silently, whether or not there is a book: between the loss of a book and its SNAPSHOT, executions continue as far as their
- * numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has caught up. Where the publisher
- * can be asked for past messages (`resumes`), that is done for each gap, also for one before a SNAPSHOT, and again only once
- * a message has followed; executions are reported as missed only when that fails.
+ * It keeps two numbers in the current epoch. Up to `#seq` every execution was published or reported as missed. The book
+ * has applied the messages up to `#bookSeq`. The book is trusted while both are equal. So no execution is published
+ * twice, and none is skipped silently, with or without a book: between the loss of a book and its SNAPSHOT, executions
+ * continue as far as their numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has
+ * caught up. Where the publisher can be asked for past messages (`resumes`), they are requested for each gap, also for
+ * one before a SNAPSHOT, and again only once a message has followed. Executions are reported as missed only when this
+ * fails.
  *
- * An epoch that was left may be used again by two relays that share one address. It is then treated like a new one, but
- * must continue at or after the number at which it was left. It never throws. Pure.
+ * Two relays at one address may return to an epoch that was left. It is then treated like a new one, but must continue
+ * at or after the number at which it was left. It never throws. Pure.
  */
 import type { Execution, Instrument, LevelChange, MarketDefinition, MarketEvent, Proof } from '../../market/event.ts'
 import type { FollowedPublication } from '../source.ts'
@@ -36,13 +37,13 @@ export interface PublicationReaderOptions {
   readonly resumes?: boolean
 }
 
-/** Who sends the SNAPSHOT that the book needs. */
+/** Who sends the SNAPSHOT needed by the book. */
 type Awaited = 'none' | 'request' | 'publisher'
 
-/** Whether the messages of a gap can be requested; `requested`: all messages are ignored until the publisher answers. */
+/** Whether a gap's messages can be requested. `requested`: all messages are ignored until the publisher answers. */
 type Resumption = 'possible' | 'requested' | 'answered'
 
-/** Epochs that were left and are remembered. */
+/** Left epochs to remember. */
 const LEFT_EPOCHS_MAX = 16
 
 type CountedMessage = UpdateMessage | InstrumentMessage
@@ -60,15 +61,15 @@ export class PublicationReader {
   #resumption: Resumption
   /** Until the first SNAPSHOT, where another process has followed the publication before. */
   #isTaken = false
-  /** The reason of the last `lost` event; undefined while the book is trusted. */
+  /** The last `lost` event's reason; undefined while the book is trusted. */
   #lostReason: string | undefined
   #hasExecutions = false
   #instrument: Instrument | undefined
-  /** Whether a digest of the publisher was equal, since the connection began. */
+  /** Whether a publisher digest has matched since the connection began. */
   #hasDigest = false
-  /** Where a relay says that its book comes from; undefined where the publisher is no relay. */
+  /** The origin a relay names for its book; undefined where the publisher is not a relay. */
   #relayedOrigin: string | undefined
-  /** The last numbers of epochs that were left, in the order in which they were left. */
+  /** The last numbers in left epochs, in the order in which they were left. */
   readonly #left = new Map<string, number>()
   #events: MarketEvent[] = []
 
@@ -78,17 +79,17 @@ export class PublicationReader {
     this.#resumption = options.resumes === true ? 'possible' : 'answered'
   }
 
-  /** The last message applied; undefined before the first SNAPSHOT. */
+  /** The last applied message; undefined before the first SNAPSHOT. */
   get position(): PublicationPosition | undefined {
     return this.#epoch === undefined ? undefined : { epoch: this.#epoch, seq: this.#seq }
   }
 
-  /** The instrument as published last; undefined before the first SNAPSHOT. */
+  /** The last published instrument; undefined before the first SNAPSHOT. */
   get instrument(): Instrument | undefined {
     return this.#instrument
   }
 
-  /** The numbers of messages prove the book, and so do digests where the publisher sends them. */
+  /** Message numbers prove the book, and so do digests where the publisher sends them. */
   get proof(): Proof {
     return this.#hasDigest ? 'CHECKSUM' : 'SEQUENCE'
   }
@@ -103,7 +104,7 @@ export class PublicationReader {
     return this.#bookSeq === undefined
   }
 
-  /** Whether the book is that of a SNAPSHOT which waits for the messages before it. */
+  /** Whether the book comes from a SNAPSHOT that waits for earlier messages. */
   get isAhead(): boolean {
     return this.#bookSeq !== undefined && this.#bookSeq > this.#seq
   }
@@ -113,7 +114,7 @@ export class PublicationReader {
     return !this.needsSnapshot || this.#isTaken
   }
 
-  /** Continues a publication that another process has followed; to be called before all messages. */
+  /** Continues a publication followed by another process. Must be called before any message. */
   takeOver({ epoch, seq, levels, origin, instrument }: FollowedPublication): void {
     this.#epoch = epoch
     this.#seq = seq
@@ -128,7 +129,7 @@ export class PublicationReader {
     this.#book.begin(levels)
   }
 
-  /** Takes the next message of the market. */
+  /** Takes the market's next message. */
   take(message: PublicationMessage): PublicationStep {
     this.#events = []
     if (this.#resumption === 'requested') return this.#step('waiting')
@@ -137,7 +138,7 @@ export class PublicationReader {
       if (message.type === 'LOST') return this.#takeLost(message)
       return this.#takeCounted(message)
     } catch (error) {
-      // What is no fault of the message is a fault of this code, which must not end the connection of other markets.
+      // Any other error is a fault in this code, which must not end the connection for other markets.
       const { member, rule } = error instanceof Broken ? error : { member: '', rule: `cannot be applied: ${error}` }
       const { market, type } = message
       const events = this.#events
@@ -146,7 +147,7 @@ export class PublicationReader {
     }
   }
 
-  /** Takes a message of the market that breaks a rule: the market is lost, and a SNAPSHOT needed. */
+  /** Takes a message that breaks a rule: the market is lost, and a SNAPSHOT needed. */
   refuse(problem: PublicationProblem): PublicationStep {
     this.#events = []
     // Its executions could not be read a second time either.
@@ -156,7 +157,7 @@ export class PublicationReader {
     return { ...this.#need('refused', `the publisher breaks a rule: ${text}`), problem: text }
   }
 
-  /** Compares the digest of a heartbeat, where it is that of the current book. */
+  /** Compares a heartbeat's digest when it is for the current book. */
   compare({ epoch, seq, digest }: HeartbeatBook): PublicationStep {
     this.#events = []
     const isCurrent = epoch === this.#epoch && seq === this.#seq && this.#bookSeq === seq
@@ -193,7 +194,7 @@ export class PublicationReader {
     if (wasAsked || this.#resumption === 'requested') this.#resumption = 'answered'
   }
 
-  /** Makes the market lost until a SNAPSHOT that the publisher sends by itself. */
+  /** Makes the market lost until the publisher sends a SNAPSHOT by itself. */
   lose(reason: string): readonly MarketEvent[] {
     this.#events = []
     this.#bookSeq = undefined
@@ -202,7 +203,7 @@ export class PublicationReader {
     return this.#events
   }
 
-  /** Makes the market lost until a SNAPSHOT, for a reason that messages alone do not show. */
+  /** Makes the market lost until a SNAPSHOT, for a reason not visible in the messages. */
   rebuild(reason: string): PublicationStep {
     this.#events = []
     return this.#need('waiting', reason)
@@ -226,7 +227,7 @@ export class PublicationReader {
     this.#relayedOrigin = message.origin
     this.#isSuspended = false
     if (seq > this.#seq && message.prev !== this.#seq) {
-      // Instruments of the messages in between, which end with this one, may follow.
+      // Instruments from the messages in between, which end with this one, may follow.
       if (this.#resumption === 'possible') this.#instrument = instrumentOf(instrument)
       if (this.#resumption === 'possible') return this.#askToResume(missingText(this.#seq + 1, seq, epoch))
       this.#miss(this.#seq + 1, seq)
@@ -267,7 +268,7 @@ export class PublicationReader {
     if (instrument !== undefined && isNew) {
       checkDecimals(instrument, this.#options.market, message.type === 'UPDATE' ? 'payload.instrument' : 'payload')
     }
-    // Everything that can be wrong with the message is found before anything of it counts.
+    // All checks on the message run before any part takes effect.
     const executions = isNew && message.type === 'UPDATE' ? executionsOf(message, this.#options.market) : []
     const isNext = prev === this.#bookSeq
     const isGap = this.#bookSeq !== undefined && seq > this.#bookSeq && !isNext
@@ -280,7 +281,7 @@ export class PublicationReader {
     if (isGap) this.#bookSeq = undefined
     if (isNext) {
       this.#bookSeq = seq
-      // A relay's messages with executions only have none: its book is that of the message before.
+      // A relay's messages with executions only have no origin: the book is unchanged.
       this.#relayedOrigin = message.origin ?? this.#relayedOrigin
     }
     if (isNew) this.#count(message, executions, changes)
@@ -290,7 +291,7 @@ export class PublicationReader {
     return this.#need('applied', this.#lostReason ?? 'the book needs a SNAPSHOT')
   }
 
-  /** A message of an epoch of which no SNAPSHOT was received. */
+  /** A message in an epoch without a received SNAPSHOT. */
   #takeOtherEpoch(epoch: string, seq: number): PublicationStep {
     const left = this.#left.get(epoch)
     if (left !== undefined && seq <= left) return this.#step('repeated')
@@ -301,7 +302,7 @@ export class PublicationReader {
     return this.#need('waiting', reason)
   }
 
-  /** Publishes the content of a message that was not applied yet. */
+  /** Publishes a new message's content. */
   #count(message: CountedMessage, executions: readonly Execution[], changes: readonly LevelChange[]): void {
     const { seq, prev, type } = message
     const wasLive = this.#lostReason === undefined
@@ -309,7 +310,7 @@ export class PublicationReader {
     if (prev > this.#seq) {
       this.#miss(this.#seq + 1, prev)
     } else if (prev < this.#seq) {
-      // It covers numbers of which some were applied: which of its executions are new is unknown.
+      // It covers numbers already applied in part, so which of its executions are new is unknown.
       this.#miss(this.#seq + 1, seq)
       provable = []
     } else if (type === 'UPDATE' && message.missed !== undefined) {
@@ -327,7 +328,7 @@ export class PublicationReader {
     }
   }
 
-  /** Returns the number after which the executions of the next epoch are to be published. */
+  /** Returns the number after which the next epoch's executions are to be published. */
   #leaveEpoch({ epoch: next, seq, continues }: SnapshotMessage): number {
     const epoch = this.#epoch as string
     this.#left.delete(next)
@@ -363,7 +364,7 @@ export class PublicationReader {
     this.#lose('the orders of the book are not known')
   }
 
-  /** Trusts the book again that was suspended or has caught up, if nothing is missing. */
+  /** Trusts a suspended or caught-up book again, if nothing is missing. */
   #continue(): void {
     this.#isSuspended = false
     if (this.isLive && this.#lostReason !== undefined) this.#publishBook()
@@ -378,7 +379,7 @@ export class PublicationReader {
     this.#events.push({ type: 'snapshot', levels, origin: this.#origin })
   }
 
-  /** Makes the book untrusted until a SNAPSHOT, which is requested unless that was done before. */
+  /** Makes the book untrusted until a SNAPSHOT, which is requested unless it already was. */
   #need(outcome: PublicationStep['outcome'], reason: string): PublicationStep {
     this.#bookSeq = undefined
     this.#lose(reason)

@@ -1,27 +1,27 @@
-/** The results of the reader of a publication, and the texts of its reasons. Pure. */
+/** The results from a publication's reader, and the texts for its reasons. Pure. */
 import type { MarketEvent } from '../../market/event.ts'
 import type { UpdateMessage } from './message.ts'
 
-/** The last message of a publication that was applied. */
+/** The last applied message in a publication. */
 export interface PublicationPosition {
   readonly epoch: string
   readonly seq: number
 }
 
 /**
- * What became of one message.
- * - `applied`: it is the last message applied now.
- * - `repeated`: its `seq` was applied before; it is ignored.
+ * The outcome for one message.
+ * - `applied`: it is now the last applied message.
+ * - `repeated`: its `seq` was applied before, so it is ignored.
  * - `waiting`: it was ignored because a SNAPSHOT is needed first.
  * - `refused`: it breaks a rule, or the market does not accept it; `problem` names the reason.
  */
 export interface PublicationStep {
   readonly outcome: 'applied' | 'repeated' | 'waiting' | 'refused'
-  /** For the listener of the market, in order. */
+  /** For the market's listener, in order. */
   readonly events: readonly MarketEvent[]
   /**
-   * Why a SNAPSHOT has to be requested; absent when none is needed, or when it was requested by an earlier step and
-   * has not arrived.
+   * Why a SNAPSHOT has to be requested; absent when none is needed, or when an earlier step's request is still
+   * unanswered.
    */
   readonly request?: string
   /** Only with `refused`: member and rule, for the log. */

@@ -1,6 +1,6 @@
 /**
- * The full book of one publication, of levels or of orders: replaced by a SNAPSHOT, changed by UPDATEs. Both throw
- * `Broken` for content that is impossible, after which the book is undefined until the next SNAPSHOT. Pure.
+ * One publication's full book, by levels or by orders: replaced by a SNAPSHOT, changed by UPDATEs. Both throw `Broken`
+ * for impossible content, after which the book is undefined until the next SNAPSHOT. Pure.
  */
 
 import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
@@ -30,7 +30,7 @@ export class PublishedBook {
     return this.#levels.digest()
   }
 
-  /** Begins with these levels, which are those of no message. */
+  /** Starts with these levels, which do not come from a message. */
   begin(levels: readonly LevelChange[]): void {
     for (const { side, price, amount } of levels) this.#levels.set(side, price, amount)
   }

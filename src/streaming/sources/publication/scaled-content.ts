@@ -1,6 +1,6 @@
 /**
- * The content of a publisher's messages as integers of its market: exact, never rounded. What the market cannot hold (more
- * decimals, a price that is too large, a price twice) throws `Broken` with the path of the member. Pure.
+ * A publisher's message content as its market's integers: exact, never rounded. Content that the market cannot hold
+ * (more decimals, a price that is too large, a price twice) throws `Broken` with the member's path. Pure.
  */
 import { parseDecimal, type Scaled } from '../../../platform/base/decimal.ts'
 import {
@@ -32,13 +32,15 @@ export function checkDecimals(instrument: PublishedInstrument, market: MarketDef
   check('amount_decimals', instrument.amountDecimals, market.amountDecimals)
 }
 
-/** Undefined while the publisher does not know the state; a simulated market then counts as open, and stays known as one. */
+/**
+ * Undefined while the publisher does not know the state. A simulated market then counts as open, and stays simulated.
+ */
 export function instrumentOf({ state, reason, simulated }: PublishedInstrument): Instrument | undefined {
   if (state === undefined) return simulated ? { state: 'OPEN', reason, simulated } : undefined
   return simulated ? { state, reason, simulated } : { state, reason }
 }
 
-/** The levels of both sides; no price twice per side. */
+/** Both sides' levels. Each price appears once per side. */
 export function scaledLevels(
   bids: readonly PublishedLevel[],
   asks: readonly PublishedLevel[],
@@ -54,7 +56,7 @@ export function scaledLevels(
   return levels
 }
 
-/** The levels of one side, which may be added in parts, to a list that has the levels of the other side at most. */
+/** One side's levels. They may be added in parts, to a list that holds at most the other side's levels. */
 export class ScaledSide {
   readonly #side: Side
   readonly #entries: readonly PublishedLevel[]
@@ -78,7 +80,7 @@ export class ScaledSide {
     return this.#side === BID ? this.#isFalling : this.#isRising
   }
 
-  /** Adds the next levels, at most `count`; returns whether others are left. */
+  /** Adds the next levels, at most `count`. Returns whether others are left. */
   add(count: number): boolean {
     const entries = this.#entries
     const end = Math.min(entries.length, this.#next + count)
@@ -139,7 +141,7 @@ export function scaledOrder(order: PublishedOrder, market: MarketDefinition, pat
   }
 }
 
-/** The changes of the resting orders. A trade without an order changes none: it is undefined. */
+/** The changes to resting orders. Undefined for a trade without an order, which changes none. */
 export function scaledOrderChange(
   change: PublishedOrderChange,
   market: MarketDefinition,
@@ -163,7 +165,7 @@ export function scaledOrderChange(
   }
 }
 
-/** Throws the problem with one entry of `payload.orders`. */
+/** Throws the problem with one entry in `payload.orders`. */
 export function throwOrderProblem({ index, rule }: OrderProblem): never {
   throw new Broken(`payload.orders[${index}]`, rule)
 }

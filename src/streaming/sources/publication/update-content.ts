@@ -1,4 +1,4 @@
-/** What one UPDATE changes: its executions, and the levels of the book after its levels or orders were applied. Pure. */
+/** One UPDATE's changes: its executions, and the book's levels after its levels or orders were applied. Pure. */
 
 import { PUBLISHED_ENTRIES_MAX } from '../../../contract/publication.ts'
 import type { Execution, LevelChange, MarketDefinition } from '../../market/event.ts'
@@ -8,7 +8,7 @@ import { Broken } from './member-checks.ts'
 import type { PublishedExecution, UpdateMessage } from './message.ts'
 import { scaledExecution, scaledLevels, scaledOrderChange, throwOrderProblem } from './scaled-content.ts'
 
-/** The executions of a message in their order: `executions`, then the trades among `orders`; no id twice. */
+/** A message's executions in order: `executions`, then the trades among `orders`. Ids are unique. */
 export function executionsOf({ executions, orders }: UpdateMessage, market: MarketDefinition): readonly Execution[] {
   const scaled: Execution[] = []
   const ids = new Set<string>()
@@ -58,7 +58,7 @@ function changesOfOrders(
 ): readonly LevelChange[] {
   if (published === undefined || published.length === 0) return []
   const changes: OrderChange[] = []
-  /** Indexes of the changes in the message. */
+  /** Indexes for the changes in the message. */
   const places: number[] = []
   for (const [index, entry] of published.entries()) {
     const change = scaledOrderChange(entry, market, `payload.orders[${index}]`)

@@ -1,41 +1,41 @@
 /**
- * The schedule of one simulated market, in simulated microseconds: clusters of events with quiet periods between them,
- * as in recorded feeds, not an even or a Poisson stream. It keeps the requested mean rate and never reads a clock.
+ * One simulated market's schedule, in simulated microseconds: clusters of events with quiet periods between them, as in
+ * recorded feeds, unlike an even or a Poisson stream. It keeps the requested mean rate and never reads a clock.
  * Deterministic.
  */
 import { assert } from '../../../platform/base/assert.ts'
 import type { RandomStream } from './random.ts'
 
-/** One event of the schedule. */
+/** One event in the schedule. */
 export interface Arrival {
-  /** Since the start of the market; never decreases. */
+  /** Since the market's start; never decreases. */
   readonly atMicroseconds: number
-  /** Events of the cluster of this event. */
+  /** Events in this event's cluster. */
   readonly clusterSize: number
   readonly startsCluster: boolean
 }
 
 /**
- * Recorded feeds reach 45 to 52 times their mean rate over 100 ms; events inside a cluster have this multiple of the
- * rate.
+ * Recorded feeds reach 45 to 52 times their mean rate over 100 ms. Events inside a cluster arrive at this multiple of
+ * the mean rate.
  */
 const BURST_FACTOR = 50
 /** The longest cluster: about 100 ms at the burst rate. */
 const BURSTS_PER_SECOND = 10
 /**
- * Of 100 clusters that reach one octave of sizes, this many reach the next. With 50, every octave would have the same
- * share of all events; slightly more favours the large ones.
+ * Out of 100 clusters that reach one octave of sizes, this many reach the next. With 50, every octave would have the
+ * same share of events; slightly more favours the large ones.
  */
 const NEXT_OCTAVE_PERCENT = 55
 /**
  * Quiet periods become longer while the market is ahead of its mean rate and shorter while it is slower, by their own
- * length for each 10 s of events. Without this, a large cluster almost doubles the rate of a quarter of a minute.
+ * length for each 10 s of events. Without this, a large cluster almost doubles the rate for a quarter of a minute.
  */
 const BALANCE_SECONDS = 10
 const QUIET_STRETCH_MIN = 0.5
 const QUIET_STRETCH_MAX = 3
 
-/** Creates the schedule of one market with a mean of `updatesPerSecond` events per second. */
+/** Creates one market's schedule with a mean of `updatesPerSecond` events per second. */
 export function createArrivals(updatesPerSecond: number, random: RandomStream): () => Arrival {
   assert(Number.isFinite(updatesPerSecond) && updatesPerSecond > 0, `a rate must be positive, not ${updatesPerSecond}`)
   const octaves = sizeOctaves(Math.max(1, Math.floor((BURST_FACTOR * updatesPerSecond) / BURSTS_PER_SECOND)))
@@ -70,7 +70,7 @@ interface Octave {
   readonly largest: number
 }
 
-/** The sizes 1 to `largest`, split into ranges that each end at twice the size of the one before. */
+/** The sizes 1 to `largest`, split into ranges. Each range ends at twice the size where the one before ends. */
 function sizeOctaves(largest: number): readonly Octave[] {
   const octaves: Octave[] = []
   for (let end = largest; end >= 1; end >>>= 1) octaves.unshift({ smallest: (end >>> 1) + 1, largest: end })
@@ -96,8 +96,8 @@ function meanOf(octaves: readonly Octave[]): number {
 }
 
 /**
- * The time between two clusters. The product of three uniform draws (mean 1/8) has more short and more long waits than
- * an exponential distribution of the same mean, and a maximum of eight means.
+ * The time between two clusters. Compared with an exponential distribution with the same mean, the product of three
+ * uniform draws (mean 1/8) has more short and more long waits, and a maximum of eight means.
  */
 function drawQuiet(meanMicroseconds: number, random: RandomStream): number {
   const parts = 1024

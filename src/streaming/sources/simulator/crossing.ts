@@ -1,13 +1,13 @@
 /**
- * Two simulated venues for the scenario `crossing`, as one book: the second has the orders of the first, and while it is
- * crossed its prices are 0.05 % of the starting price higher, so that its best bids are above the best asks of the
- * first. `streaming/market/aggregate` forms the published book, as for two configured sources; only the first venue trades. It
- * guarantees what the aggregate guarantees: the published book is never crossed. Pure.
+ * Two simulated venues for the scenario `crossing`, as one book. The second has the first venue's orders. While it is
+ * crossed, its prices are higher by 0.05 % of the starting price, so its best bids are above the first venue's best
+ * asks. `streaming/market/aggregate` forms the published book, as for two configured sources, so it is never crossed.
+ * Only the first venue trades. Pure.
  */
 import { Aggregate } from '../../market/aggregate.ts'
 import type { MarketEvent } from '../../market/event.ts'
 
-/** The second venue's prices while it is crossed: higher by this part of the starting price. */
+/** The second venue's price offset while it is crossed, as a part of the starting price. */
 const OFFSET_PARTS = 2_000
 
 export class CrossingVenues {
@@ -18,23 +18,23 @@ export class CrossingVenues {
   readonly #offsetCrossed: number
   #offset = 0
 
-  /** @param startPrice of the market, in units of its prices */
+  /** @param startPrice the market's starting price, in units of its prices */
   constructor(startPrice: number) {
     this.#offsetCrossed = Math.max(1, Math.floor(startPrice / OFFSET_PARTS))
   }
 
-  /** Moves the second venue; its book, as the first venue's snapshot, must be offered next. */
+  /** Moves the second venue. Its book must be offered next, as the first venue's snapshot. */
   cross(isCrossed: boolean): void {
     this.#offset = isCrossed ? this.#offsetCrossed : 0
   }
 
-  /** The published book is not trusted any more: the next event has all of it. */
+  /** The published book is not trusted any more, so the next event contains it completely. */
   startOver(): void {
     this.#aggregate.startOver()
   }
 
   /**
-   * Takes an event of the first venue; the second one has the same, at its own prices. Returns what is published.
+   * Takes an event from the first venue. The second has the same at its own prices. Returns the events to publish.
    * @param milliseconds monotonic time
    */
   offer(event: MarketEvent, milliseconds: number): readonly MarketEvent[] {
@@ -53,7 +53,7 @@ export class CrossingVenues {
   }
 }
 
-/** For the customers of the market both are one venue, the simulator. */
+/** For the market's customers both are one venue, the simulator. */
 function withoutVenues(event: MarketEvent): MarketEvent[] {
   if (event.type === 'snapshot') return [{ type: 'snapshot', levels: event.levels }]
   if (event.type !== 'update') return [event]

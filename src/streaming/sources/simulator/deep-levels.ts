@@ -1,14 +1,14 @@
 /**
  * Levels far from the price, for the scenario `deep`: 22,000 bids from three quarters of the starting price down and
- * 22,000 asks from five quarters up, beyond the prices that the traders reach. With those of the traders a book has up
- * to 46,000 levels. Amounts change now and then; no level is removed and none trades. Deterministic.
+ * 22,000 asks from five quarters up, beyond the traders' prices. Together with the traders' levels a book has up to
+ * 46,000. Amounts change now and then. No level is removed and none trades. Deterministic.
  */
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../../market/event.ts'
 import type { RandomStream } from './random.ts'
 
 /** Levels per side. */
 const LEVELS = 22_000
-/** One far level changes with one of this number of updates. */
+/** One in this many updates changes a far level. */
 const CHANGE_PARTS = 4
 
 export class DeepLevels {
@@ -18,12 +18,12 @@ export class DeepLevels {
   readonly #step: number
   readonly #amounts: readonly [number[], number[]]
 
-  /** @param start price of the market at its start, in units of its prices */
+  /** @param start the market's starting price, in units of its prices */
   constructor({ amountDecimals }: MarketDefinition, start: number, random: RandomStream) {
     this.#random = random
     this.#unit = 10 ** amountDecimals
     this.#start = start
-    // The levels of a side lie within half of the starting price; a coarse market has fewer.
+    // A side's levels lie within half the starting price. A coarse market has fewer.
     const half = Math.floor(start / 2)
     this.#step = Math.max(1, Math.floor(half / LEVELS))
     const count = Math.min(LEVELS, Math.floor(half / this.#step))
@@ -31,14 +31,14 @@ export class DeepLevels {
     this.#amounts = [amounts(), amounts()]
   }
 
-  /** All of them. */
+  /** All far levels. */
   snapshot(): LevelChange[] {
     return ([BID, ASK] as const).flatMap((side) =>
       this.#amounts[side].map((amount, rank) => ({ side, price: this.#price(side, rank), amount })),
     )
   }
 
-  /** The changes that come with an update; mostly none. */
+  /** The changes for one update, usually none. */
   step(): LevelChange[] {
     if (!this.#random.chance(1, CHANGE_PARTS)) return []
     const side = this.#random.below(2) as Side

@@ -1,12 +1,14 @@
 /**
- * The matching core: the resting orders of one market, matched by price, then by time. Each operation returns the
- * trades and level changes that it caused. Prices and amounts are positive safe integers at the scale of the market. It
- * uses no time and no randomness, orders have no owner, and the book is never crossed between two operations.
+ * The matching core: one market's resting orders, matched by price, then by time. Each operation returns its trades and
+ * level changes. Prices and amounts are positive safe integers at the market's scale. It uses no time and no
+ * randomness, orders have no owner, and the book is never crossed between two operations.
  */
 import { assert } from '../../../platform/base/assert.ts'
 import { ASK, BID, type LevelChange, type Side } from '../../market/event.ts'
 
-/** One match of an incoming order with the oldest resting order at the best price; it trades at the resting price. */
+/**
+ * One match between an incoming order and the oldest resting order at the best price. It trades at the resting price.
+ */
 export interface Trade {
   readonly price: number
   readonly amount: number
@@ -16,24 +18,24 @@ export interface Trade {
 }
 
 /**
- * The result of one operation. `changes` contains each changed price once, with the total of the level after the
- * operation. The incoming amount is `restingAmount` + `cancelledAmount` + the sum of the trades.
+ * One operation's result. `changes` contains each changed price once, with the level's total after the operation. The
+ * incoming amount is `restingAmount` + `cancelledAmount` + the trades' sum.
  */
 export interface Outcome {
   readonly orderId: number
   readonly trades: readonly Trade[]
   readonly changes: readonly LevelChange[]
-  /** The part of the incoming order that now rests in the book. */
+  /** The incoming order's part that now rests in the book. */
   readonly restingAmount: number
-  /** The untraded amount that left the market: the rest of a market order, or the cancelled order. */
+  /** The untraded amount that left the market: a market order's remainder, or the cancelled order. */
   readonly cancelledAmount: number
 }
 
-/** A price with its resting orders; read-only outside this file and valid until the next operation. */
+/** A price with its resting orders. Read-only outside this file, and valid until the next operation. */
 interface RestingLevel {
   readonly price: number
   readonly total: number
-  /** Number of resting orders. */
+  /** How many orders rest there. */
   readonly orders: number
   readonly oldest: RestingOrder
   readonly newest: RestingOrder
@@ -54,7 +56,7 @@ interface Order {
   next: Order | undefined
 }
 
-/** Orders of a level form a doubly linked list, so a cancel in the middle costs the same as at the end. */
+/** A level's orders form a doubly linked list, so a cancel in the middle costs the same as at the end. */
 interface Level {
   readonly price: number
   total: number
@@ -64,13 +66,13 @@ interface Level {
 }
 
 export class MatchingBook {
-  /** Worst price first, best last: most changes are at the end of the array, where they are cheap. */
+  /** Worst price first, best last. Most changes are at the array's end, where they are cheap. */
   readonly #levels: readonly [Level[], Level[]] = [[], []]
   readonly #orders = new Map<number, Order>()
   readonly #orderCounts: [number, number] = [0, 0]
   #nextOrderId = 1
 
-  /** Trades up to `price`; the rest joins the end of the queue at `price`. */
+  /** Trades up to `price`. The remainder joins the end of the queue at `price`. */
   placeLimit(side: Side, price: number, amount: number): Outcome {
     assertPositive(price, 'price')
     assertPositive(amount, 'amount')
@@ -85,7 +87,7 @@ export class MatchingBook {
     return { orderId, trades, changes, restingAmount: rest, cancelledAmount: 0 }
   }
 
-  /** Trades at any price; the part that the other side cannot fill is cancelled. */
+  /** Trades at any price. A remainder that the other side cannot fill is cancelled. */
   placeMarket(side: Side, amount: number): Outcome {
     assertPositive(amount, 'amount')
     const orderId = this.#nextOrderId++
@@ -112,7 +114,7 @@ export class MatchingBook {
     return levels[levels.length - 1 - rank] as RestingLevel | undefined
   }
 
-  /** Number of levels of this side that are better than `price`: the rank of the first level at `price` or worse. */
+  /** How many levels on this side are better than `price`: the rank of the first level at `price` or worse. */
   rankOf(side: Side, price: number): number {
     return this.#levels[side].length - this.#position(side, side === BID ? price + 1 : price - 1)
   }
@@ -137,7 +139,7 @@ export class MatchingBook {
     return levels
   }
 
-  /** Matches against the other side, best price first, oldest order first; returns the unfilled amount. */
+  /** Matches against the other side, best price first, oldest order first. Returns the unfilled amount. */
   #take(
     takerOrderId: number,
     takerSide: Side,
@@ -180,7 +182,7 @@ export class MatchingBook {
     return level
   }
 
-  /** Removes an order from its queue, and its level when that was the last order. */
+  /** Removes an order from its queue. Removes its level too when it was the last order. */
   #unlink(order: Order): void {
     const { level, previous, next, side } = order
     if (previous === undefined) level.oldest = next
@@ -203,7 +205,7 @@ export class MatchingBook {
     return level
   }
 
-  /** Index of `price`, or its insertion point, in the array of its side. */
+  /** Index of `price`, or its insertion point, in its side's array. */
   #position(side: Side, price: number): number {
     const levels = this.#levels[side]
     let low = 0

@@ -1,6 +1,6 @@
 /**
- * Seeded random integers for the simulated market. A stream depends only on its seed and its name, and returns only
- * integers, so that they can become prices and amounts. Not for secrets.
+ * Seeded random integers for the simulated market. A stream depends only on its seed and its name. It returns only
+ * integers, so they can become prices and amounts. Not for secrets.
  */
 import { assert } from '../../../platform/base/assert.ts'
 
@@ -8,9 +8,9 @@ const TWO_TO_31 = 0x8000_0000
 const TWO_TO_32 = 0x1_0000_0000
 
 export interface RandomStream {
-  /** An integer from 0 to `limit` - 1; `limit` is a safe integer of at least 1. */
+  /** An integer from 0 to `limit` - 1. `limit` is a safe integer and at least 1. */
   below(limit: number): number
-  /** True in `numerator` of `denominator` cases. */
+  /** True in `numerator` out of `denominator` cases. */
   chance(numerator: number, denominator: number): boolean
 }
 
@@ -19,17 +19,17 @@ export function createRandomStream(seed: number, name: string): RandomStream {
   const next = createSfc32(`${seed}/${name}`)
   const below = (limit: number): number => {
     assert(Number.isSafeInteger(limit) && limit >= 1, `a random limit must be a positive integer, not ${limit}`)
-    // 31 bits divide as machine integers; 32 would use slower floating point.
+    // 31 bits divide as machine integers. 32 would use slower floating point.
     if (limit <= TWO_TO_31) return (next() >>> 1) % limit
-    // 53 bits: the upper 21 from one word, the lower 32 from another; every product and sum stays a safe integer.
+    // 53 bits: the upper 21 from one word, the lower 32 from another. Every product and sum stays a safe integer.
     return ((next() >>> 11) * TWO_TO_32 + next()) % limit
   }
   return { below, chance: (numerator, denominator) => below(denominator) < numerator }
 }
 
 /**
- * Words of 32 bits from sfc32, Chris Doty-Humphrey's small fast counting generator (PractRand, public domain): 128
- * bits of state of which 32 are a counter, so no seed leads into a short cycle.
+ * 32-bit words from sfc32, Chris Doty-Humphrey's small fast counting generator (PractRand, public domain). Its state
+ * has 128 bits, and 32 are a counter, so no seed leads into a short cycle.
  */
 function createSfc32(text: string): () => number {
   let a = hash(text, 1)
@@ -44,7 +44,7 @@ function createSfc32(text: string): () => number {
     c = (((c << 21) | (c >>> 11)) + word) | 0
     return word >>> 0
   }
-  // The first words of similar seeds are similar.
+  // Similar seeds give similar first words.
   for (let round = 0; round < 16; round++) next()
   return next
 }

@@ -1,7 +1,7 @@
 /**
- * The scenarios of the simulator: schedules of phases that let a person or an integrator observe what the service
- * guarantees (docs/how-to/test-your-client.md). A scenario is the same for every market, begins when the market starts,
- * and repeats. The phases depend on nothing but the clock; the orders depend on the seed, as without a scenario. Pure.
+ * The simulator's scenarios: schedules with phases to observe the service's guarantees
+ * (docs/how-to/test-your-client.md). A scenario is the same for every market, begins when the market starts, and
+ * repeats. The phases depend only on the clock. The orders depend on the seed, as without a scenario. Pure.
  */
 import type { Instrument } from '../../market/event.ts'
 
@@ -12,10 +12,10 @@ export type Scenario = (typeof SCENARIOS)[number]
 
 /**
  * - `trading`: as without a scenario.
- * - `halted`, `auction`: the instrument is in this state; the book is kept and does not change.
+ * - `halted`, `auction`: the instrument is in this state. The book is kept and does not change.
  * - `lost`: the source has lost the book.
- * - `crossed`: the prices of the second venue are higher, so that its bids cross the asks of the first.
- * - `storm`: each event of the schedule is followed by `STORM_FACTOR` - 1 more.
+ * - `crossed`: the second venue's prices are higher, so its bids cross the first one's asks.
+ * - `storm`: `STORM_FACTOR` - 1 more events follow each scheduled event.
  */
 export type PhaseKind = 'trading' | 'halted' | 'auction' | 'lost' | 'crossed' | 'storm'
 
@@ -24,10 +24,10 @@ export interface Phase {
   readonly seconds: number
 }
 
-/** Updates in a storm, as a multiple of those outside it. */
+/** The update rate in a storm, as a multiple of the normal rate. */
 export const STORM_FACTOR = 50
 
-/** The lost phase is twice the default of `stream.stale_seconds`, so the book is withdrawn for half of it. */
+/** The lost phase is twice the default for `stream.stale_seconds`, so the book is withdrawn for half the phase. */
 export const SCENARIO_PHASES: Readonly<Record<Scenario, readonly Phase[]>> = {
   none: [],
   halt: [
@@ -50,12 +50,12 @@ export const SCENARIO_PHASES: Readonly<Record<Scenario, readonly Phase[]>> = {
   ],
 }
 
-/** Whether no event of the schedule takes place. */
+/** Whether scheduled events are suspended. */
 export function isPaused(kind: PhaseKind): boolean {
   return kind === 'halted' || kind === 'auction' || kind === 'lost'
 }
 
-/** The instrument of a simulated market in this phase. */
+/** A simulated market's instrument in this phase. */
 export function instrumentIn(kind: PhaseKind): Instrument {
   if (kind === 'halted') return { state: 'HALTED', reason: 'halted by the scenario', simulated: true }
   if (kind === 'auction') return { state: 'AUCTION', reason: 'auction of the scenario', simulated: true }

@@ -1,9 +1,9 @@
 /**
  * The simulated venue as a source: one matching book per market, with seeded traders on a seeded schedule. The events
- * and their order depend only on seed, market definition and rate; the clock only determines when they are emitted, and
- * stamps the trades. After a stall of the process, one tick emits at most a mean second of overdue events and the rest
- * of the schedule is shifted; no event is skipped. A scenario (`scenario`) adds phases: while a market is paused its
- * schedule is shifted too. It opens no connection.
+ * and their order depend only on seed, market definition and rate. The clock determines when they are emitted, and
+ * stamps the trades. After a stalled process, one tick emits at most a mean second's overdue events and the remaining
+ * schedule is shifted. No event is skipped. A scenario (`scenario`) adds phases. While a market is paused its schedule
+ * is shifted too. It opens no connection.
  */
 import { assert } from '../../../platform/base/assert.ts'
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
@@ -25,13 +25,13 @@ import {
 } from './scenario.ts'
 import { type Step, Traders } from './traders.ts'
 
-/** One trade of the matching book, with which the published execution must agree. */
+/** One trade in the matching book. The published execution must agree with it. */
 export interface SimulatedTrade {
   /** The market's symbol. */
   readonly market: string
   /** Counts from 1 per market, without gaps. */
   readonly tradeNumber: number
-  /** Integers at the scale of the market. */
+  /** Integers at the market's scale. */
   readonly price: number
   readonly amount: number
   readonly makerOrderId: number
@@ -45,7 +45,7 @@ interface SimulatorOptions {
   readonly markets: readonly SourceMarket[]
   /** The same seed gives the same orders. */
   readonly seed: number
-  /** Mean number of `update` events per second and market. */
+  /** Mean rate of `update` events per second and market. */
   readonly updatesPerSecond: number
   /** `none` when absent. */
   readonly scenario?: Scenario
@@ -54,9 +54,7 @@ interface SimulatorOptions {
   readonly onTrade?: (trade: SimulatedTrade) => void
 }
 
-/** The notice of every simulated market in `/readyz` and the operator API. */
-
-/** A tick emits at most the events of a mean second, but up to this many when they are due. */
+/** A tick emits at most a mean second's events, but up to this many when they are due. */
 const TICK_EVENTS_MIN = 64
 
 /**
@@ -120,7 +118,7 @@ class SimulatedMarket {
   readonly #tickEventsMax: number
   #arrival: Arrival
   #state: 'new' | 'running' | 'stopped' = 'new'
-  /** Monotonic time of the zero of the schedule; later when the schedule was shifted. */
+  /** Monotonic time at the schedule's zero; later when the schedule was shifted. */
   #originMilliseconds = 0
   #tradeNumber = 0
   #executedAtMilliseconds = 0
@@ -179,12 +177,12 @@ class SimulatedMarket {
     this.#snapshotTimer = this.#clock.schedule(0, () => {
       this.#snapshotTimer = undefined
       this.#crossing?.startOver()
-      // The snapshot that ends the loss follows later.
+      // The snapshot follows later, and ends the loss.
       if (this.#phase !== 'lost') this.#emitSnapshot()
     })
   }
 
-  /** The current phase is the one of this index; the next one begins when it has ended. */
+  /** Starts the phase at this index. The next one begins when it ends. */
   #planPhase(index: number): void {
     const phase = this.#phases[index]
     if (phase === undefined || this.#state !== 'running') return
@@ -223,7 +221,7 @@ class SimulatedMarket {
     else for (const one of this.#crossing.offer(event, this.#clock.monotonicMilliseconds())) this.#listener(one)
   }
 
-  /** Emits the events that are due, up to the limit, and schedules the next tick. */
+  /** Emits the due events, up to the limit, and schedules the next tick. */
   #emitDue(): void {
     const now = this.#clock.monotonicMilliseconds()
     for (let left = this.#tickEventsMax; left > 0 && this.#dueMilliseconds() <= now; left--) {

@@ -1,10 +1,11 @@
 /**
- * The traders of one simulated market: makers that quote around a drifting fair price, takers, and traders that take
- * quotes the fair price has moved away from. It owns the matching book; every `step` is one decision and always changes
- * the book. Everything follows from the random stream; integers only, so no fraction becomes a price or an amount.
+ * One simulated market's traders: makers quote around a drifting fair price, takers send market orders, and others take
+ * quotes that the fair price has moved away from. It owns the matching book. Every `step` is one decision and always
+ * changes the book. Everything follows from the random stream. All values are integers, so no fraction becomes a price
+ * or an amount.
  *
- * As in recorded feeds, most changes are near the best prices. The number of resting orders is limited: every range of
- * prices holds a fixed number, and orders far from the current price are cancelled.
+ * As in recorded feeds, most changes are near the best prices. The resting orders are limited: every price range holds
+ * a fixed number, and orders far from the current price are cancelled.
  */
 import { assert } from '../../../platform/base/assert.ts'
 import { ASK, BID, type LevelChange, type MarketDefinition, type Side } from '../../market/event.ts'
@@ -12,7 +13,7 @@ import type { Arrival } from './arrivals.ts'
 import { MatchingBook, type Trade } from './matching.ts'
 import type { RandomStream } from './random.ts'
 
-/** The effect of one decision. */
+/** One decision's effect. */
 export interface Step {
   readonly trades: readonly Trade[]
   readonly changes: readonly LevelChange[]
@@ -21,48 +22,50 @@ export interface Step {
 /** Starting prices, in whole units of the quote asset. */
 const START_PRICES: Readonly<Record<string, number>> = { BTC: 60_000, ETH: 3_000, SOL: 150 }
 const START_PRICE_OTHERS = 100
-/** Up to this many fraction digits, prices and sums of amounts stay safe integers. */
+/** Up to this many fraction digits, prices and summed amounts stay safe integers. */
 const DECIMALS_MAX = 8
 /** The tick is chosen so that the starting price has at most this many ticks. */
 const START_TICKS_MAX = 10_000_000
-/** Distance of the quotes as a part of the price (30 cents at 60,000): most are on that grid, some between. */
+/** Distance between quotes as a part of the price (30 cents at 60,000). Most are on this grid, some between. */
 const GRID_PARTS = 200_000
-/** Makers quote this many cells of the grid deep. */
+/** Makers quote this many grid cells deep. */
 const GRID_CELLS = 640
 /** Orders in a full grid cell: it can only lose orders, an empty one only gain (see `#adjust`). */
 const CELL_ORDERS_MAX = 2
 /** Beyond this many levels per side the worst are cancelled: they remain from earlier prices. */
 const LEVELS_MAX = 1_200
-/** Value of an average order, in whole units of the quote asset. */
+/** An average order's value, in whole units of the quote asset. */
 const ORDER_VALUE = 8_000
 
 /** The fair price is kept in this fraction of a tick, so that coarse markets drift too. */
 const FAIR_PARTS = 65_536
-/** Each event moves it by up to 1/150,000 over the root of the rate, so a second's typical move is the same at any rate. */
+/**
+ * Each event moves it by up to 1/150,000 over the rate's root, so a typical move per second is the same at any rate.
+ */
 const WANDER_PARTS = 150_000
-/** Clusters from this size begin with a jump of up to 1/20,000 and have a trend. */
+/** Clusters from this size begin with a jump, up to 1/20,000, and have a trend. */
 const SHOCK_SIZE = 16
 const SHOCK_PARTS = 20_000
 /**
- * Once per simulated minute the fair price moves this part of its distance back towards the start: half of it in about
- * 6 hours.
+ * Once per simulated minute the fair price moves this part of its distance back towards the start: half in about 6
+ * hours.
  */
 const REVERSION_PARTS = 512
-/** Largest distance from the start, as a part of it. */
+/** Largest distance from the start, as a part of the starting price. */
 const RANGE_PARTS = 5
 
-/** Decisions in percent, tuned so that a seeded hour has the figures of recorded feeds (see the test). */
+/** Decisions in percent, tuned so that a seeded hour has the same figures as recorded feeds (see the test). */
 const TAKE_PERCENT = 4
 const TAKE_IN_BURST_PERCENT = 5
 const REPLACE_PERCENT = 25
 const NEAR_PERCENT = 70
-/** Near is within this many grid cells of the fair price. */
+/** Near is within this many grid cells from the fair price. */
 const NEAR_CELLS = 15
 const SWEEP_LEVELS_MAX = 6
 /** Takers do not trade against a side with fewer levels. */
 const LEVELS_MIN = 4 * SWEEP_LEVELS_MAX
 
-/** One step of the price grid on one side, between two prices, both included; `worst` is the price on the grid. */
+/** One step in the price grid on one side, between two prices, both included. `worst` is the price on the grid. */
 interface Cell {
   readonly side: Side
   readonly best: number
@@ -117,7 +120,7 @@ export class Traders {
     return best === undefined ? { trades: [], changes: [] } : this.book.placeMarket(BID, best.total)
   }
 
-  /** One decision of a trader. */
+  /** One trader's decision. */
   step(arrival: Arrival): Step {
     const random = this.#random
     const inBurst = arrival.clusterSize >= SHOCK_SIZE
@@ -150,7 +153,7 @@ export class Traders {
     this.#fairTicks = quotient(this.#fair, FAIR_PARTS)
   }
 
-  /** The side whose best quote is beyond the fair price; bids belong at or below it, asks above. */
+  /** The side whose best quote is beyond the fair price. Bids belong at or below it, asks above. */
   #staleSide(): Side | undefined {
     const fairPrice = this.#fairTicks * this.#tick
     const bid = this.book.levelAt(BID, 0)
@@ -160,7 +163,7 @@ export class Traders {
     return undefined
   }
 
-  /** Takes up to a few stale levels, with a limit at the fair price; at times the rest of the order stays there. */
+  /** Takes up to a few stale levels, with a limit at the fair price. Sometimes the order's remainder stays there. */
   #pickOff(staleSide: Side): Step {
     const side = other(staleSide)
     const price = (this.#fairTicks + (staleSide === ASK ? 0 : 1)) * this.#tick
@@ -174,7 +177,7 @@ export class Traders {
     return this.book.placeLimit(side, price, amount)
   }
 
-  /** A market order: mostly for a part of the best level, at times for all of it or for several levels. */
+  /** A market order: usually for a part of the best level, sometimes for all of it or for several levels. */
   #take(side: Side): Step {
     const makers = other(side)
     if (this.book.levelCount(makers) < LEVELS_MIN) return this.#quote(this.#drawCell(makers))
@@ -201,7 +204,7 @@ export class Traders {
   }
 
   /**
-   * Adds or removes a quote in one cell, with a probability that grows with the distance of the cell from half full. So
+   * Adds or removes a quote in one cell, with a probability that grows with the cell's distance from half full. So
    * every part of the book keeps its depth wherever the price goes, and no part grows without limit.
    */
   #adjust(side: Side): Step {
@@ -212,7 +215,7 @@ export class Traders {
     return this.#random.below(CELL_ORDERS_MAX) >= population ? this.#quote(cell) : this.#cancel(cell, population)
   }
 
-  /** Cancels one of the orders of the cell. */
+  /** Cancels one order in the cell. */
   #cancel(cell: Cell, population: number): Step {
     let skip = this.#random.below(population)
     for (let rank = this.book.rankOf(cell.side, cell.best); ; rank++) {
@@ -227,9 +230,7 @@ export class Traders {
     }
   }
 
-  /**
-   * A limit order that does not trade: it stops one tick before the other side. Most are at the grid price of the cell.
-   */
+  /** A limit order that does not trade: it stops one tick before the other side. Most are at the cell's grid price. */
   #quote({ side, best, worst }: Cell): Step {
     const random = this.#random
     const toward = side === BID ? this.#tick : -this.#tick
@@ -246,12 +247,12 @@ export class Traders {
     return this.#cell(side, this.#random.below(near ? Math.min(NEAR_CELLS, cells) : cells))
   }
 
-  /** Number of cells to quote in: bids end above zero. */
+  /** How many cells to quote in: bids end above zero. */
   #cellCount(side: Side): number {
     return side === ASK ? GRID_CELLS : Math.min(GRID_CELLS, quotient(this.#fairTicks, this.#gridTicks))
   }
 
-  /** The cell at a number of steps from the fair price: bids reach up to it, asks begin one tick above. */
+  /** The cell at this many steps from the fair price. Bids reach up to it, asks begin one tick above. */
   #cell(side: Side, steps: number): Cell {
     const grid = this.#gridTicks
     const fair = this.#fairTicks
@@ -264,7 +265,7 @@ export class Traders {
     return { side, best: Math.max(worst - grid + 1, fair + 1) * this.#tick, worst: worst * this.#tick }
   }
 
-  /** Number of resting orders in a cell. */
+  /** How many orders rest in a cell. */
   #population({ side, best, worst }: Cell): number {
     let orders = 0
     for (let rank = this.book.rankOf(side, best); ; rank++) {
@@ -274,7 +275,7 @@ export class Traders {
     }
   }
 
-  /** Sizes over seven octaves, small ones more often; half of them round, half with every digit. */
+  /** Sizes over seven octaves, small ones more often. Half are round, half have every digit. */
   #drawAmount(): number {
     const random = this.#random
     const octave = 2 ** quotient(random.below(8) * random.below(8), 8)

@@ -1,16 +1,16 @@
 /**
- * The requests to a publisher and its answers (docs/how-to/feeding-your-own-book.md, "Pull"): everything on the connection
- * besides the messages of a publication. Pure.
+ * Requests to a publisher and its answers (docs/how-to/feeding-your-own-book.md, "Pull"): everything on the connection
+ * besides a publication's messages. Pure.
  */
 import { isObject, type JsonObject, membersOf } from '../../../platform/base/json-value.ts'
 import type { PublicationPosition } from '../publication/publication-step.ts'
 
-/** Entries in one request: their bytes stay below 64 KiB, the limit of another Tidegate. */
+/** Entries in one request. They stay below 64 KiB, another Tidegate's limit. */
 const ENTRIES_MAX = 100
-/** Longest part of a message of the publisher that is shown. */
+/** Longest part from a publisher's message to show. */
 const MESSAGE_CHARACTERS_MAX = 200
 
-/** The outcome of one entry of a request. */
+/** The outcome for one entry in a request. */
 export interface Acknowledgement {
   readonly action: 'subscribe' | 'unsubscribe'
   readonly channel: string
@@ -28,7 +28,7 @@ export interface ControlProblem {
   readonly problem: string
 }
 
-/** One entry of a request; with a position, the publication continues after it. */
+/** One entry in a request. With a position, the publication continues after it. */
 export function publicationEntry(market: string, resume?: PublicationPosition): object {
   const params = resume === undefined ? { market } : { market, resume: `${resume.epoch}.${resume.seq}` }
   return { type: 'publication', params }
@@ -36,7 +36,7 @@ export function publicationEntry(market: string, resume?: PublicationPosition): 
 
 export const HEARTBEAT_ENTRY: object = { type: 'heartbeat' }
 
-/** The requests for these entries, each of a limited size. */
+/** The requests for these entries, each with a limited size. */
 export function requests(action: 'subscribe' | 'unsubscribe', entries: readonly object[]): readonly object[] {
   const all: object[] = []
   for (let start = 0; start < entries.length; start += ENTRIES_MAX) {
@@ -45,12 +45,12 @@ export function requests(action: 'subscribe' | 'unsubscribe', entries: readonly 
   return all
 }
 
-/** Whether a frame is an answer, not a message of a channel. */
+/** Whether a frame is an answer rather than a channel message. */
 export function isControl(value: unknown): value is JsonObject {
   return isObject(value) && value.channel === undefined && typeof value.type === 'string'
 }
 
-/** The acknowledgements of an answer; none for an answer of another kind. */
+/** An answer's acknowledgements; none for other answers. */
 export function readControl(value: JsonObject): readonly Acknowledgement[] | ControlProblem {
   const { type: action, channels, message } = value
   if (action === 'error') return { problem: `the publisher rejects a request: ${shown(message)}` }

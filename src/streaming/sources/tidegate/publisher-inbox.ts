@@ -1,7 +1,6 @@
 /**
- * The messages of a publisher that this node reads, in the order of their arrival. A large one is read in parts, a few
- * milliseconds in each tick; the connection is not read meanwhile, so that only what had been received with it waits: one
- * read of the socket.
+ * A publisher's messages in arrival order. A large one is read in parts, a few milliseconds in each tick. The
+ * connection is not read meanwhile, so only messages received with it wait: one socket read.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { LARGE_MESSAGE_BYTES } from '../publication/large-message.ts'
@@ -37,7 +36,7 @@ export class PublisherInbox {
     }
   }
 
-  /** Forgets everything that waits: the connection has ended. */
+  /** Drops everything that waits, because the connection has ended. */
   clear(): void {
     this.#reading = undefined
     this.#waiting = []
@@ -69,7 +68,9 @@ export class PublisherInbox {
     this.#readLater(reading)
   }
 
-  /** Takes what waits, up to the next large message; nothing waits any more when a message has ended the connection. */
+  /**
+   * Takes waiting messages, up to the next large one. Nothing waits any more when a message has ended the connection.
+   */
   #continue(): void {
     for (let text = this.#waiting.shift(); text !== undefined; text = this.#waiting.shift()) {
       if (text.length > LARGE_MESSAGE_BYTES) {

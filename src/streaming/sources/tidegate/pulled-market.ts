@@ -1,11 +1,12 @@
 /**
- * The subscription of one market of a publisher, shared by all markets that name it. It subscribes where the publication
- * ended; after a gap it subscribes again there, and where a SNAPSHOT is needed without a position. It repeats a request
- * that was refused or not answered, with backoff.
+ * The subscription to one market at a publisher, shared by all markets that name it. It subscribes where the
+ * publication ended. After a gap it subscribes again there, and without a position where a SNAPSHOT is needed. A
+ * refused or unanswered request is repeated with backoff.
  *
- * States: `idle` (no connection), `refused` (until the next attempt), `subscribing`, `subscribed`, `unsubscribing`; the
- * last three end when the publisher acknowledges, or when the time for it ends and the connection with it. A market that
- * is added while others are subscribed gets the SNAPSHOT that all of them get; trades meanwhile are missed by the others.
+ * States: `idle` (no connection), `refused` (until the next attempt), `subscribing`, `subscribed`, `unsubscribing`. The
+ * last three end when the publisher acknowledges. They also end when the time for this runs out, and the connection
+ * with it. When a market is added while others are subscribed, all get the same SNAPSHOT, and the others miss the
+ * trades meanwhile.
  */
 import type { Clock, Timer } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -19,9 +20,9 @@ import type { PairMetrics } from '../venues/venue-metrics.ts'
 import { type Acknowledgement, publicationEntry } from './control.ts'
 
 export interface PulledMarketOptions {
-  /** Name of the feed, for reasons and logs. */
+  /** Feed name, for reasons and logs. */
   readonly feed: string
-  /** Symbol of the publisher. */
+  /** The publisher's symbol. */
   readonly symbol: string
   readonly clock: Clock
   readonly random: () => number
@@ -36,14 +37,14 @@ type State = 'idle' | 'refused' | 'subscribing' | 'subscribed' | 'unsubscribing'
 
 /** Time for an acknowledgement, and then for a SNAPSHOT unless the publisher reports that it has none. */
 const ANSWER_MILLISECONDS_MAX = 15_000
-/** A SNAPSHOT that was not needed again for this long was good. */
+/** A SNAPSHOT was good if no new one was needed for this long. */
 const GOOD_MILLISECONDS = 60_000
 
 export class PulledMarket {
   readonly #options: PulledMarketOptions
   readonly #fed = new Map<SourceMarket, FedPublication>()
   #state: State = 'idle'
-  /** The position of the last subscription; undefined where a SNAPSHOT was requested. */
+  /** The last subscription's position; undefined where a SNAPSHOT was requested. */
   #resume: PublicationPosition | undefined
   /** Limits the wait for an answer, or ends the wait before the next attempt. */
   #timer: Timer | undefined
@@ -63,7 +64,7 @@ export class PulledMarket {
     return this.#state === 'idle'
   }
 
-  /** Of the markets that it feeds. */
+  /** The definitions of the markets fed from here. */
   get definitions(): readonly MarketDefinition[] {
     return [...this.#fed.keys()].map(({ market }) => market)
   }
@@ -100,7 +101,7 @@ export class PulledMarket {
     for (const fed of this.#fed.values()) fed.end()
   }
 
-  /** The entry that subscribes the market on a new connection. */
+  /** The entry to subscribe the market on a new connection. */
   open(): object {
     this.#state = 'subscribing'
     this.#resume = this.#position()
@@ -121,7 +122,7 @@ export class PulledMarket {
   }
 
   take(message: PublicationMessage): void {
-    // The publisher reports that it has no book: it sends the SNAPSHOT when it has one.
+    // The publisher reports that it has no book. It sends the SNAPSHOT when it has one.
     const isAnswer = message.type === 'SNAPSHOT' || message.type === 'LOST'
     if (isAnswer && this.#state === 'subscribed') this.#timer?.cancel()
     this.#each((fed) => fed.take(message))
@@ -165,9 +166,9 @@ export class PulledMarket {
     const resume = this.#resume
     if (isResumed && resume !== undefined) {
       this.#each((fed) => fed.resume())
-      // A market that lost its book while the acknowledgement was awaited.
+      // A market lost its book while the acknowledgement was pending.
       if (this.#position() === undefined) this.#subscribeAgain('the book was lost before the publication continued')
-      // One whose SNAPSHOT is later than that needs the messages in between.
+      // A reader whose SNAPSHOT is later needs the messages in between.
       else if ([...this.#fed.values()].some(({ reader }) => reader.isAhead)) this.#expectMessages()
       return
     }
@@ -200,12 +201,15 @@ export class PulledMarket {
     this.#each((fed) => fed.disconnect(reason))
   }
 
-  /** Where all markets can continue, or else without a position; while a request is under way, its answer is awaited. */
+  /**
+   * Subscribes at the position where all markets can continue, or else without one. While a request is under way, its
+   * answer is awaited.
+   */
   #subscribeAgain(reason: string): void {
     const { symbol, log, metrics, clock } = this.#options
     metrics.countGap()
     log.warn({ symbol, reason }, 'publication is subscribed again')
-    // A subscription that resumes is followed by no SNAPSHOT: the acknowledgement leads here again.
+    // No SNAPSHOT follows a subscription that resumes: the acknowledgement leads here again.
     if (this.#state !== 'subscribed') return
     this.#timer?.cancel()
     // The messages before a SNAPSHOT belong to the same attempt.

@@ -1,9 +1,8 @@
 /**
- * A source that connects to a publisher: a matching engine, or another Tidegate (docs/how-to/feeding-your-own-book.md, "Pull").
- * One connection carries all markets of the feed. It guarantees that a publisher from which nothing arrives for 15
- * seconds counts as dead, that a message which cannot be assigned to a market ends the connection, and that a fault of
- * one market does not affect the others. The rules of the messages are in `publication/`; the subscription of each
- * market is in `pulled-market`.
+ * A source that connects to a publisher: a matching engine, or another Tidegate (docs/how-to/feeding-your-own-book.md,
+ * "Pull"). One connection carries all the feed's markets. A publisher that sends nothing for 15 seconds counts as dead.
+ * A message that cannot be assigned to a market ends the connection. A fault in one market does not affect the others.
+ * The message rules are in `publication/`, each market's subscription in `pulled-market`.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { parseJson } from '../../../platform/base/json-value.ts'
@@ -27,7 +26,7 @@ export interface Upstream {
 }
 
 export interface TidegateSourceOptions extends Upstream {
-  /** Name of the feed as in the settings. */
+  /** Feed name, as in the settings. */
   readonly name: string
   readonly markets: readonly SourceMarket[]
   readonly clock: Clock
@@ -39,14 +38,14 @@ export interface TidegateSourceOptions extends Upstream {
 
 /** A publisher sends a heartbeat every 5 seconds. */
 const SILENCE_MILLISECONDS = 15_000
-/** Below the limits of another Tidegate. */
+/** Below another Tidegate's limits. */
 const REQUEST_RATE = { burst: 200, perSecond: 20 } as const
 
 export class TidegateSource implements Source {
   readonly #options: TidegateSourceOptions
   readonly #log: Log
   readonly #metrics: VenueMetrics
-  /** By the symbol of the publisher. */
+  /** By the publisher's symbol. */
   readonly #pulled = new Map<string, PulledMarket>()
   readonly #connection: VenueConnection
   readonly #inbox: PublisherInbox
@@ -203,7 +202,7 @@ export class TidegateSource implements Source {
     }
     const pulled = this.#pulled.get(message.market ?? '')
     if (message.type !== 'problem') {
-      // A market that was removed a moment ago may still be published.
+      // A recently removed market may still be published.
       pulled?.take(message)
       return
     }

@@ -1,6 +1,6 @@
 /**
- * Asks a publisher once whether it publishes some markets, and with which decimals, for `check-config`. It guarantees a
- * result or a problem within a time limit, and leaves no connection open. It is not counted in the metrics of the process.
+ * Asks a publisher once whether it publishes some markets, and with which decimals, for `check-config`. It returns a
+ * result or a problem within a time limit, and leaves no connection open. It does not count in the process metrics.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { parseJson } from '../../../platform/base/json-value.ts'
@@ -13,7 +13,7 @@ import { isControl, publicationEntry, readControl, requests } from './control.ts
 import type { Upstream } from './tidegate-source.ts'
 import { prepareUpstreamHandshake } from './upstream-token.ts'
 
-/** Time limit for the whole lookup; a person waits for it. */
+/** Time limit for the whole lookup. A person waits for it. */
 const LOOKUP_MILLISECONDS_MAX = 10_000
 
 export interface UpstreamLookupParts {
@@ -23,8 +23,8 @@ export interface UpstreamLookupParts {
 }
 
 /**
- * The markets that the publisher publishes, as the listings of a venue. One that it does not publish is missing from the
- * result; one without a book at the moment has the state `restricted` and decimals that fit every market.
+ * The publisher's markets, in the form of a venue's listings. A market it does not publish is missing from the result.
+ * A market without a book at the moment has the state `restricted`, and decimals that fit every market.
  */
 export async function lookUpUpstream(
   { url, credentials }: Upstream,

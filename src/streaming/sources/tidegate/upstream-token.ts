@@ -1,7 +1,7 @@
 /**
- * The credentials of a feed of the kind `tidegate`: a token, or the OAuth client of another Tidegate, as text or in a
- * file that is read again for each connection. A token is needed for the handshake only, so each attempt requests a new
- * one. No secret is part of an error.
+ * The credentials for a `tidegate` feed: a token, or an OAuth client at another Tidegate, as text or in a file that is
+ * read again for each connection. A token is needed for the handshake only, so each attempt requests a new one. Errors
+ * contain no secret.
  */
 import { STREAM_SCOPE } from '../../../contract/scopes.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
@@ -10,7 +10,7 @@ import { fileErrorText, readRegularFile } from '../../../platform/base/regular-f
 import { withDeadline } from '../../../platform/base/time-limit.ts'
 import type { Handshake } from '../venues/venue-connection.ts'
 
-/** A secret, or the path of the file that contains it. */
+/** A secret, or the path to its file. */
 export type SecretSource = { readonly text: string } | { readonly file: string }
 
 export type UpstreamCredentials =
@@ -20,7 +20,7 @@ export type UpstreamCredentials =
       readonly kind: 'client'
       readonly clientId: string
       readonly clientSecret: SecretSource
-      /** Address of the token endpoint without `/oauth2/token`. */
+      /** The token endpoint's address without `/oauth2/token`. */
       readonly authUrl: string
     }
 
@@ -28,7 +28,7 @@ const SUBPROTOCOL = 'tidegate.v1'
 const TOKEN_MILLISECONDS_MAX = 10_000
 const ANSWER_BYTES_MAX = 65_536
 const SECRET_BYTES_MAX = 65_536
-/** Characters that are allowed in the value of a header; a token with others would be rejected with it quoted. */
+/** Characters allowed in a header value. A token with others would be quoted in the rejection. */
 const HEADER_TEXT = /^[\x21-\x7e]+$/
 
 /** The handshake with a valid token. Rejects with the reason why there is none. */
@@ -49,7 +49,7 @@ export async function prepareUpstreamHandshake(
 function readSecret(source: SecretSource, what: string): string {
   if ('text' in source) return source.text
   try {
-    // Editors and `echo` end files with a line break that is not part of the secret.
+    // Editors and `echo` end files with a line break that does not belong to the secret.
     return readRegularFile(source.file, SECRET_BYTES_MAX)
       .toString('utf8')
       .replace(/\r?\n$/, '')
