@@ -1,33 +1,33 @@
 /**
- * What a node says about itself to the others, once a second: a JSON document. A reader ignores members that it does not
- * know, and a document without one that it needs, so that nodes of two releases understand each other. It contains no
- * secret and no address.
+ * A node's announcement to the others, once a second: a JSON document. A reader ignores unknown members, and ignores a
+ * document without a required one, so nodes on two releases understand each other. It contains no secret and no
+ * address.
  */
 import { createHash } from 'node:crypto'
 import { isUuid } from '../../platform/base/ids.ts'
 import { isObject, type JsonObject, parseJson } from '../../platform/base/json-value.ts'
 import type { MarketDefinition } from '../market/event.ts'
 
-/** Bytes of a document; a longer one is not read. */
+/** Largest document in bytes. A longer one is not read. */
 const DOCUMENT_BYTES_MAX = 4_096
 const TEXT_LENGTH_MAX = 300
 const ROLES_MAX = 16
 
 export interface NodeAnnouncement {
-  /** Identifier of this run of the process. */
+  /** Identifier for this process run. */
   readonly id: string
   /** How the operator recognises the process: its host and process id. */
   readonly name: string
   readonly roles: readonly string[]
-  /** Of the program. */
+  /** The program's version. */
   readonly version: string
   readonly started_at: string
   /** Whether its `/readyz` answers 200. */
   readonly ready: boolean
-  /** Number of its markets, and the digest of their definitions. */
+  /** How many markets it has, and their definitions' digest. */
   readonly markets: number
   readonly definitions: string
-  /** Of the customers and clients that it knows; absent while it does not reach the store. */
+  /** Version of the customers and clients it knows; absent while it does not reach the store. */
   readonly directory_version?: number
   /** Present in its last announcement. */
   readonly stopped?: true
@@ -37,7 +37,7 @@ export function encodeAnnouncement(announcement: NodeAnnouncement): Buffer {
   return Buffer.from(JSON.stringify(announcement))
 }
 
-/** Undefined for anything that is no announcement. */
+/** Undefined for anything but an announcement. */
 export function decodeAnnouncement(bytes: Buffer): NodeAnnouncement | undefined {
   const document = parseDocument(bytes, DOCUMENT_BYTES_MAX)
   if (document === undefined) return undefined

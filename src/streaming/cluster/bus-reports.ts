@@ -1,7 +1,7 @@
 /**
- * Whether other nodes are connected to NATS while this one is not. A node without a connection asks through the store, once a
- * second, and nodes with one answer, each at most once a second; nothing is stored. There is no answer while the store cannot
- * be reached either. Statements that fail are repeated a second later: the store itself reports why.
+ * Whether other nodes are connected to NATS while this one is not. A node without a connection asks through the store,
+ * once a second. Nodes with a connection answer, each at most once a second. Nothing is stored. While the store cannot
+ * be reached either, there is no answer. Failed statements are repeated a second later. The store itself reports why.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import { type Db, StatementFailed, StoreUnavailable } from '../../platform/store/db.ts'
@@ -11,13 +11,13 @@ const CHANNEL = 'tidegate_bus'
 const ASK_MILLISECONDS = 1_000
 /** An answer counts until three more are missing. */
 const ANSWER_MILLISECONDS_MAX = 3_500
-/** Answers count after so long: of nodes that all lose NATS, each notices it up to two seconds after another. */
+/** Answers count after this time. When all nodes lose NATS, they may notice it up to two seconds apart. */
 const ANSWERED_MILLISECONDS_MIN = 3_000
 
 export interface BusReportsOptions {
   readonly db: Db
   readonly clock: Clock
-  /** Identifier of this node. */
+  /** This node's identifier. */
   readonly node: string
   readonly isConnected: () => boolean
 }

@@ -1,7 +1,7 @@
 /**
- * The nodes of the service as this one knows them: each announces itself once a second. One that has stopped is forgotten
- * at once; one that is silent is kept for a while, so that the operator sees that it is missing. Nodes whose market
- * definitions differ from those of this node are counted, and logged once. Without a bus there is only this node.
+ * The service's nodes as this one knows them: each announces itself once a second. A stopped node is forgotten at once.
+ * A silent one is kept for a while, so the operator sees that it is missing. Nodes with other market definitions are
+ * counted, and logged once. Without a bus there is only this node.
  */
 import { type Clock, millisecondText, type Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -17,13 +17,13 @@ const NODES_MAX = 1_000
 
 /** What carries messages between nodes. They may be lost, and are delivered at most once. */
 export interface NodeTransport {
-  /** Identifier of this node. */
+  /** This node's identifier. */
   readonly node: string
-  /** The most bytes of one message. */
+  /** The most bytes in one message. */
   readonly payloadBytesMax: number
   announce(bytes: Buffer): void
   onAnnouncement(take: (bytes: Buffer) => void): void
-  /** Sends a question to one node; what it answers comes to `onAnswer`. */
+  /** Sends a question to one node. The answer comes to `onAnswer`. */
   ask(node: string, bytes: Buffer): void
   onQuestion(take: (bytes: Buffer, answer: (bytes: Buffer) => void) => void): void
   onAnswer(take: (bytes: Buffer) => void): void
@@ -33,9 +33,9 @@ export interface NodesOptions {
   /** Undefined without a bus. */
   readonly transport: NodeTransport | undefined
   readonly self: Pick<NodeAnnouncement, 'id' | 'name' | 'roles' | 'version' | 'started_at'>
-  /** The present market definitions of this node. */
+  /** This node's current market definitions. */
   readonly definitions: () => Pick<NodeAnnouncement, 'markets' | 'definitions'>
-  /** That of this node's customers and clients; undefined while it does not reach the store. */
+  /** The version of this node's customers and clients; undefined while it does not reach the store. */
   readonly directoryVersion: () => number | undefined
   readonly isReady: () => boolean
   readonly clock: Clock
@@ -45,18 +45,18 @@ export interface NodesOptions {
 
 /** A node as the operator API shows it. */
 export interface NodeDocument extends Omit<NodeAnnouncement, 'stopped'> {
-  /** The node that answers. */
+  /** Whether this is the answering node. */
   readonly self: boolean
-  /** `silent`: it has announced nothing for more than 3.5 seconds, and has not said that it stops. */
+  /** `silent`: no announcement for more than 3.5 seconds, and no notice that it stops. */
   readonly state: 'present' | 'silent'
   readonly seen_at: string
-  /** Whether its market definitions are those of the node that answers. */
+  /** Whether its market definitions match the answering node's. */
   readonly same_definitions: boolean
 }
 
 interface HeardNode {
   readonly announcement: NodeAnnouncement
-  /** Of the monotonic clock and of the wall clock. */
+  /** Last receipt, by the monotonic clock and by the wall clock. */
   readonly heardMilliseconds: number
   readonly seenMilliseconds: number
 }
@@ -64,7 +64,7 @@ interface HeardNode {
 export class Nodes {
   readonly #options: NodesOptions
   readonly #heard = new Map<string, HeardNode>()
-  /** Nodes that were logged because their definitions differ. */
+  /** Nodes already logged because their definitions differ. */
   #logged = new Set<string>()
   #timer: Timer | undefined
 
@@ -77,7 +77,7 @@ export class Nodes {
     this.#timer = options.clock.schedule(0, () => this.#tick())
   }
 
-  /** That of this node. */
+  /** This node's name. */
   get name(): string {
     return this.#options.self.name
   }
@@ -106,12 +106,12 @@ export class Nodes {
       .sort((left, right) => (left.name < right.name ? -1 : 1))
   }
 
-  /** Other nodes that are present and have other market definitions. */
+  /** Other present nodes with other market definitions. */
   get differing(): readonly NodeDocument[] {
     return this.others.filter((node) => node.state === 'present' && !node.same_definitions)
   }
 
-  /** Those of the customers and clients of other nodes that are present and reach the store. */
+  /** The customer and client versions on other present nodes that reach the store. */
   get directoryVersions(): readonly number[] {
     return this.others.flatMap(({ state, directory_version }) =>
       state === 'present' && directory_version !== undefined ? [directory_version] : [],

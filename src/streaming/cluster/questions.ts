@@ -1,7 +1,7 @@
 /**
- * Questions of one node to others, with their answers: JSON documents, of which a reader ignores members that it does not
- * know. Each is sent once and awaited for a limited time; a node that does not answer in time may still do what it was
- * asked to, so everything that can be asked for can be asked for again. They carry no secret.
+ * Questions from one node to others, and their answers: JSON documents. Readers ignore unknown members. Each question
+ * is sent once and awaited for a limited time. A node that does not answer in time may still perform the request, so
+ * every request can be repeated. They carry no secret.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -12,17 +12,17 @@ import { isProblemCode, Problem } from '../../platform/http/problem.ts'
 import { parseDocument } from './announcement.ts'
 import type { NodeDocument, NodeTransport } from './nodes.ts'
 
-/** How long the answers of all nodes are awaited. */
+/** How long the nodes' answers are awaited. */
 const ANSWER_MILLISECONDS_MAX = 2_000
 const QUESTION_BYTES_MAX = 4_096
-/** Half of what NATS accepts unless configured otherwise. */
+/** Half the NATS limit in its default configuration. */
 const ANSWER_BYTES_MAX = 524_288
-/** Bytes of an answer around its value. */
+/** Bytes in an answer around its value. */
 const ENVELOPE_BYTES_MAX = 256
-/** Questions that are being answered; more are answered with a problem. */
+/** Questions being answered. Further ones are answered with a problem. */
 const ANSWERING_MAX = 16
 
-/** @param bytesMax the most bytes of the answer's JSON text */
+/** @param bytesMax the most bytes in the answer's JSON text */
 export type Answerer = (question: JsonObject, bytesMax: number) => Promise<object>
 
 /** What a node answered: a value, which the asker validates, or a problem. Undefined: nothing in time. */
@@ -32,7 +32,7 @@ interface QuestionsOptions {
   readonly transport: NodeTransport | undefined
   readonly clock: Clock
   readonly log: Log
-  /** The problem to answer with for an error; undefined for one of our own. */
+  /** The problem to answer with for an error; undefined for an internal one. */
   readonly translate: (error: unknown) => Problem | undefined
 }
 
@@ -49,12 +49,12 @@ export class NodeQuestions {
     transport?.onAnswer((bytes) => this.#take(bytes))
   }
 
-  /** Answers questions of a kind from now on. */
+  /** Answers questions with this kind from now on. */
   answer(kind: string, answerer: Answerer): void {
     this.#answerers.set(kind, answerer)
   }
 
-  /** Asks each of `nodes`; resolves with their answers in the same order, after two seconds at the latest. */
+  /** Asks each node in `nodes`. Resolves with their answers in the same order, after two seconds at the latest. */
   ask(kind: string, question: object, nodes: readonly Pick<NodeDocument, 'id'>[]): Promise<readonly NodeAnswer[]> {
     return Promise.all(nodes.map(({ id }) => this.#ask(id, kind, question)))
   }

@@ -1,4 +1,4 @@
-/** The operator API's endpoint for the nodes of the service, as the node that answers knows them. */
+/** The operator API's endpoint for the service's nodes, as known by the answering node. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { answered } from '../../platform/http/raw-json.ts'

@@ -1,10 +1,10 @@
 /**
- * Turns the messages of sequencers into entries of a recording: one entry per commit, with its version and time, and
- * one per loss of a book. A replay does not play withdrawals, because the replaying service withdraws a lost book by
- * its own settings; they are recorded as facts about the past. It keeps every book, so that it can record whole ones:
- * when a market becomes live, and for keyframes. A keyframe of large books is encoded in several ticks; what is
- * published meanwhile waits, so that the books need no copy, and is written after it. Times are the wall clock's at the
- * start or the last `anchor`, plus the monotonic time since: setting the wall clock does not stretch a recording.
+ * Turns the sequencers' messages into recording entries: one per commit, with its version and time, and one per loss of
+ * a book. A replay does not play withdrawals, because the replaying service withdraws a lost book by its own settings.
+ * They are recorded as facts about the past. It keeps every book so that it can record whole ones: when a market
+ * becomes live, and for keyframes. A keyframe with large books is encoded in several ticks. Messages published
+ * meanwhile wait and are written after it, so the books need no copy. Times are the wall clock at the start or the last
+ * `anchor`, plus the monotonic time since: setting the wall clock does not stretch a recording.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -15,19 +15,22 @@ import type { EntryFacts, RecordedCommit } from './recording.ts'
 import type { KeyframeState, RecordingWriter } from './writer.ts'
 
 export interface CommitRecorderOptions {
-  /** In the order of the recording's header. */
+  /** In the same order as in the recording's header. */
   readonly markets: readonly MarketDefinition[]
   readonly bus: Bus
   readonly clock: Clock
   readonly writer: Pick<RecordingWriter, 'write'> & {
-    /** The steps of `RecordingWriter.keyframe`. */
+    /** The steps from `RecordingWriter.keyframe`. */
     keyframe(...args: Parameters<RecordingWriter['keyframe']>): Iterable<void>
   }
 }
 
-/** Levels and executions that may wait for a keyframe: some milliseconds of work. With more, its rest is encoded at once. */
+/**
+ * Levels and executions that may wait for a keyframe: some milliseconds of work. With more, the rest is encoded at
+ * once.
+ */
 const WAITING_MAX = 10_000
-/** What an entry costs besides its levels and executions, as a number of these. */
+/** An entry's cost besides its levels and executions, in the same unit. */
 const ENTRY_COST = 10
 
 interface Followed {
@@ -35,9 +38,9 @@ interface Followed {
   /** Position in the header. */
   index: number
   readonly state: RecordedState
-  /** The last commit of this tick: the message after it shows whether a snapshot made it. */
+  /** The last commit in this tick. The message after it shows whether a snapshot made it. */
   held: Commit | undefined
-  /** Epoch and number of the last execution, to recognise executions that a state does not have. */
+  /** The last execution's epoch and number, to recognise executions missing from a state. */
   execution: { readonly epoch: string; readonly number: number } | undefined
   readonly end: () => void
 }
@@ -48,7 +51,7 @@ export class CommitRecorder {
   #startWallMilliseconds = 0
   #startMonotonicMilliseconds = 0
   #isReleaseScheduled = false
-  /** The remaining steps of a keyframe. */
+  /** A keyframe's remaining steps. */
   #keyframe: Iterator<void> | undefined
   /** What was published since it began, in order. */
   #waiting: (() => void)[] = []
@@ -74,8 +77,8 @@ export class CommitRecorder {
   }
 
   /**
-   * Records another list of markets from now on, whose positions are those of a new file. A market keeps its state unless
-   * its definition differs.
+   * Records another list of markets from now on, with the positions in a new file. A market keeps its state unless its
+   * definition differs.
    */
   change(markets: readonly MarketDefinition[]): void {
     this.releaseAll()
@@ -91,8 +94,8 @@ export class CommitRecorder {
   }
 
   /**
-   * Writes the state of every market that has published something, so that a replay can begin here: a part of it at once,
-   * and a part in each of the next ticks.
+   * Writes the state of every market that has published something, so that a replay can begin here: one part at once,
+   * and one in each following tick.
    */
   writeKeyframe(): void {
     this.releaseAll()
@@ -104,7 +107,7 @@ export class CommitRecorder {
     this.#continueKeyframe(keyframe)
   }
 
-  /** Writes everything that is held at once: the rest of a keyframe, and the commits of this tick. */
+  /** Writes everything held back at once: the rest of a keyframe, and this tick's commits. */
   releaseAll(): void {
     this.#releaseTick()
     this.#finishKeyframe()
@@ -143,7 +146,7 @@ export class CommitRecorder {
     for (const write of waiting) write()
   }
 
-  /** Applies and writes an entry: now, or after the keyframe that is being encoded, with the present time. */
+  /** Applies and writes an entry: now, or after the keyframe being encoded, with the present time. */
   #inOrder(cost: number, write: (atMilliseconds: number) => void): void {
     const { nowMilliseconds } = this
     if (this.#keyframe === undefined) {
@@ -185,7 +188,7 @@ export class CommitRecorder {
     this.#options.clock.endOfTick(() => this.#releaseTick())
   }
 
-  /** A repair of the bus: the book of its version, and the executions that came with it. */
+  /** A repair on the bus: the book at its version, and the executions that came with it. */
   #recordState(followed: Followed, state: MarketState): void {
     const { epoch, executionNumber, executions, hasBook, live, reason } = state
     const facts = factsOf(state)
@@ -223,7 +226,7 @@ export class CommitRecorder {
     followed.held = undefined
     if (held === undefined) return
     const events = eventsOf(held, held.withdraws ? [] : held.changes)
-    // A commit that was only requested has a version and a time too.
+    // A commit without events has a version and a time too.
     this.#record(followed, events.length > 0 ? events : [NOTHING], factsOf(held))
   }
 
@@ -251,7 +254,7 @@ function factsOf(commit: Commit | MarketState | undefined): EntryFacts {
   const recorded: RecordedCommit = { epoch, version, milliseconds, nanoseconds }
   const isState = commit.type === 'state'
   const isWithdrawn = isState ? commit.isWithdrawn : commit.withdraws === true
-  // A commit has the state of the instrument where it changed; a state always has it, if it is known.
+  // A commit has the instrument state where it changed. A state always has it, if known.
   const instrument = isState ? (commit.instrument ?? null) : commit.instrument
   return {
     commit: recorded,
@@ -271,7 +274,7 @@ function costOf(events: readonly MarketEvent[]): number {
   return cost
 }
 
-/** The events that make a sequencer commit the same; none for a commit that was only requested. */
+/** The events from which a sequencer makes the same commit; none for a commit without content. */
 function eventsOf(commit: Commit, changes: Commit['changes']): MarketEvent[] {
   const { executions, missedAt, book, withdraws } = commit
   const events: MarketEvent[] = book === undefined || withdraws ? [] : [{ type: 'snapshot', levels: book }]

@@ -1,10 +1,10 @@
 /**
- * The entries of a block as text, one line of JSON each: `[market, milliseconds after the first entry of the block,
- * event …]`, so that a decompressed recording can be read by people and by any program. Prices and amounts are integers
- * at the scale of the market; values beyond the safe integers are text. Every value is checked when it is read.
+ * A block's entries as text, one JSON line each: `[market, milliseconds after the block's first entry, event …]`.
+ * People and any program can read a decompressed recording. Prices and amounts are integers at the market's scale.
+ * Values beyond the safe integers are text. Every value is checked when it is read.
  *
- * What was added after the first version (commits, withdrawals; ids, sides and venues of executions) are further members of the
- * events, which earlier readers ignore, so that they read new files too. Pure.
+ * Later additions to the first version (commits, withdrawals; execution ids, sides and venues) are further members in
+ * the events. Earlier readers ignore these, so they read new files too. Pure.
  */
 import type { Scaled } from '../../platform/base/decimal.ts'
 import { membersOf } from '../../platform/base/json-value.ts'
@@ -31,11 +31,11 @@ type EventText =
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Most digits of an amount. */
+/** Most digits in an amount. */
 const DIGITS_MAX = 60
 const NANOSECONDS_MAX = 999_999
 
-/** Levels of books that are encoded at once, in about a millisecond. */
+/** Book levels encoded at once, in about a millisecond. */
 const LEVELS_PER_SLICE = 10_000
 
 /** How many levels may be encoded before the next interruption. */
@@ -44,7 +44,7 @@ export class Slice {
 }
 
 /**
- * The levels of a book as text, in parts: a large text is copied once less. Yields whenever the slice is used up, and
+ * A book's levels as text, in parts, which saves one copy of a large text. Yields whenever the slice is used up, and
  * continues with a full one.
  */
 export function* encodeBook(book: Book, slice: Slice): Generator<void, readonly string[]> {
@@ -69,10 +69,10 @@ export function* encodeBook(book: Book, slice: Slice): Generator<void, readonly 
   return parts
 }
 
-/** What the lines of a block refer to; a block is read without those before it. */
+/** The state that a block's lines refer to. A block can be read without earlier ones. */
 export class BlockText {
   readonly #firstMilliseconds: number
-  /** By market: the epoch of its last line with one. */
+  /** By market: the epoch in its last line with one. */
   readonly #epochs = new Map<number, string>()
 
   constructor(firstMilliseconds: number) {
@@ -85,7 +85,7 @@ export class BlockText {
     return `${JSON.stringify([market, atMilliseconds - this.#firstMilliseconds, ...texts])}\n`
   }
 
-  /** What `encode` returns for one snapshot with the levels of `encodeBook`, in parts. */
+  /** The same text as from `encode` for one snapshot, in parts, with the levels from `encodeBook`. */
   encodeSnapshot(market: number, atMilliseconds: number, levels: readonly string[], facts: EntryFacts): string[] {
     const members = JSON.stringify(this.#encodeFacts(market, facts)).slice(1, -1)
     const begin = `[${market},${atMilliseconds - this.#firstMilliseconds},{"snapshot":`
@@ -119,7 +119,7 @@ export class BlockText {
     }
   }
 
-  /** The time is relative, as that of the entry is; it may be earlier than the block. */
+  /** The time is relative, like the entry's time. It may be earlier than the block. */
   #encodeCommit(market: number, { epoch, version, milliseconds, nanoseconds }: RecordedCommit): unknown[] {
     const text: unknown[] = [version, milliseconds - this.#firstMilliseconds, nanoseconds]
     if (this.#epochs.get(market) !== epoch) text.push(epoch)
@@ -244,7 +244,9 @@ function decodeSides(sides: unknown): LevelChange[] | undefined {
   return levels
 }
 
-/** @param trades `[id, side, venue]` of each execution, null where there is none; undefined where no execution has any */
+/**
+ * @param trades `[id, side, venue]` for each execution, null where there is none; undefined where no execution has any
+ */
 function decodeExecutions(texts: unknown, trades: unknown): Execution[] | undefined {
   if (!Array.isArray(texts)) return undefined
   if (trades !== undefined && (!Array.isArray(trades) || trades.length !== texts.length)) return undefined

@@ -1,7 +1,7 @@
 /**
- * Makes rows for four tables from recorded entries: book changes, trades, instrument states, and losses, in the order
- * in which they were published. A snapshot stands where the rows before it do not lead to the book: at the beginning,
- * after a gap, and after a loss. Prices and amounts stay integers at the market's scale. It reads nothing itself.
+ * Rows for four tables from recorded entries: book changes, trades, instrument states, and losses, in publication
+ * order. A snapshot stands where the rows before it do not lead to the book: at the beginning, after a gap, and after a
+ * loss. Prices and amounts stay integers at the market's scale. It reads nothing itself.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Scaled } from '../../platform/base/decimal.ts'
@@ -50,7 +50,7 @@ export interface InstrumentRow {
 }
 
 /**
- * - `lost`, `live`: the book of the market was lost, and live again.
+ * - `lost`, `live`: the market's book was lost, and live again.
  * - `withdrawn`: its levels were removed.
  * - `missed_trades`: trades before the next one are missing.
  * - `not_recorded`: nothing is known from `timestamp` to `until`.
@@ -74,14 +74,11 @@ export class MarketRows {
   readonly definition: MarketDefinition
   readonly #emit: (row: ExportRow) => void
   #state = new RecordedState('')
-  /**
-   * Whether the state is up to date with the last entry: not before the first keyframe or snapshot, and not after a
-   * gap.
-   */
+  /** Whether the state matches the last entry: not before the first keyframe or snapshot, and not after a gap. */
   #isCurrent = false
   /** Whether the rows before lead to the state's book. */
   #isKnown = false
-  /** Whether the next entry emits the instrument state without changing it. */
+  /** Whether the next entry emits the instrument state, although it does not change it. */
   #repeatsInstrument = false
   /** The last keyframe's time. */
   #keyframeMilliseconds = 0
@@ -91,14 +88,14 @@ export class MarketRows {
     this.#emit = emit
   }
 
-  /** Applies an entry from before the exported time. */
+  /** Applies an entry before the exported time. */
   skip(entry: RecordedEntry, isState: boolean): void {
     if (isState) this.#restart(entry)
     this.#state.follow(entry)
     this.#isCurrent ||= isState || entry.events.some(({ type }) => type === 'snapshot')
   }
 
-  /** Emits a known book as a snapshot: a new file's rows, or the first rows, begin at this time. */
+  /** Emits the book as a snapshot, where it is known: a new file's rows, or the first rows, begin at this time. */
   begin(microseconds: number): void {
     if (!this.#isCurrent) return
     this.#isKnown = true
@@ -106,13 +103,13 @@ export class MarketRows {
     if (this.#state.instrument !== undefined) this.#instrument(microseconds)
   }
 
-  /** Makes the next entry emit the market's state, although the rows before lead to it: it begins a file. */
+  /** Makes the next entry emit the market state, although the rows before lead to it, because it begins a file. */
   renew(): void {
     this.#isKnown = false
     this.#repeatsInstrument = true
   }
 
-  /** A keyframe's entries. Where the state is the same as before, they cause no rows. */
+  /** A keyframe's entries. Where the state is unchanged, they cause no rows. */
   keyframe(entries: readonly RecordedEntry[]): void {
     const [first] = entries
     if (first === undefined) return
@@ -201,7 +198,7 @@ export class MarketRows {
   }
 }
 
-/** An entry's time: its commit time where it has a commit. */
+/** An entry's time: its commit time where it has one. */
 export function timeOf({ commit, atMilliseconds }: RecordedEntry): number {
   if (commit === undefined) return atMilliseconds * MICROSECONDS
   return commit.milliseconds * MICROSECONDS + Math.floor(commit.nanoseconds / MICROSECONDS)

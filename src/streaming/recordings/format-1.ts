@@ -1,7 +1,7 @@
 /**
  * Version 1 of the recording format, byte by byte: the signature line, the header (length, CRC-32, JSON), then blocks.
- * A block has a head of fixed length with its own checksum, and a deflated body (`entry-text`). The head contains
- * everything that is needed to skip the body. Integers are big-endian.
+ * A block has a fixed-length head with its own checksum, and a deflated body (`entry-text`). The head is enough to skip
+ * the body. Integers are big-endian.
  */
 import { crc32 } from 'node:zlib'
 import type { MarketDefinition } from '../market/event.ts'
@@ -22,7 +22,7 @@ const BLOCK_MARK = Buffer.from('\u0000TGB', 'latin1')
 const BLOCK_HEAD_BYTES = 44
 const KINDS: readonly BlockKind[] = ['entries', 'keyframe', 'keyframe-rest']
 
-/** Largest compressed body that is accepted. */
+/** Largest accepted compressed body. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024
 const MARKETS_MAX = 100_000
 const DECIMALS_MAX = 18
@@ -35,7 +35,7 @@ export const FORMAT_1: RecordingFormat = {
   decodeEntries: (body, head, marketCount) => decodeEntries(body.toString('utf8'), head.firstMilliseconds, marketCount),
 }
 
-/** The bytes of a file before its first block. */
+/** A file's bytes before its first block. */
 export function encodeHeader(header: RecordingHeader): Buffer {
   const document = {
     written_by: header.writtenBy,

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type NotRecorded, type PastBook, type PastBookRequest, readPastBook } from './past-book.ts'
 
-/** The only message of the thread; an error of the reading is its error. */
+/** The thread's only message. A read error becomes the thread's error. */
 export type PastBookAnswer = PastBook | NotRecorded
 
 parentPort?.postMessage((await readPastBook(workerData as PastBookRequest)) satisfies PastBookAnswer)

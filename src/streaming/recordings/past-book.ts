@@ -1,7 +1,7 @@
 /**
- * What a service published at a time, read from its folder of recordings: the last commit at or before the time, the book
- * after it, and whether that book was live. It opens the file that covers the time, begins at the keyframe before it, and
- * reads no further than the time. It keeps nothing.
+ * The market state published at a given time, read from the service's recording folder: the last commit at or before
+ * the time, the book after it, and whether the book was live. It opens the file that covers the time, begins at the
+ * keyframe before it, and reads no further than the time. It keeps no state.
  */
 import type { Execution, Instrument, LevelChange, MarketDefinition } from '../market/event.ts'
 import { ASK, BID } from '../market/event.ts'
@@ -14,7 +14,7 @@ import { RecordingSteps } from './steps.ts'
 export interface PastBookRequest {
   readonly folder: string
   readonly symbol: string
-  /** The time: milliseconds since the epoch, and nanoseconds (0..999999) inside that millisecond. */
+  /** The time: milliseconds since the epoch, and nanoseconds (0..999999) inside the millisecond. */
   readonly milliseconds: number
   readonly nanoseconds: number
   /** Most levels per side. */
@@ -23,7 +23,7 @@ export interface PastBookRequest {
   readonly executionsMax: number
 }
 
-/** An execution with the time of its commit, milliseconds since the epoch. */
+/** An execution with its commit time, milliseconds since the epoch. */
 export interface PastExecution extends Execution {
   readonly committedAtMilliseconds: number
 }
@@ -38,18 +38,18 @@ export interface PastBook {
   readonly isWithdrawn: boolean
   /** The last commit at or before the time; absent when there was none. */
   readonly commit?: RecordedCommit
-  /** Position in the publication that the book contains; absent where no publication feeds the market. */
+  /** The book's position in the publication; absent where no publication feeds the market. */
   readonly origin?: string
-  /** State of the instrument; absent while it was not known. */
+  /** Instrument state; absent while it was not known. */
   readonly instrument?: Instrument
-  /** In book order, at most the published depth of the market and the requested one per side. */
+  /** In book order, per side at most the market's published depth and the requested one. */
   readonly levels: readonly LevelChange[]
-  /** Published levels, of which `levels` can be a part. */
+  /** Published levels, which can be more than `levels`. */
   readonly bidLevels: number
   readonly askLevels: number
   /** The last ones, the latest last. */
   readonly executions: readonly PastExecution[]
-  /** Path of the recording. */
+  /** Path to the recording. */
   readonly file: string
 }
 
@@ -58,23 +58,23 @@ export interface NotRecorded {
   readonly kind: 'not-recorded'
   readonly beforeMilliseconds?: number
   readonly afterMilliseconds?: number
-  /** Why, where it is known: a full disk, damage, a market that was not configured. */
+  /** Why, where known: a full disk, damage, a market that was not configured. */
   readonly reason?: string
 }
 
 /**
- * Two files follow each other without a gap when the second begins within this time: the clocks of a recorder and of the
- * system drift apart within an hour.
+ * Two files are adjacent without a gap when the second begins within this time. The recorder's clock and the system
+ * clock drift apart within an hour.
  */
 const JOIN_MILLISECONDS_MAX = 100
-/** Entries are in the order of commits; their own times can be this much before those of their commits. */
+/** Entries are in commit order. Their own times can be this much before their commit times. */
 const SKEW_MILLISECONDS_MAX = 5_000
 /** Executions are read from at least this long before the time. */
 const EXECUTIONS_MILLISECONDS = 60_000
-/** Files that are opened to find the time: those of an hour, and their neighbours. */
+/** Files opened to find the time: the hour's files, and their neighbours. */
 const FILES_OPENED_MAX = 16
 
-/** @throws the errors of `node:fs` */
+/** @throws errors from `node:fs` */
 export async function readPastBook(request: PastBookRequest): Promise<PastBook | NotRecorded> {
   const found = await findFile(request)
   if (!('reader' in found)) return found
@@ -86,7 +86,7 @@ export async function readPastBook(request: PastBookRequest): Promise<PastBook |
   }
 }
 
-/** The file that covers the time, opened; or the nearest times that are covered. */
+/** Opens the file that covers the time, or returns the nearest covered times. */
 async function findFile(request: PastBookRequest): Promise<{ readonly reader: RecordingReader } | NotRecorded> {
   const { folder, milliseconds } = request
   const files = await listRecordings(folder)
@@ -119,10 +119,10 @@ async function findFile(request: PastBookRequest): Promise<{ readonly reader: Re
   return notRecorded(undefined, afterMilliseconds, reason)
 }
 
-/** From the latest file that can begin after the time, backwards. */
+/** Backwards from the latest file that can begin after the time. */
 function candidates(files: readonly FolderFile[], milliseconds: number): FolderFile[] {
   const later = files.findIndex(({ hourMilliseconds }) => hourMilliseconds > milliseconds)
-  // The first file after the hour of the time names what is missing before it.
+  // The first file after the time's hour names the gap before it.
   const end = later < 0 ? files.length : later + 1
   return files.slice(Math.max(0, end - FILES_OPENED_MAX), end).reverse()
 }
@@ -147,7 +147,7 @@ async function readBook(reader: RecordingReader, request: PastBookRequest): Prom
     return { kind: 'not-recorded', reason: `the recording of this time contains no market ${symbol}` }
   }
   const start = executionsMax > 0 ? milliseconds - EXECUTIONS_MILLISECONDS : milliseconds
-  // The keyframe of a clock that was set back can contain later commits: then an earlier one is used.
+  // If the clock was set back, a keyframe can contain later commits. An earlier one is then used.
   for (let from = start + 1; ; from -= HOUR_MILLISECONDS / 60) {
     const reading = new Reading(index, request)
     const isPast = await reading.read(new RecordingSteps(reader, from))
@@ -155,7 +155,7 @@ async function readBook(reader: RecordingReader, request: PastBookRequest): Prom
   }
 }
 
-/** Follows one market of a recording up to the time. */
+/** Follows one recorded market up to the time. */
 class Reading {
   readonly #index: number
   readonly #request: PastBookRequest
@@ -172,7 +172,7 @@ class Reading {
     this.#request = request
   }
 
-  /** Returns true when the first state that was found is already later than the time. */
+  /** Returns true when the first state is already later than the time. */
   async read(steps: RecordingSteps): Promise<boolean> {
     const { milliseconds } = this.#request
     for (let step = await steps.next(); step !== undefined; step = await steps.next()) {
@@ -220,7 +220,7 @@ class Reading {
 
   /** Whether the entry is not later than the time, by its commit where it has one. */
   #isDue({ commit, atMilliseconds }: RecordedEntry): boolean {
-    // A loss has no time of its own on the scale of commits, which can be ahead of the clock.
+    // A loss has no own time on the commits' scale, which can be ahead of the clock.
     this.#lastNanoseconds = commit?.nanoseconds ?? (atMilliseconds > this.#lastMilliseconds ? 0 : this.#lastNanoseconds)
     this.#lastMilliseconds = commit?.milliseconds ?? Math.max(atMilliseconds, this.#lastMilliseconds)
     const { milliseconds, nanoseconds } = this.#request

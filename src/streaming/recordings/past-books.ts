@@ -1,6 +1,6 @@
 /**
- * Past books of a folder of recordings, each read in a thread of its own, so that the event loop is never blocked. One is
- * read at a time and a few wait; a reading that takes too long is ended.
+ * Past books from a recording folder, each read in its own thread, so that the event loop is never blocked. One is read
+ * at a time and a few wait. A read that takes too long is aborted.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { startThread } from '../../platform/base/thread.ts'
@@ -10,12 +10,12 @@ import type { PastBookAnswer } from './past-book-thread.ts'
 
 /** A reading takes about a second, and several seconds on a machine whose processors are all busy. */
 const READING_MILLISECONDS_MAX = 10_000
-/** Readings that wait for the one that runs. */
+/** Reads that wait for the running one. */
 const WAITING_MAX = 4
-/** Memory of the thread: the heads of the blocks of an hour, a block, and a book. */
+/** The thread's memory: an hour's block heads, a block, and a book. */
 const THREAD_MEGABYTES_MAX = 512
 
-/** The reading was not done, because others run or it took too long; a later attempt may succeed. */
+/** The book was not read, because others are being read or it took too long. A later attempt may succeed. */
 export class PastBooksBusy extends Error {
   override name = 'PastBooksBusy'
 }
@@ -23,7 +23,7 @@ export class PastBooksBusy extends Error {
 export interface PastBooksOptions {
   readonly folder: string
   readonly clock: Clock
-  /** Brings the recording of the present time to the disk. */
+  /** Flushes the current recording to disk. */
   readonly flush: () => Promise<void>
 }
 

@@ -1,8 +1,8 @@
 /**
- * Reads a recording: finds its blocks by their heads, and decompresses one at a time. An incomplete block that a crash
- * left at the end is ignored and only counted. Bytes in the middle that are not a block are skipped, and the next block
- * is marked as not continuous; a damaged body is an error with its offset. Entries are never read from bytes whose
- * checksum does not match.
+ * Reads a recording: finds its blocks by their heads, and decompresses one at a time. An incomplete block at the end,
+ * left by a crash, is ignored and only counted. Bytes in the middle that are not a block are skipped, and the next
+ * block is marked as not continuous. A damaged body is an error with its offset. Entries are never read from bytes with
+ * a wrong checksum.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -20,19 +20,19 @@ import {
 
 const decompress = promisify(inflateRaw)
 
-/** Every format that was ever written, by version. */
+/** Every format ever written, by version. */
 const FORMATS: ReadonlyMap<number, RecordingFormat> = new Map([[1, FORMAT_1]])
 
 const HEADER_BYTES_MAX = 64 * 1024 * 1024
-/** Largest decompressed body; no writer exceeds it. */
+/** Largest decompressed body. No writer exceeds it. */
 const BODY_BYTES_MAX = 512 * 1024 * 1024
-/** Bytes that are searched at once for the next block after damage. */
+/** Bytes searched at once for the next block after damage. */
 const SEARCH_BYTES = 1_048_576
 
 export interface RecordedBlock extends BlockHead {
-  /** Offset of its head in the file. */
+  /** Its head's offset in the file. */
   readonly offset: number
-  /** Whether its number follows that of the block before it. */
+  /** Whether its number follows the preceding block's. */
   readonly isContinuous: boolean
 }
 
@@ -57,9 +57,9 @@ export class RecordingReader {
   readonly formatVersion: number
   readonly header: RecordingHeader
   readonly blocks: readonly RecordedBlock[]
-  /** Length of the file. */
+  /** The file's length. */
   readonly bytes: number
-  /** Bytes of an incomplete block at the end. */
+  /** Bytes in an incomplete block at the end. */
   readonly tornBytes: number
   readonly #file: FileHandle
   readonly #format: RecordingFormat
@@ -81,12 +81,12 @@ export class RecordingReader {
     const reader = new RecordingReader(path, file, beginning, scan)
     const last = scan.blocks.at(-1)
     if (last === undefined || (await reader.#isIntact(last))) return reader
-    // A crash of the machine can leave a block of the right length whose content was never written.
+    // A machine crash can leave a block with the right length whose content was never written.
     const tornBytes = scan.bytes - last.offset
     return new RecordingReader(path, file, beginning, { ...scan, blocks: scan.blocks.slice(0, -1), tornBytes })
   }
 
-  /** Times of the first and the last entry, milliseconds since the epoch; equal when there is none. */
+  /** The first and last entries' times, milliseconds since the epoch; equal when there is none. */
   get firstMilliseconds(): number {
     return this.blocks[0]?.firstMilliseconds ?? this.header.startedAtMilliseconds
   }
@@ -96,7 +96,7 @@ export class RecordingReader {
   }
 
   /**
-   * The entries of one block.
+   * One block's entries.
    * @throws {RecordingError} when its body is damaged
    */
   async readBlock(block: RecordedBlock): Promise<RecordedEntry[]> {
@@ -133,7 +133,7 @@ interface Beginning {
   readonly version: number
   readonly format: RecordingFormat
   readonly header: RecordingHeader
-  /** Offset of the first block. */
+  /** The first block's offset. */
   readonly end: number
 }
 
@@ -197,7 +197,7 @@ async function findNextBlock(file: FileHandle, format: RecordingFormat, start: n
   return undefined
 }
 
-/** Reads bytes at an offset; fewer at the end of the file. */
+/** Reads bytes at an offset; fewer at the file's end. */
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length)
   let done = 0

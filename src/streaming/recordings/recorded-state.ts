@@ -1,12 +1,12 @@
 /**
- * The state of one recorded market at a position of the recording: its book, whether the book was live, and what was
- * published last. It is built from the entries up to there, and returned as events that lead to the same state. Pure.
+ * One recorded market's state at a position in the recording: its book, whether the book was live, and the last
+ * published values. It is built from the entries up to there, and returned as events that lead to the same state. Pure.
  */
 import { Book } from '../market/book.ts'
 import { ASK, BID, type Instrument, type LevelChange, type MarketEvent } from '../market/event.ts'
 import type { EntryFacts, RecordedCommit, RecordedEntry } from './recording.ts'
 
-/** A whole book, or the events of an entry. */
+/** A whole book, or an entry's events. */
 export type KeyframeContent = Book | readonly MarketEvent[]
 
 export class RecordedState {
@@ -39,17 +39,17 @@ export class RecordedState {
     return this.#reason === undefined ? undefined : this.#lostSinceMilliseconds
   }
 
-  /** The last commit; undefined before the first, and in recordings of earlier versions. */
+  /** The last commit; undefined before the first, and in recordings by earlier versions. */
   get commit(): RecordedCommit | undefined {
     return this.#commit
   }
 
-  /** Position in the publication that the book of the last commit contains; undefined where no publication feeds it. */
+  /** The last commit's position in the publication; undefined where no publication feeds it. */
   get origin(): string | undefined {
     return this.#origin
   }
 
-  /** State of the instrument; undefined while it is not known, and in recordings of earlier versions. */
+  /** Instrument state; undefined while it is not known, and in recordings by earlier versions. */
   get instrument(): Instrument | undefined {
     return this.#instrument
   }
@@ -94,7 +94,7 @@ export class RecordedState {
     }
   }
 
-  /** Removes the last book of a lost market, which is no longer published. */
+  /** Removes a lost market's last book, which is no longer published. */
   withdraw(): void {
     this.#book.replace([])
     this.#hasBook = false
@@ -114,8 +114,8 @@ export class RecordedState {
   }
 
   /**
-   * The events that lead to this state from any other, without executions, grouped by tick: a book that is lost in the
-   * tick in which it arrived would never be published.
+   * The events that lead to this state from any other, without executions, grouped by tick. A book lost in the tick in
+   * which it arrived would never be published.
    */
   eventsByTick(): MarketEvent[][] {
     const ticks: MarketEvent[][] = []
@@ -126,8 +126,8 @@ export class RecordedState {
   }
 
   /**
-   * The state as entries of a keyframe, from which `follow` restores all of it. The book is that of the state, not a copy:
-   * the state must not change until it is written.
+   * The state as keyframe entries, from which `follow` restores all of it. The book is shared, not copied: the state
+   * must not change until it is written.
    */
   keyframe(): (EntryFacts & { readonly content: KeyframeContent })[] {
     const since = this.lostSinceMilliseconds

@@ -1,26 +1,26 @@
 /**
- * The folder in which a service keeps its recordings: the names of the files, and which of them have expired. A file
- * belongs to the UTC hour of its name, `2026-11-23T14.recording`; further files of the hour, after a restart or another
- * change, are `2026-11-23T14-2.recording` and so on. Files with other names are never listed and never removed.
+ * A service's recording folder: the file names, and which files have expired. A file belongs to the UTC hour in its
+ * name, `2026-11-23T14.recording`. Further files for the hour, after a restart or another change, are
+ * `2026-11-23T14-2.recording` and so on. Files with other names are never listed and never removed.
  */
 import { type FileHandle, lstat, open, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode } from '../../platform/base/error-code.ts'
 
 export const HOUR_MILLISECONDS = 3_600_000
-/** Further files of one hour; a service that is restarted more often records nothing more in that hour. */
+/** Further files per hour. A service that is restarted more often records nothing more in this hour. */
 const FILES_OF_HOUR_MAX = 999
 const NAME = /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2})(?:-([1-9][0-9]{0,2}))?\.recording$/
 
 export interface FolderFile {
   readonly path: string
-  /** Start of its UTC hour, milliseconds since the epoch. */
+  /** Its UTC hour's start, milliseconds since the epoch. */
   readonly hourMilliseconds: number
   /** 1, 2, 3 … within the hour. */
   readonly number: number
 }
 
-/** The recordings of a folder, the earliest first; none when it does not exist. */
+/** A folder's recordings, the earliest first; none when it does not exist. */
 export async function listRecordings(folder: string): Promise<FolderFile[]> {
   let names: readonly string[]
   try {
@@ -41,8 +41,8 @@ function parseName(folder: string, name: string): FolderFile | undefined {
 }
 
 /**
- * Creates the next file of the hour, readable by its owner alone. It never opens an existing file.
- * @throws the errors of `node:fs`
+ * Creates the hour's next file, readable by its owner alone. It never opens an existing file.
+ * @throws errors from `node:fs`
  */
 export async function createRecordingFile(
   folder: string,

@@ -1,6 +1,6 @@
 /**
  * Describes a recording: header, times, each market's entries, and damage. It reads every block, so it finds all
- * damage. The member names belong to `tidegate replay FILE --info --json`.
+ * damage. The member names are the same as in `tidegate replay FILE --info --json`.
  */
 import { openRecording, type RecordedBlock, type RecordingReader } from './reader.ts'
 
@@ -18,7 +18,7 @@ export interface RecordingInfo {
   readonly keyframes: number
   /** Bytes after the last complete block, as a crash can leave them. */
   readonly torn_bytes: number
-  /** Earlier damage, with its position. */
+  /** Damage before it, with its position. */
   readonly damage: readonly string[]
   readonly recorded: readonly {
     readonly market: string
@@ -27,7 +27,7 @@ export interface RecordingInfo {
     readonly executions: number
     readonly losses: number
   }[]
-  /** A configuration which replays the file. */
+  /** The configuration to replay the file. */
   readonly markets: readonly MarketEntry[]
 }
 

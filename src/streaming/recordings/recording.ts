@@ -1,22 +1,22 @@
 /**
- * The content of a recording: the configured markets, and entries in the order of their commits, with what is needed to
- * play them to a market that has more decimals than the recording, which rounds nothing. The bytes are defined by a
- * format (`format-1`); every format that was ever written stays readable. Pure.
+ * A recording's content: the configured markets, and entries in commit order. It can be played to a market with more
+ * decimals than the recording; nothing is rounded. A format (`format-1`) defines the bytes. Every format ever written
+ * stays readable. Pure.
  */
 import { rescale } from '../../platform/base/decimal.ts'
 import type { Instrument, MarketDefinition, MarketEvent } from '../market/event.ts'
 
 export interface RecordedMarket {
-  /** The definition at the time of recording: replaying with the same definition gives the same commits. */
+  /** The definition at recording time. Replaying with the same definition gives the same commits. */
   readonly definition: MarketDefinition
-  /** Its sources in the form of the configuration: `kraken:BTC/USD`. */
+  /** Its sources, as in the configuration: `kraken:BTC/USD`. */
   readonly sources: readonly string[]
 }
 
 export interface RecordingHeader {
   /** Name and version of the program that wrote the file. */
   readonly writtenBy: string
-  /** Wall clock at the start of the recording, milliseconds since the epoch. */
+  /** Wall clock when the recording started, milliseconds since the epoch. */
   readonly startedAtMilliseconds: number
   readonly markets: readonly RecordedMarket[]
   /** The time before this file in which a running recorder could not write; absent where there was none. */
@@ -34,41 +34,41 @@ export interface RecordingGap {
 export interface RecordedCommit {
   readonly epoch: string
   readonly version: number
-  /** Commit time: milliseconds since the epoch, and the nanoseconds (0..999999) inside that millisecond. */
+  /** Commit time: milliseconds since the epoch, and the nanoseconds (0..999999) inside the millisecond. */
   readonly milliseconds: number
   readonly nanoseconds: number
 }
 
 /**
- * One commit of one market, as the events from which a sequencer makes the same commit when they are offered within one
- * tick; or one loss, which causes no commit. In a keyframe: the state of a market at that position, which changes
- * nothing for a player that has read everything before it.
+ * One commit in one market, as the events from which a sequencer makes the same commit when they are offered within one
+ * tick; or one loss, which causes no commit. In a keyframe: a market's state at this position, which changes nothing
+ * for a player that has read everything before it.
  */
 export interface RecordedEntry {
-  /** Index of the market in the header. */
+  /** The market's index in the header. */
   readonly market: number
   /** Milliseconds since the epoch; never decreases within a file, even when the wall clock does. */
   readonly atMilliseconds: number
   readonly events: readonly MarketEvent[]
-  /** The commit; in a keyframe, the last one of the market. Absent for a loss, and in files of earlier versions. */
+  /** The commit; in a keyframe, the market's last one. Absent for a loss, and in files by earlier versions. */
   readonly commit?: RecordedCommit
-  /** The commit withdrew the book; in a keyframe: the market has not been live since its book was withdrawn. */
+  /** The commit withdrew the book. In a keyframe: the market has not been live since its book was withdrawn. */
   readonly withdrawn?: true
-  /** Position in the publication that the book of the commit contains, `EPOCH.SEQ`; absent where no publication feeds it. */
+  /** The book's position in the publication after the commit, `EPOCH.SEQ`; absent where no publication feeds it. */
   readonly origin?: string
-  /** The state of the instrument where the commit changed it, null = no longer known; in a keyframe, the last one. */
+  /** The instrument state where the commit changed it, null = no longer known; in a keyframe, the last one. */
   readonly instrument?: Instrument | null
-  /** In a keyframe of a market that is not live: since when. */
+  /** Since when the market is not live; only in its keyframe. */
   readonly lostSinceMilliseconds?: number
 }
 
-/** The parts of an entry that a replay does not need, but an exact answer about the past does. */
+/** The parts of an entry needed for an exact answer about the past, but not for a replay. */
 export type EntryFacts = Pick<RecordedEntry, 'commit' | 'withdrawn' | 'origin' | 'instrument' | 'lostSinceMilliseconds'>
 
 /**
  * - `entries`: commits and losses.
  * - `keyframe`: begins the state of every market at this position.
- * - `keyframe-rest`: continues the state of the block before.
+ * - `keyframe-rest`: continues the state from the block before.
  */
 export type BlockKind = 'entries' | 'keyframe' | 'keyframe-rest'
 
@@ -79,17 +79,17 @@ export interface BlockHead {
   readonly firstMilliseconds: number
   readonly lastMilliseconds: number
   readonly entryCount: number
-  /** Length of the compressed body, and its CRC-32. */
+  /** The compressed body's length and CRC-32. */
   readonly bodyBytes: number
   readonly bodyChecksum: number
 }
 
-/** A recording that is damaged or cannot be read; the message is for people. */
+/** A damaged or unreadable recording. The message is for people. */
 export class RecordingError extends Error {
   override name = 'RecordingError'
 }
 
-/** The reader of one version of the format. */
+/** The reader for one format version. */
 export interface RecordingFormat {
   /**
    * Parses the header.
@@ -97,24 +97,21 @@ export interface RecordingFormat {
    */
   decodeHeader(text: string): RecordingHeader
   readonly blockHeadBytes: number
-  /** The bytes that begin every block, for finding the next one after damage. */
+  /** The bytes at the start of every block, to find the next one after damage. */
   readonly blockMark: Buffer
-  /** The head of a block; undefined when the bytes are not one. */
+  /** A block's head; undefined when the bytes are not one. */
   decodeBlockHead(bytes: Buffer): BlockHead | undefined
   /**
-   * The entries of a decompressed body.
+   * A decompressed body's entries.
    * @throws {RecordingError}
    */
   decodeEntries(body: Buffer, head: BlockHead, marketCount: number): RecordedEntry[]
 }
 
-/**
- * The first line of every recording names its format: `tidegate recording 1`, followed by the length and the checksum
- * of the header.
- */
+/** A recording's first line names its format: `tidegate recording 1`. The header's length and checksum follow. */
 const SIGNATURE = /^tidegate recording ([1-9][0-9]{0,5})\n$/
 
-/** Text that begins every recording, followed by the version. */
+/** The text that begins every recording, with the version. */
 export function signatureLine(version: number): string {
   return `tidegate recording ${version}\n`
 }
@@ -122,7 +119,7 @@ export function signatureLine(version: number): string {
 /** Longest signature line. */
 export const SIGNATURE_BYTES_MAX = signatureLine(999_999).length
 
-/** The format version that the first bytes of a file name; undefined when the file is not a recording. */
+/** The format version in a file's first bytes; undefined when the file is not a recording. */
 export function readSignature(bytes: Buffer): { readonly version: number; readonly bytes: number } | undefined {
   const end = bytes.indexOf(0x0a)
   const line = bytes.toString('latin1', 0, end + 1)
@@ -132,7 +129,7 @@ export function readSignature(bytes: Buffer): { readonly version: number; readon
 
 type Precision = Pick<MarketDefinition, 'priceDecimals' | 'amountDecimals'>
 
-/** Index of the recorded market that can feed a market, or why there is none. */
+/** The index of the recorded market that can feed a market, or why there is none. */
 export function recordedIndex(
   path: string,
   recorded: readonly RecordedMarket[],

@@ -1,8 +1,8 @@
 /**
- * Recordings as a source: a market that names `replay:FILE` is fed with the entries recorded under its symbol. Every
- * file is played once for all markets that name it. A file that no market names any more is closed, and starts over
- * when it is named again. It opens no connection. The origins of commits and the state of the instrument are replayed too,
- * where they were recorded.
+ * Recordings as a source: a market with the source `replay:FILE` is fed with the entries recorded under its symbol.
+ * Each file is played once for all its markets. It is closed when no market names it any more, and starts over when it
+ * is named again. It opens no connection. Commit origins and instrument states are replayed too, where they were
+ * recorded.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -16,11 +16,11 @@ import { TickPause } from './tick-pause.ts'
 
 interface ReplayOptions {
   readonly markets: readonly SourceMarket[]
-  /** Factor of the recorded speed. */
+  /** Playback speed, as a factor. */
   readonly speed: number
   /** First entry to play, in seconds after the first recorded one. */
   readonly fromSeconds: number
-  /** Start over at the end of a file. */
+  /** Start over at a file's end. */
   readonly loops: boolean
   readonly clock: Clock
   readonly log: Log
@@ -76,7 +76,7 @@ export function createReplay({ markets, speed, fromSeconds, loops, clock, log }:
 
 interface PlayerOptions {
   readonly path: string
-  /** Factor of the recorded speed. */
+  /** Playback speed, as a factor. */
   readonly speed: number
   /** First entry to play, in milliseconds after the first recorded one. */
   readonly fromMilliseconds: number
@@ -94,16 +94,16 @@ const LOOP_PAUSE_MILLISECONDS = 1_000
 /** Delay above which the player reports that it is late. */
 const LATE_MILLISECONDS = 2_000
 
-/** A market that is fed from the recording. */
+/** A market fed from the recording. */
 interface Listener {
   readonly fed: SourceMarket
-  /** Index of the market in the recording; undefined until it is known, or when the recording does not have it. */
+  /** The market's index in the recording; undefined until known, or when the recording does not have it. */
   index: number | undefined
   /** Why the market cannot be fed from the recording. */
   refusal: string | undefined
   /** Whether it still has to receive the whole state. */
   isStatePending: boolean
-  /** The remaining events of that state, by tick. */
+  /** The state's remaining events, by tick. */
   ticks: MarketEvent[][]
   rebuildTimer: Timer | undefined
   /** As it was reported last. */
@@ -111,10 +111,10 @@ interface Listener {
 }
 
 /**
- * Plays one recording to the markets that name it. The events of one entry are offered within one tick of the event
- * loop, and the next entry of that market at least a millisecond after the end of that tick, so that every recorded
- * commit becomes one commit again at any speed. All markets of a file share one playback position. No entry is ever
- * skipped: a player that cannot keep up is late and reports that.
+ * Plays one recording to the markets that name it. One entry's events are offered within one event-loop tick, and the
+ * market's next entry at least a millisecond after the end of this tick. So every recorded commit becomes one commit
+ * again at any speed. All markets on a file share one playback position. No entry is ever skipped: a player that cannot
+ * keep up is late and reports it.
  */
 class Player {
   readonly #options: PlayerOptions
@@ -127,7 +127,7 @@ class Player {
   #isStopped = false
   /** Recorded markets that received an entry in this tick. */
   readonly #offered = new Set<number>()
-  /** Delay of the last entry. */
+  /** The last entry's delay. */
   #lateMilliseconds = 0
   #pause: TickPause | undefined
   readonly #ended: Promise<void>
@@ -170,7 +170,7 @@ class Player {
     })
   }
 
-  /** State of the instrument at the present position of the recording. */
+  /** Instrument state at the current position in the recording. */
   instrument(fed: SourceMarket): Instrument | undefined {
     const listener = this.#listeners.get(fed)
     if (listener === undefined || listener.refusal !== undefined) return undefined
@@ -249,8 +249,8 @@ class Player {
   }
 
   /**
-   * Applies the entries before the start to the states. Returns the entries that were read beyond it; undefined at the
-   * end of the recording.
+   * Applies the entries before the start to the states. Returns the entries read beyond it; undefined at the
+   * recording's end.
    */
   async #seek(steps: RecordingSteps, start: number): Promise<readonly RecordedEntry[] | undefined> {
     for (;;) {
@@ -264,7 +264,7 @@ class Player {
     }
   }
 
-  /** Entries that report the loss of every market, due at once. */
+  /** Entries that report a loss in every market, due at once. */
   #lossOfAll(reason: string): RecordedEntry[] {
     const events: readonly MarketEvent[] = [{ type: 'lost', reason }]
     return this.#header.map((_, market) => ({ market, atMilliseconds: 0, events }))
@@ -287,7 +287,7 @@ class Player {
   }
 
   /**
-   * Waits until a monotonic time, and until the market has received nothing in the current tick; meanwhile, sends
+   * Waits until a monotonic time, and until the market has received nothing in the current tick. Meanwhile, it sends
    * pending states to the markets. Ends at once when the player is stopped.
    */
   async #until(dueMilliseconds: number, market?: number): Promise<void> {
@@ -300,7 +300,7 @@ class Player {
     }
   }
 
-  /** Sends each market with a pending state the events of this tick. Returns whether none was pending. */
+  /** Sends this tick's events to each market with a pending state. Returns whether none was pending. */
   #sendPending(): boolean {
     let isSettled = true
     for (const listener of this.#listeners.values()) {
@@ -336,14 +336,14 @@ class Player {
     this.#noteInstrument(listener)
   }
 
-  /** In the tick of the events, so that both are one commit, as they were when they were recorded. */
+  /** In the events' tick, so that both are one commit, as they were when recorded. */
   #noteInstrument(listener: Listener): void {
     const { fed, instrument: before } = listener
     listener.instrument = this.instrument(fed)
     if (listener.instrument !== before) fed.onInstrument?.()
   }
 
-  /** Ends the tick; continues after the delay, or earlier when a state becomes pending. */
+  /** Ends the tick. Continues after the delay, or earlier when a state becomes pending. */
   async #pauseFor(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#pause = new TickPause(this.#options.clock, milliseconds, resolve)
@@ -374,7 +374,7 @@ class Player {
   }
 }
 
-/** The events of an entry, from which a sequencer makes a commit of the same origin. */
+/** An entry's events, from which a sequencer makes a commit with the same origin. */
 function withOrigin({ events, origin }: RecordedEntry): readonly MarketEvent[] {
   if (origin === undefined) return events
   return events.map((event) => (event.type === 'snapshot' || event.type === 'update' ? { ...event, origin } : event))

@@ -1,11 +1,11 @@
 /**
- * The recorder of a service: it listens to the bus like a replica, and writes what is published to hourly files, each
- * of which can be read alone. It opens a new file at each hour and when the markets change, and removes files that are
- * older than `recording.keep_hours`.
+ * A service's recorder: it listens to the bus like a replica, and writes published messages to hourly files. Each file
+ * can be read alone. It opens a new file at each hour and when the markets change, and removes files older than
+ * `recording.keep_hours`.
  *
  * It never delays the stream. A file that cannot be written interrupts the recording until another file can be opened,
- * which is attempted at a bounded rate; that file names the time that is missing. It never changes or removes a file
- * that it did not name.
+ * which is attempted at a bounded rate. The new file names the missing time. It never changes or removes a file that it
+ * did not name.
  */
 import { unlink } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -22,7 +22,7 @@ import { RecordingError, type RecordingGap } from './recording.ts'
 import { createRecordingFile, HOUR_MILLISECONDS, removeExpired } from './recording-folder.ts'
 import { createRecordingWriter, type RecordingCounts, type RecordingWriter } from './writer.ts'
 
-/** A reader that starts at a time reads the entries since the keyframe before it, and no more. */
+/** A reader that starts at a given time reads only the entries since the keyframe before it. */
 const KEYFRAME_MILLISECONDS = 60_000
 /** Between two attempts to write a file after one failed. */
 const RETRY_MILLISECONDS = 30_000
@@ -67,7 +67,7 @@ export function createRecordingMetrics(registry: MetricsRegistry, clock: Clock):
 
 export interface ServiceRecorderOptions {
   readonly folder: string
-  /** The current value of `recording.keep_hours`. */
+  /** The current value for `recording.keep_hours`. */
   readonly keepHours: () => number
   readonly markets: readonly ConfiguredMarket[]
   readonly bus: Bus
@@ -78,21 +78,21 @@ export interface ServiceRecorderOptions {
   readonly createFile?: typeof createRecordingFile
 }
 
-/** A file that is being written. */
+/** A file being written. */
 interface OpenFile {
   readonly writer: RecordingWriter
   readonly hourMilliseconds: number
   readonly startedMilliseconds: number
-  /** The gap that its header names. */
+  /** The gap in its header. */
   readonly gap: RecordingGap | undefined
   /** Undefined until it exists. */
   path: string | undefined
-  /** What the metrics contain of it. */
+  /** The part already counted in the metrics. */
   counted: RecordingCounts
   hasBlock: boolean
 }
 
-/** A gap that has not ended where it has no end. */
+/** A gap without an end is still open. */
 type PendingGap = Omit<RecordingGap, 'toMilliseconds'> & Partial<Pick<RecordingGap, 'toMilliseconds'>>
 
 export class ServiceRecorder {
@@ -135,8 +135,8 @@ export class ServiceRecorder {
   }
 
   /**
-   * Records other markets from now on, in a new file. To be called when the sequencers of removed markets have stopped,
-   * and those of added markets have not started.
+   * Records other markets from now on, in a new file. To be called when the sequencers for removed markets have
+   * stopped, and those for added markets have not started.
    */
   change(markets: readonly ConfiguredMarket[]): void {
     if (this.#isStopped || isDeepStrictEqual(markets, this.#markets)) return
@@ -153,7 +153,7 @@ export class ServiceRecorder {
     await this.#current?.writer.mark(this.#recorder.nowMilliseconds)
   }
 
-  /** Ends the recording; resolves when the last file is complete on disk, or the disk has not accepted it for 5 s. */
+  /** Ends the recording. Resolves when the last file is complete on disk, or the disk has not accepted it for 5 s. */
   async stop(): Promise<void> {
     if (this.#isStopped) return
     this.#timer?.cancel()
@@ -284,7 +284,7 @@ export class ServiceRecorder {
     this.#gap ??= {
       fromMilliseconds: from ?? file.startedMilliseconds,
       reason: error.message,
-      // The end of a file can fail when the next one has begun.
+      // A file's end can fail when the next one has begun.
       ...(file === this.#current || this.#current === undefined
         ? {}
         : { toMilliseconds: this.#current.startedMilliseconds }),

@@ -1,14 +1,13 @@
 /**
- * Reads a recording from any position on, block by block, one block ahead. Keyframes are skipped as long as no block is
- * missing. After a gap, it reports the gap and continues with the next keyframe, so that no book is built on missing
- * data.
+ * Reads a recording from any position, block by block, one block ahead. Keyframes are skipped while no block is
+ * missing. After a gap, it reports the gap and continues with the next keyframe, so no book is built on missing data.
  */
 import type { RecordedBlock, RecordingReader } from './reader.ts'
 import type { RecordedEntry } from './recording.ts'
 
 /**
- * - `entries`: the next entries; with `isState`, entries of a keyframe, which have the state of markets.
- * - `gap`: the state is unknown; the next entries begin with a state of every market that has one.
+ * - `entries`: the next entries; with `isState`, keyframe entries, which contain market states.
+ * - `gap`: the state is unknown; the next entries begin with a state for every market that has one.
  */
 export type RecordingStep =
   | { readonly kind: 'entries'; readonly entries: readonly RecordedEntry[]; readonly isState: boolean }
@@ -16,19 +15,19 @@ export type RecordingStep =
 
 export class RecordingSteps {
   readonly #reader: RecordingReader
-  /** Index of the next block. */
+  /** The next block's index. */
   #next: number
   /**
-   * - `following`: everything before is known; keyframes contain nothing new.
-   * - `searching`: only the beginning of a keyframe is used.
+   * - `following`: everything before is known, and keyframes contain nothing new.
+   * - `searching`: only a keyframe's beginning is used.
    * - `restoring`: within a keyframe, whose rest is used too.
    */
   #state: 'following' | 'searching' | 'restoring'
   #ahead: Promise<RecordingStep | undefined>
 
   /**
-   * Begins with the last keyframe before `fromMilliseconds` (since the epoch), or with the first entry. A keyframe of
-   * exactly that millisecond is not used: entries of the same millisecond may precede it.
+   * Begins with the last keyframe before `fromMilliseconds` (since the epoch), or with the first entry. A keyframe at
+   * exactly this millisecond is not used: entries in the same millisecond may precede it.
    */
   constructor(reader: RecordingReader, fromMilliseconds: number) {
     this.#reader = reader
@@ -36,7 +35,7 @@ export class RecordingSteps {
       ({ kind, firstMilliseconds }) => kind === 'keyframe' && firstMilliseconds < fromMilliseconds,
     )
     this.#next = Math.max(0, keyframe)
-    // The hourly files of a service begin with a keyframe, which has what was published before them.
+    // A service's hourly files begin with a keyframe, which contains the state from before.
     const beginsWithState = keyframe >= 0 || reader.blocks[0]?.kind === 'keyframe'
     this.#state = beginsWithState ? 'searching' : 'following'
     this.#ahead = this.#step()
@@ -77,7 +76,7 @@ export class RecordingSteps {
     return isSearchedFor
   }
 
-  /** The entries of a block; undefined for a damaged keyframe, after which the next one is searched. */
+  /** A block's entries; undefined for a damaged keyframe, after which the next one is searched. */
   async #read(block: RecordedBlock): Promise<RecordingStep | undefined> {
     const isFirstOfKeyframe = block.kind === 'keyframe'
     try {

@@ -1,7 +1,7 @@
 /**
- * The pause of a player between two ticks of the event loop. It ends the current tick, and lasts at least a millisecond
- * from its end, because a sequencer commits no more often than that, and entries offered earlier would join the commit
- * before. `cutShort` ends a longer pause after that minimum.
+ * A player's pause between two event-loop ticks. It ends the current tick, and lasts at least a millisecond from its
+ * end: a sequencer commits no more often, and earlier entries would join the commit before. `cutShort` ends a longer
+ * pause after this minimum.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 

@@ -1,8 +1,7 @@
 /**
  * Writes a recording. Entries wait at most a second, or until a block is full. A block is compressed outside the event
- * loop and written with one write, so that the end of the process leaves complete blocks and at most one incomplete
- * one. A failed write ends the recording: the file is truncated to its last complete block, and `onFailure` is called
- * once.
+ * loop and written with one write. If the process dies, the file has complete blocks and at most one incomplete one. A
+ * failed write ends the recording: the file is truncated to its last complete block, and `onFailure` is called once.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -17,19 +16,19 @@ import { type BlockKind, type EntryFacts, RecordingError, type RecordingHeader }
 
 const compress = promisify(deflateRaw)
 
-/** Longest time that an entry waits in memory: the data that a crash of the process loses. */
+/** The longest time an entry waits in memory. A process crash loses this much data. */
 const BLOCK_MILLISECONDS_MAX = 1_000
 /** Measured: level 6 takes 2.4 times as long as level 3, and its files are 5 % smaller. */
 const COMPRESSION_LEVEL = 3
-/** Characters of entries in a full block. */
+/** Entry characters in a full block. */
 const BLOCK_CHARACTERS = 1_048_576
-/** Characters that may wait for the disk; the recording ends when a slow disk exceeds it. */
+/** Characters that may wait for the disk. The recording ends when a slow disk exceeds it. */
 const WAITING_CHARACTERS_MAX = 64 * BLOCK_CHARACTERS
 
-/** The functions of the file that are used. */
+/** The file functions in use. */
 export type WrittenFile = Pick<FileHandle, 'write' | 'truncate' | 'sync' | 'close'>
 
-/** The state of one market in a keyframe. */
+/** One market's state in a keyframe. */
 export type KeyframeState = readonly [market: number, content: KeyframeContent, facts?: EntryFacts]
 
 export interface RecordingWriterOptions {
@@ -38,9 +37,9 @@ export interface RecordingWriterOptions {
   /** Replace an existing file; otherwise an existing file is an error. */
   readonly overwrites: boolean
   readonly clock: Clock
-  /** Called when nothing more will be written; the file is complete up to `counts`. */
+  /** Called when nothing more will be written. The file is complete up to `counts`. */
   readonly onFailure: (error: Error) => void
-  /** Called after each block that is in the file. */
+  /** Called after each block written to the file. */
   readonly onBlock?: () => void
 }
 
@@ -52,7 +51,7 @@ export interface RecordingCounts {
   readonly bytes: number
 }
 
-/** A block that is being written. */
+/** A block being written. */
 interface Block {
   readonly kind: BlockKind
   readonly text: BlockText
@@ -63,7 +62,7 @@ interface Block {
   lastMilliseconds: number
 }
 
-/** Opens the file and writes the header before the writer exists, so that a wrong path is an error of the caller. */
+/** Opens the file and writes the header before the writer exists, so the caller gets an error for a wrong path. */
 export async function openRecordingWriter(options: RecordingWriterOptions): Promise<RecordingWriter> {
   const header = encodeHeader(options.header)
   const file = await open(options.path, options.overwrites ? 'w' : 'wx').catch((error: NodeJS.ErrnoException) => {
@@ -91,7 +90,7 @@ export class RecordingWriter {
   #open: Block | undefined
   #flushTimer: Timer | undefined
   #waitingCharacters = 0
-  /** Settles when every block that was passed on is in the file. */
+  /** Settles when every submitted block is in the file. */
   #written: Promise<void> = Promise.resolve()
   #isOpen = true
   #failure: Error | undefined
@@ -108,12 +107,12 @@ export class RecordingWriter {
     return { entries: this.#entries, bytes: this.#bytes }
   }
 
-  /** Time of the last entry or mark that is in the file, milliseconds since the epoch; undefined before the first. */
+  /** The time of the last entry or mark in the file, milliseconds since the epoch; undefined before the first. */
   get writtenMilliseconds(): number | undefined {
     return this.#writtenMilliseconds
   }
 
-  /** Appends one entry; see `RecordedEntry`. A time before that of the last entry counts as that of the last entry. */
+  /** Appends one entry; see `RecordedEntry`. An earlier time than the last entry's counts as the last entry's. */
   write(market: number, atMilliseconds: number, events: readonly MarketEvent[], facts: EntryFacts = {}): void {
     this.#append('entries', atMilliseconds, (text, at) => [
       text.encode({ market, atMilliseconds: at, events, ...facts }),
@@ -135,8 +134,8 @@ export class RecordingWriter {
   }
 
   /**
-   * Appends the current state of every market, so that reading can begin here, in steps that are short whatever the size of
-   * the books. Until the last step, nothing else may be written, and no book may change.
+   * Appends the current state of every market, so that reading can begin here. The steps are short regardless of the
+   * books' sizes. Until the last step, nothing else may be written, and no book may change.
    */
   *keyframe(atMilliseconds: number, states: Iterable<KeyframeState>): Generator<void, void> {
     this.#flush()
@@ -158,7 +157,7 @@ export class RecordingWriter {
     this.#flush()
   }
 
-  /** Ends the recording; resolves when everything is in the file and the file is on the disk. */
+  /** Ends the recording. Resolves when everything is in the file and the file is on disk. */
   async close(): Promise<void> {
     if (!this.#isOpen) return
     this.#flush()
@@ -253,8 +252,8 @@ export class RecordingWriter {
 }
 
 /**
- * A writer whose file is opened while it already accepts entries. A file that cannot be opened, or whose header cannot be
- * written, is a failure like that of any block.
+ * A writer that accepts entries while its file is still being opened. A file that cannot be opened, or whose header
+ * cannot be written, is a failure like any block's.
  */
 export function createRecordingWriter(
   open: () => Promise<WrittenFile>,

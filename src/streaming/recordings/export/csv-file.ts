@@ -10,7 +10,7 @@ const compress = promisify(gzip)
 
 const CHUNK_CHARACTERS = 1_048_576
 
-/** A file for rows. When `isFull`, `flush` must be awaited before more rows are added. */
+/** A file that takes rows. When it `isFull`, `flush` must be awaited before more rows are added. */
 export interface TableFile {
   readonly isFull: boolean
   add(cells: readonly CellValue[]): void
@@ -50,7 +50,7 @@ class CsvFile implements TableFile {
     this.#lines = []
     this.#characters = 0
     if (text === '') return
-    // Every gzip reader reads several gzip members as one file.
+    // Every gzip reader treats a file with several members as one file.
     await this.#file.writeFile(this.#isZipped ? await compress(text) : text)
   }
 

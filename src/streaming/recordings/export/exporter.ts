@@ -1,5 +1,5 @@
 /**
- * Reads recordings by time and writes their markets' rows to one file per table, market and UTC day. A file has a
+ * Reads recordings in time order and writes their markets' rows to one file per table, market and UTC day. A file has a
  * temporary name until it is complete. Memory use does not depend on the recordings' length: it holds one block, the
  * books, and a bounded number of rows.
  */
@@ -20,7 +20,7 @@ export interface ExportOptions {
   readonly paths: readonly string[]
   readonly format: 'csv' | 'parquet'
   readonly layout: Layout
-  /** The column `exchange`, and the beginning of every file name. */
+  /** The column `exchange`, and the prefix for file names. */
   readonly exchange: string
   readonly isZipped: boolean
   readonly folder: string
@@ -54,11 +54,11 @@ export interface ExportResult {
   readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[]
 }
 
-/** Rows waiting for their row groups, in all open Parquet files. */
+/** Rows waiting for their row groups in all open Parquet files. */
 const WAITING_ROWS_MAX = 300_000
 const ROW_GROUP_MIN = 1_000
 const ROW_GROUP_MAX = 100_000
-/** A service's recordings follow each other within this time. */
+/** Consecutive recordings from one service begin within this time. */
 const JOIN_MILLISECONDS_MAX = 100
 /** Entries can be this much before their commit times. */
 const SKEW_MILLISECONDS_MAX = 5_000
@@ -91,11 +91,11 @@ class Exporter {
   readonly #tables = new Map<string, OpenTable>()
   readonly #done: ExportedFile[] = []
   readonly #gaps: { from: string; to: string; reason: string }[] = []
-  /** The present block's rows before they are in their files. */
+  /** Rows from the present block that are not in their files yet. */
   #emitted: { readonly row: ExportRow; readonly market: MarketDefinition }[] = []
   #rows = 0
   #hasBegun: boolean
-  /** The last entry's time, in milliseconds since the epoch. */
+  /** The last entry's time, milliseconds since the epoch. */
   #lastMilliseconds: number | undefined
 
   constructor(options: ExportOptions) {
@@ -120,7 +120,7 @@ class Exporter {
   /** Removes incomplete files. */
   async discard(): Promise<void> {
     for (const { file, partialPath } of this.#tables.values()) {
-      // The error which ended the export is the one to report.
+      // Report the error that ended the export.
       await file.close().catch(() => undefined)
       await unlink(partialPath).catch(() => undefined)
     }
@@ -202,7 +202,7 @@ class Exporter {
     for (const [market, states] of byMarket) market.keyframe(states)
   }
 
-  /** A day's rows begin with the book, so its file can be read alone. */
+  /** A day's rows begin with the book, so that its file can be read alone. */
   #beginDay(market: MarketRows, entry: RecordedEntry): void {
     const last = this.#days.get(market)
     const day = dayOf(timeOf(entry))
@@ -252,7 +252,7 @@ class Exporter {
     const suffix = format === 'csv' ? `csv${isZipped ? '.gz' : ''}` : 'parquet'
     const path = join(folder, `${exchange}_${TABLE_TITLES[name]}_${day}_${symbol}.${suffix}`)
     const partialPath = `${path}.partial`
-    // A killed export may have left one.
+    // Left behind when an export was killed.
     await unlink(partialPath).catch(() => undefined)
     const share = Math.floor(WAITING_ROWS_MAX / (this.#markets.size * Object.keys(LAYOUTS[layout]).length))
     const rowsMax = Math.min(ROW_GROUP_MAX, Math.max(ROW_GROUP_MIN, share))

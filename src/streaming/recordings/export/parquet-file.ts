@@ -1,7 +1,7 @@
 /**
  * A Parquet table file, written by `hyparquet-writer`: times as INT64, prices and amounts as DECIMAL(38, 18), which is
- * exact for every market. All files have the same scale, because readers of several files take the first one's scale:
- * DuckDB would round the others' numbers to it. It holds one row group.
+ * exact for every market. The scale is the same in all files, because readers apply the first file's scale to several:
+ * DuckDB rounds the others' numbers to it. It holds one row group.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
@@ -14,7 +14,7 @@ import type { CellValue, Column, ColumnKind, DecimalValue } from './tables.ts'
 const PRECISION = 38
 /** The most decimals a market can have. */
 const SCALE = 18
-/** By a market's decimals: the factor from its integers to `SCALE`. */
+/** By a market's decimals: the factor that scales its integers to `SCALE`. */
 const FACTORS = Array.from({ length: SCALE + 1 }, (_, decimals) => 10n ** BigInt(SCALE - decimals))
 const DECIMAL_MAX = 10n ** BigInt(PRECISION) - 1n
 
@@ -72,7 +72,7 @@ class ParquetFile implements TableFile {
     }
   }
 
-  /** `offset` counts the whole file's bytes. The buffer has only the unwritten ones. */
+  /** `offset` counts the whole file's bytes. The buffer has the unwritten ones. */
   async #writeBytes(): Promise<void> {
     await this.#file.writeFile(new Uint8Array(this.#bytes.buffer, 0, this.#bytes.index))
     this.#bytes.index = 0
@@ -101,7 +101,7 @@ function parquetValue(cell: CellValue): unknown {
   return typeof cell === 'object' ? decimalValue(cell) : cell
 }
 
-/** @throws {Error} for a number beyond the precision */
+/** @throws {Error} for a number that is too large */
 function decimalValue({ unscaled, scale }: DecimalValue): bigint {
   const factor = FACTORS[scale]
   assert(factor !== undefined, 'a market has at most 18 decimals')

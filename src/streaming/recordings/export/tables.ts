@@ -1,5 +1,5 @@
 /**
- * The exported tables' columns in each layout, and a row's values in them. Prices and amounts are exact: text with the
+ * The exported tables' columns in each layout, and a row's values in each. Prices and amounts are exact: text with the
  * market's decimals, or unscaled integers with their scale.
  */
 import { formatDecimal, type Scaled } from '../../../platform/base/decimal.ts'
@@ -16,7 +16,7 @@ export const TABLE_TITLES: Readonly<Record<TableName, string>> = {
   losses: 'losses',
 }
 
-/** `tardis`: the CSV files of tardis.dev, whose readers reject any other column. */
+/** `tardis`: CSV files as from tardis.dev, whose readers reject any other column. */
 export type Layout = 'tidegate' | 'tardis'
 
 export interface DecimalValue {
@@ -74,9 +74,7 @@ export const LAYOUTS: Readonly<Record<Layout, Readonly<Partial<Record<TableName,
   tardis: { book: BOOK, trades: TRADES },
 }
 
-/**
- * A row's values, in the column order of its table in the layout `tidegate`, which begins with the columns of `tardis`.
- */
+/** A row's values, in column order for its table in the layout `tidegate`, which begins with the `tardis` columns. */
 export function cellsOf(row: ExportRow, market: MarketDefinition, exchange: string): CellValue[] {
   const { symbol, priceDecimals, amountDecimals } = market
   const common = [exchange, symbol, row.timestamp]
