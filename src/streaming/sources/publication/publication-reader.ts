@@ -3,12 +3,11 @@
  * module): epochs, numbers, snapshots, digests. It returns the market's events and whether a SNAPSHOT is needed.
  *
  * It keeps two numbers in the current epoch. Up to `#seq` every execution was published or reported as missed. The book
- * has applied the messages up to `#bookSeq`. The book is trusted while both are equal. So no execution is published
- * twice, and none is skipped silently, with or without a book: between the loss of a book and its SNAPSHOT, executions
- * continue as far as their numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has
- * caught up. Where the publisher can be asked for past messages (`resumes`), they are requested for each gap, also for
- * one before a SNAPSHOT, and again only once a message has followed. Executions are reported as missed only when this
- * fails.
+ * has applied the messages up to `#bookSeq`, and is trusted while both are equal. So no execution is published twice,
+ * and none is skipped silently: between the loss of a book and its SNAPSHOT, executions continue as far as their
+ * numbers prove them. A SNAPSHOT may be older than `#seq`; its book is published when it has caught up. Where the
+ * publisher can be asked for past messages (`resumes`), they are requested for each gap, also for one before a
+ * SNAPSHOT, and again only once a message has followed. Executions are reported as missed only when this fails.
  *
  * Two relays at one address may return to an epoch that was left. It is then treated like a new one, but must continue
  * at or after the number at which it was left. It never throws. Pure.
