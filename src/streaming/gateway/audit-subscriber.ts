@@ -1,8 +1,8 @@
 /**
- * A subscriber to the book of one market inside this process, for the self-audit. It has an outbox and a catch-up like
- * any session of the base protocol, and gets the same frames: what a session writes to its socket, this one decodes
- * back into a book, with none of the server's encoding code and a bounded number of levels per call. It can be held, as
- * if its socket did not drain, and then lags like any other subscriber. It is in no metric and in no list of sessions.
+ * A subscriber to one market's book inside this process, for the self-audit. It has an outbox and a catch-up like any
+ * base-protocol session, and gets the same frames. A session writes them to its socket. This subscriber decodes them
+ * back into a book, without the server's encoding code and with a bounded number of levels per call. It can be held, as
+ * if its socket did not drain, and then lags like any other subscriber. It is in no metric and in no session list.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { parseDecimal, type Scaled } from '../../platform/base/decimal.ts'
@@ -17,15 +17,15 @@ import { Outbox, type OutboxOwner, type OutboxTransport } from './outbox.ts'
 import type { ChannelState, MarketSubscription, Subscriber } from './subscription.ts'
 
 const HIGH_WATER_BYTES = 65_536
-/** Undecoded bytes above which the subscriber has overflowed; a SNAPSHOT of 46,000 levels has 2 MB. */
+/** Undecoded bytes above which the subscriber has overflowed. A SNAPSHOT with 46,000 levels has 2 MB. */
 const UNREAD_BYTES_MAX = 16_777_216
 
-/** Header of RFC 6455 section 5.2: the FIN bit, and the values of the length byte that announce a longer length. */
+/** RFC 6455 section 5.2 header: the FIN bit, and the length-byte values that announce a longer length. */
 const FIN = 0x80
 const LENGTH_16_BITS = 126
 const LENGTH_64_BITS = 127
 
-/** A level, or the beginning of the asks. */
+/** A level, or where the asks begin. */
 const ENTRY = /"asks":\[|\{"price":"([^"]*)","amount":"([^"]*)"\}/g
 
 interface OpenMessage {
@@ -46,7 +46,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
   #hasEnded = false
   #isHeld = false
   #onWritten: (() => void) | undefined
-  /** Payloads of the message that is being received, and of whole messages that are not decoded yet. */
+  /** Payloads for the incomplete message, and for complete messages not decoded yet. */
   #fragments: Buffer[] = []
   readonly #unread: Buffer[] = []
   #unreadBytes = 0
@@ -84,12 +84,12 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
     return isUpToDate && (delivered & bit) !== 0
   }
 
-  /** Up to `countMax` levels of one side, from the first one worse than `price` (undefined: from the best). */
+  /** Up to `countMax` levels on one side, from the first one worse than `price` (undefined: from the best). */
   levelsAfter(side: Side, price: number | undefined, countMax: number): LevelChange[] {
     return levelsAfter(this.#book, 0, side, price, countMax)
   }
 
-  /** Decodes up to about `levelsMax` levels of what was received; returns how many. */
+  /** Decodes up to about `levelsMax` received levels. Returns how many. */
   read(levelsMax: number): number {
     let count = 0
     while (count < levelsMax && this.#problem === undefined) {
@@ -129,7 +129,7 @@ export class AuditSubscriber implements Subscriber, OutboxOwner, LaggingParty {
   }
 
   /**
-   * Called by the hub at the end of a tick, after its fan-out: catch-up before it would send the tick's changes twice.
+   * Called by the hub at the end of a tick, after its fan-out. Earlier catch-up would send the tick's changes twice.
    */
   catchUp(untilMilliseconds: number): boolean {
     if (this.#hasEnded) return false

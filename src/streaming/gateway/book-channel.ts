@@ -1,8 +1,8 @@
 /**
- * market_data of one market: its views, by the depth and attribution that are subscribed, and their delivery. A new
- * subscriber gets a SNAPSHOT, a current one the UPDATE of every commit, and a lagging or throttled one a single conflated
- * UPDATE, or a SNAPSHOT where the journal of the view no longer reaches back. A book that it sends is later than what the
- * connection was sent before, unless the market has no sequencer that could commit again.
+ * One market's market_data: its views, by subscribed depth and attribution, and their delivery. A new subscriber gets a
+ * SNAPSHOT, and a current one each commit's UPDATE. A lagging or throttled one gets a single conflated UPDATE, or a
+ * SNAPSHOT where the view's journal no longer reaches back. Each book is later than anything the connection was sent
+ * before, unless the market has no sequencer that could commit again.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { LevelChange } from '../market/event.ts'
@@ -25,7 +25,7 @@ import {
 /** How long a view without subscribers is kept, so that a client that reconnects can resume. */
 const VIEW_LINGER_MILLISECONDS = 60_000
 
-/** A view that has subscribers, or had some a short time ago. */
+/** A view with subscribers, now or a short time ago. */
 interface OpenFeed {
   readonly feed: ViewFeed
   /** Levels per side; 0 = all. */
@@ -39,9 +39,12 @@ export interface BookChannelOptions {
   readonly replica: Replica
   readonly clock: Clock
   readonly place: number
-  /** Requests an empty commit, so that a SNAPSHOT can be later than what was sent; false when there is no sequencer. */
+  /**
+   * Requests an empty commit, so that a SNAPSHOT can be later than earlier messages. Returns false when there is no
+   * sequencer.
+   */
   readonly requestCommit: () => boolean
-  /** Signs receipts for the heartbeats of the extended protocol; undefined: there are none. */
+  /** Signs receipts for the extended protocol's heartbeats; undefined: there are none. */
   readonly receipts: ReceiptSigner | undefined
 }
 
@@ -49,7 +52,7 @@ export class BookChannel implements MarketChannel {
   readonly type = 'market_data'
   readonly bit: number
   readonly place: number
-  /** The view of the published depth. */
+  /** The published depth's view. */
   readonly published: ViewFeed
   readonly #options: BookChannelOptions
   readonly #replica: Replica
@@ -57,9 +60,9 @@ export class BookChannel implements MarketChannel {
   readonly #views: Map<number, OpenFeed>
   /** Those whose levels name their venues, by depth. */
   readonly #attributed = new Map<number, OpenFeed>()
-  /** All of these. */
+  /** All views. */
   #all: readonly OpenFeed[]
-  /** Version of the replica at the last fan-out. */
+  /** The replica's version at the last fan-out. */
   #fannedOutVersion: number
 
   constructor(options: BookChannelOptions) {
@@ -172,7 +175,7 @@ export class BookChannel implements MarketChannel {
     return { frames: conflated.message[0] as Buffer, messageCount: 1 }
   }
 
-  /** The status of the book of a current subscription in the heartbeat sent now; undefined while its digest is not known. */
+  /** A current subscription's book status in this heartbeat; undefined while its digest is not known. */
   statusText(
     subscription: MarketSubscription,
     state: ChannelState,
@@ -193,7 +196,7 @@ export class BookChannel implements MarketChannel {
     return false
   }
 
-  /** Continues what is made in slices until `untilMilliseconds` of the monotonic clock. */
+  /** Continues sliced work until `untilMilliseconds` on the monotonic clock. */
   work(untilMilliseconds: number): void {
     for (const { feed } of this.#all) {
       if (this.#options.clock.monotonicMilliseconds() >= untilMilliseconds) break
@@ -208,7 +211,7 @@ export class BookChannel implements MarketChannel {
     this.#all = []
   }
 
-  /** Sends the one UPDATE that leads to the current version; nothing when no level differs. */
+  /** Sends one UPDATE to the current version; nothing when no level differs. */
   #sendUpdate(subscription: MarketSubscription, state: ChannelState): CaughtUp | 'too-old' {
     const { version } = this.#replica
     const { view, encoding, outbox } = subscription
@@ -218,7 +221,7 @@ export class BookChannel implements MarketChannel {
     }
     const conflated = view.conflated(encoding, state.position, state.cursor)
     if (conflated === 'too-old') return 'too-old'
-    // A resumed subscription may hold less than this connection was sent before; its UPDATE has to be later than that.
+    // A resumed subscription may hold an older position than this connection was sent. Its UPDATE has to be later.
     const mustBeLater = conflated !== 'nothing' && version <= subscription.laterThan
     if (mustBeLater && this.#options.requestCommit()) return 'waiting'
     state.isDue = false

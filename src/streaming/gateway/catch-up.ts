@@ -1,8 +1,8 @@
 /**
- * The market subscriptions of one session, and the catch-up of the lagging ones. Nothing is queued for a session whose
- * outbox is blocked. When it drains, each subscription is sent, channel by channel in wire order, what leads from the
- * position it holds to the current one: the executions it missed, one conflated UPDATE or a SNAPSHOT, the current top.
- * Catch-up stops as soon as the outbox blocks, and continues later with the next market, so that none starves.
+ * One session's market subscriptions, and catch-up for the lagging ones. Nothing is queued for a session whose outbox
+ * is blocked. When it drains, each subscription is brought from its position to the current one, channel by channel in
+ * wire order: missed executions, one conflated UPDATE or a SNAPSHOT, the current top. Catch-up stops as soon as the
+ * outbox blocks, and continues later with the next market, so that none starves.
  */
 import type { ChannelType } from '../../contract/channels.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -10,10 +10,10 @@ import type { Encoding } from '../sequencing/frame.ts'
 import type { MarketStream, SentMarket } from './market-stream.ts'
 import type { CaughtUp, ChannelParams, ChannelState, MarketSubscription, Subscriber } from './subscription.ts'
 
-/** Subscriptions visited between two reads of the clock. */
+/** Subscriptions visited between two clock reads. */
 const CLOCK_STRIDE = 16
 
-/** Why the session has to be closed: executions that it is owed cannot be sent any more. */
+/** Why the session has to be closed: owed executions cannot be sent any more. */
 type Loss = Extract<CaughtUp, 'executionGap' | 'executionsMissed'>
 
 interface Entry {
@@ -32,7 +32,7 @@ export class CatchUp {
   /** Where the next run begins, and how many entries have not been visited since one became lagging. */
   #next = 0
   #unvisited = 0
-  /** Generation of the outbox at the last run: in a later one every subscription is lagging. */
+  /** The outbox's generation at the last run. In a later one every subscription is lagging. */
   #generation: number
 
   constructor(clock: Clock, subscriber: Subscriber, encoding: Encoding) {
@@ -43,8 +43,8 @@ export class CatchUp {
   }
 
   /**
-   * Subscribes one channel of a market, which is then owed its first message. Returns whether it continues from the
-   * cursor in `params.resume`. A channel that is subscribed already is left as it is.
+   * Subscribes one channel in a market, which is then owed its first message. Returns whether it continues from the
+   * cursor in `params.resume`. A subscribed channel is left unchanged.
    */
   subscribe(market: MarketStream, type: ChannelType, params: ChannelParams = {}): boolean {
     this.#byMarket ??= new Map()
@@ -63,7 +63,7 @@ export class CatchUp {
     return resumes
   }
 
-  /** Ends one channel of a market at once, if it is subscribed. */
+  /** Ends one channel in a market at once, if it is subscribed. */
   unsubscribe(symbol: string, type: ChannelType): void {
     const entry = this.#byMarket?.get(symbol)
     if (entry === undefined) return
@@ -74,7 +74,7 @@ export class CatchUp {
     if (subscription.channels === 0) this.#deactivate(entry)
   }
 
-  /** Ends every channel of a market and forgets what was sent of it. */
+  /** Ends every channel in a market and forgets its positions. */
   forget(symbol: string): void {
     const entry = this.#byMarket?.get(symbol)
     if (entry === undefined) return
@@ -84,7 +84,7 @@ export class CatchUp {
     this.#deactivate(entry)
   }
 
-  /** The statuses of the current books in the heartbeat of the extended protocol that is sent now. */
+  /** The current books' statuses in this extended-protocol heartbeat. */
   bookStatuses(nowMilliseconds: number): string[] {
     return this.#active.flatMap(({ market, subscription }) => market.bookStatus(subscription, nowMilliseconds) ?? [])
   }
@@ -127,7 +127,7 @@ export class CatchUp {
     this.#unvisited = 0
   }
 
-  /** Sends what one subscription is owed; it is current then, except in the channels that wait for the market. */
+  /** Sends everything owed to one subscription. It is then current, except in channels that wait for the market. */
   #catchUp({ market, subscription }: Entry): CaughtUp {
     market.settle(subscription)
     const { channels, states, outbox } = subscription

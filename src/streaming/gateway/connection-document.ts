@@ -1,4 +1,4 @@
-/** A connection as the operator API shows it: one of a list, and in detail with what each market was sent. */
+/** A connection as the operator API shows it: in a list, and in detail with its position in each market. */
 import type { Static } from 'typebox'
 import { millisecondText } from '../../platform/base/clock.ts'
 import type { SentMarket } from './market-stream.ts'
@@ -10,7 +10,7 @@ export type ConnectionDocument = Static<typeof Connection>
 export type ConnectionDetails = Static<typeof Details>
 type SubscribedMarket = ConnectionDetails['markets'][number]
 
-/** What the process that serves a connection says of it, without the name of its node. */
+/** The serving process's document about a connection, without the name of its node. */
 export type SessionDocument = Omit<ConnectionDocument, 'node'>
 export type SessionDetails = Omit<ConnectionDetails, 'node'>
 

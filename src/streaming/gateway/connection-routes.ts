@@ -1,7 +1,7 @@
 /**
- * The operator API's endpoints for the connections of all nodes. The node that is called asks the others and joins their
- * answers with its own connections; a node that does not answer within two seconds is named in the list, because its
- * connections are missing there. A connection is closed by the node that has it. The caller has been authenticated as the
+ * The operator API's endpoints for connections on all nodes. The called node asks the others and joins their answers
+ * with its own connections. A node that does not answer within two seconds is named in the list, because its
+ * connections are missing there. A connection is closed by its own node. The caller has been authenticated as the
  * operator.
  */
 import type { FastifyInstance } from 'fastify'
@@ -33,7 +33,7 @@ export interface ConnectionNodes {
   readonly questions: Pick<NodeQuestions, 'ask' | 'answer'>
 }
 
-/** A node that serves the stream, as a list of connections names it. */
+/** A node that serves the stream, as named in a connection list. */
 type ListedNode =
   /** Its connections that match the filter, on this page or another. */
   | { readonly node: string; readonly connections: number }
@@ -50,7 +50,7 @@ const ConnectionQuery = Type.Object({
   customer_id: Type.Optional(Type.String()),
 })
 
-/** Kinds of questions to other nodes. */
+/** Question kinds for other nodes. */
 const LIST = 'connections'
 const SHOW = 'connection'
 const CLOSE = 'close connection'
@@ -113,7 +113,7 @@ interface ListedPart {
   readonly part?: ConnectionPart
 }
 
-/** A node that is silent is not asked. */
+/** A silent node is not asked. */
 async function listOthers(
   questions: ConnectionNodes['questions'],
   request: ConnectionRequest,
@@ -137,7 +137,7 @@ function problemOf(answer: NodeAnswer): string {
   return 'problem' in answer ? answer.problem.message : 'its answer cannot be read'
 }
 
-/** The connection of the node that has it. That none has it is known only when each has said so. */
+/** The connection from its node. Only when every node has answered is it known that none has it. */
 function oneOf<Document>(
   others: readonly NodeDocument[],
   answers: readonly NodeAnswer[],
@@ -157,7 +157,7 @@ function oneOf<Document>(
   throw new Problem('not_found', 'there is no connection with this id')
 }
 
-/** The request of another node. @throws {Problem} when it is none */
+/** Another node's request. @throws {Problem} when it is invalid */
 function requestOf({ limit, order, pageCursor, filter }: Readonly<Record<string, unknown>>): ConnectionRequest {
   const page = readPageQuery({
     limit: String(limit),
@@ -174,7 +174,7 @@ function filterOf({ client_id, customer_id }: Readonly<Record<string, unknown>>)
   }
 }
 
-/** The answer of another node; undefined when it is none. */
+/** Another node's answer; undefined when it is invalid. */
 function readPart(value: unknown, node: string): ConnectionPart | undefined {
   const { records, end, total } = membersOf(value)
   if (!Array.isArray(records) || !Number.isSafeInteger(total)) return undefined
@@ -201,7 +201,7 @@ function readDocument(value: unknown, node: string): ConnectionDocument | undefi
     ) &&
     ['subscriptions', 'queued_bytes', 'bytes_out'].every((name) => Number.isSafeInteger(value[name])) &&
     typeof value.behind === 'boolean' &&
-    // A node of an earlier release has none of them.
+    // A node on an earlier release has none of them.
     ['boolean', 'undefined'].includes(typeof value.reading) &&
     ['conflated_messages', 'pong_age_ms', 'round_trip_ms'].every(
       (name) => value[name] === undefined || Number.isSafeInteger(value[name]),

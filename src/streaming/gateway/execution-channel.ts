@@ -1,7 +1,7 @@
 /**
- * execution_data of one market: every execution, in order. A lagging subscriber gets the executions it missed from the
- * log, in slices. It never skips one: when an owed execution is no longer in the log, or the source missed some, the
- * connection has to be closed.
+ * One market's execution_data: every execution, in order. A lagging subscriber gets its missed executions from the log,
+ * in slices. None is skipped: when an owed execution is no longer in the log, or the source missed some, the connection
+ * has to be closed.
  */
 import { BASE, EXTENDED } from '../sequencing/frame.ts'
 import type { Replica, ViewCommit } from '../sequencing/replica.ts'
@@ -15,7 +15,7 @@ import type {
   TickFrame,
 } from './subscription.ts'
 
-/** Bytes of missed executions per write; the outbox is checked between two writes. */
+/** Missed executions' bytes per write. The outbox is checked between two writes. */
 const SLICE_BYTES = 32_768
 
 export class ExecutionChannel implements MarketChannel {
@@ -23,12 +23,9 @@ export class ExecutionChannel implements MarketChannel {
   readonly bit: number
   readonly place: number
   readonly #replica: Replica
-  /** Number of the last execution at the last fan-out. */
+  /** The last execution's number at the last fan-out. */
   #fannedOutNumber: number
-  /**
-   * Whether the tick had executions that the log does not hold: they are left to catch-up, which closes the
-   * connections.
-   */
+  /** Whether the tick had executions missing from the log. They are left to catch-up, which closes the connections. */
   #isIncomplete = false
 
   constructor(replica: Replica, place: number) {

@@ -1,9 +1,9 @@
 /**
- * The gateway processes of this machine, as the main process sees them: it accepts every connection itself, verifies its
- * token and its limits, and hands the socket to the process with the fewest connections, which serves the stream on it.
- * So limits are counted once for all of them, and REST needs no second process. A process that ends takes its
- * connections with it and nothing else. Sockets wait here until a process takes them, for seconds, then they are refused.
- * What a process is asked has a time limit.
+ * This machine's gateway processes, as the main process sees them. The main process accepts every connection itself and
+ * verifies its token and its limits. It hands the socket to the process with the fewest connections, which serves the
+ * stream on it. So limits are counted once for all processes, and REST needs no second process. A process that ends
+ * closes only its own connections. Sockets wait here for a process for a few seconds, and are then refused. Questions
+ * to a process have a time limit.
  */
 import type { Socket } from 'node:net'
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
@@ -27,24 +27,24 @@ import { SessionIndex } from './session-index.ts'
 import type { AcceptedConnection } from './session-server.ts'
 import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-process.ts'
 
-/** How long a process may take to answer a question of the operator or of a scrape. */
+/** How long a process may take to answer the operator or a scrape. */
 const ANSWER_MILLISECONDS_MAX = 1_000
 /**
- * How long a connection waits for a process to take its socket. With the ten seconds after which a process that does not
- * answer is killed, no handshake lasts longer than 15 s.
+ * How long a connection waits for a process to take its socket. A process that does not answer is killed after ten
+ * seconds, so no handshake lasts longer than 15 s.
  */
 const WAIT_MILLISECONDS_MAX = 3_000
 const TOO_LATE = 'no gateway process could take the connection in time'
-/** Time between two pings, and how much later than that a second may end to count. */
+/** Time between two pings, and how much later a second may end and still count. */
 const CHECK_MILLISECONDS = 1_000
 const LATE_MILLISECONDS_MAX = 250
 
-/** A connection that a process serves, or that waits for one. */
+/** A connection served by a process, or waiting for one. */
 export interface RemoteConnection {
   readonly id: string
   readonly token: AccessToken
   readonly clientAddress: string
-  /** When it was opened, milliseconds of the wall clock. */
+  /** When it was opened, wall-clock milliseconds. */
   readonly createdMilliseconds: number
   isOpen: boolean
 }
@@ -65,9 +65,9 @@ export class GatewayProcesses {
   readonly #connections = new SessionIndex<RemoteConnection>()
   readonly #byId = new Map<string, RemoteConnection>()
   readonly #processes: readonly SupervisedProcess[]
-  /** Of connections that were handed over. */
+  /** By connection that was handed over. */
   readonly #processOf = new Map<string, SupervisedProcess>()
-  /** Connections that no process has been handed, the oldest first. */
+  /** Connections not handed to a process yet, the oldest first. */
   readonly #waiting = new Map<string, Waiting>()
   readonly #questions = new Map<number, (answer: FromGatewayProcess) => void>()
   #question = 0
@@ -108,7 +108,7 @@ export class GatewayProcesses {
     })
   }
 
-  /** The connections of all processes. */
+  /** Every process's connections. */
   get sessions(): ReadonlySet<RemoteConnection> {
     return this.#connections.all
   }
@@ -149,7 +149,7 @@ export class GatewayProcesses {
     if (connection !== undefined) this.#close([connection], cause)
   }
 
-  /** The documents of connections; absent for those that have ended or whose process does not answer in time. */
+  /** Connections' documents; absent when a connection has ended or its process does not answer in time. */
   async describe(ids: readonly string[]): Promise<ReadonlyMap<string, SessionDocument>> {
     const answers = await Promise.all(
       [...this.#byProcess(ids)].map(([process, asked]) =>
@@ -168,7 +168,7 @@ export class GatewayProcesses {
     return answer?.type === 'inspected' ? answer.connection : undefined
   }
 
-  /** The metrics of all processes that answer in time, and how many connections subscribe to each market. */
+  /** Metrics from all processes that answer in time, and each market's subscriber count. */
   async measure(): Promise<{
     readonly metrics: readonly MetricsSnapshot[]
     readonly subscribers: ReadonlyMap<string, number>
@@ -198,7 +198,7 @@ export class GatewayProcesses {
     for (const process of this.#processes) process.sendFrame('digest', bytes)
   }
 
-  /** Applies another list of markets, in the order of the bus. */
+  /** Applies another market list, in bus order. */
   changeMarkets(control: MarketsControl): void {
     const bytes = Buffer.from(JSON.stringify(control))
     for (const process of this.#processes) process.sendFrame('control', bytes)
@@ -212,7 +212,7 @@ export class GatewayProcesses {
     for (const process of this.#processes) process.send({ type: 'receipt-key', receiptKey })
   }
 
-  /** Closes all connections, spread over `seconds`; resolves when none is left. */
+  /** Closes all connections, spread over `seconds`. Resolves when none is left. */
   drain(seconds: number): Promise<void> {
     for (const waiting of [...this.#waiting.values()]) this.#refuse(waiting, 'the node is shutting down')
     if (this.sessions.size === 0) return Promise.resolve()
@@ -222,7 +222,7 @@ export class GatewayProcesses {
     })
   }
 
-  /** Ends the processes; resolves when none is left. */
+  /** Ends the processes. Resolves when none is left. */
   async stop(): Promise<void> {
     this.#checkTimer.cancel()
     for (const waiting of [...this.#waiting.values()]) this.#refuse(waiting, 'the node is shutting down')
@@ -266,7 +266,7 @@ export class GatewayProcesses {
     })
   }
 
-  /** Hands over the connections that wait, while the process that is to get the next one is free. */
+  /** Hands over waiting connections, while the process with the fewest connections is free. */
   #handOver(): void {
     if (this.#onReady !== undefined && this.readyCount > 0) this.#onReady()
     const now = this.#options.clock.monotonicMilliseconds()
@@ -368,7 +368,7 @@ function handedConnection(
   }
 }
 
-/** `pause` would only stop the events; the kernel's bytes would still be read into the object. */
+/** `pause` would only stop the events. The kernel's bytes would still be read into the object. */
 function stopReading(socket: Socket): void {
   const { _handle: handle } = socket as Socket & { readonly _handle?: { reading: boolean; readStop(): number } | null }
   if (handle === undefined || handle === null) return

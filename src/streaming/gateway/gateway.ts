@@ -1,8 +1,8 @@
 /**
- * The stream's endpoint: takes the `upgrade` event of the public listener, runs the checks of `handshake`, and passes
- * accepted connections to the hub of this process, or to one of the gateway processes. Memory and time of peers without a
- * verified token are bounded. It watches the directory, so that revoked access ends open connections within a second; a
- * change visits only the connections that it can affect.
+ * The stream's endpoint. It takes the public listener's `upgrade` event, runs the checks in `handshake`, and passes
+ * accepted connections to this process's hub, or to a gateway process. Memory and time for peers without a verified
+ * token are bounded. It watches the directory, so that revoked access ends open connections within a second. A change
+ * visits only the connections that it can affect.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -23,7 +23,7 @@ import type { Hub } from './hub.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { SessionServer } from './session-server.ts'
 
-/** Settings of the handshake; each is the setting `stream.*` of the same name. */
+/** Handshake settings; each is the setting `stream.*` with the same name. */
 export interface GatewaySettings {
   readonly inboundBytesMax: number
   readonly connectionsPerClientMax: number
@@ -49,13 +49,13 @@ export interface Gateway {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, peer: HandshakePeer): void
   /** Runs the checks from the token on for a request without upgrade; undefined when all pass. */
   check(request: IncomingMessage): Promise<Problem | undefined>
-  /** Refuses new connections and closes the open ones, spread over `seconds`; resolves when none is left. */
+  /** Refuses new connections and closes the open ones, spread over `seconds`. Resolves when none is left. */
   drain(seconds: number): Promise<void>
   /** Cuts the remaining connections. */
   stop(): void
 }
 
-/** An upgrade request; `head` has the bytes that arrived after its headers. */
+/** An upgrade request. `head` has the bytes that arrived after its headers. */
 interface Arrival {
   readonly request: IncomingMessage
   readonly socket: Socket

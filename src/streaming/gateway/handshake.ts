@@ -1,6 +1,6 @@
 /**
- * The ordered checks of a handshake, each a small function that accepts or refuses. They never read the store, so
- * handshakes work while it is unavailable. A refusal is an HTTP response before the upgrade.
+ * The ordered handshake checks, each a small function that accepts or refuses. They never read the store, so handshakes
+ * work while it is unavailable. A refusal is an HTTP response before the upgrade.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { authenticateBearer } from '../../access/clients/bearer-authentication.ts'
@@ -25,7 +25,7 @@ const RETRY_AFTER = { headers: { 'Retry-After': String(HANDSHAKE_RETRY_SECONDS) 
 
 const STALE = 'this node cannot know which tokens were revoked: connect to another'
 
-/** The state that the checks read. */
+/** The state read by the checks. */
 export interface HandshakeContext {
   readonly directory: Directory
   readonly verifier: TokenVerifier
@@ -36,18 +36,18 @@ export interface HandshakeContext {
   connections(): number
   connectionsOfClient(clientId: string): number
   isDraining(): boolean
-  /** Whether there is a process that can serve the connection. */
+  /** Whether a process can serve the connection. */
   isReady(): boolean
 }
 
-/** The checks of the request itself: head, path, then upgrade. */
+/** The request checks: head, path, then upgrade. */
 export function refuseRequest(request: IncomingMessage): Problem | undefined {
   return (
     refuseHead(request) ?? refusePath(request) ?? refuseUpgrade(request, 'the stream') ?? refuseSubprotocols(request)
   )
 }
 
-/** The verified token of the request, or the refusal. */
+/** The request's verified token, or the refusal. */
 export async function authenticate(
   request: IncomingMessage,
   context: HandshakeContext,
@@ -60,14 +60,14 @@ export async function authenticate(
 }
 
 /**
- * Checks access, then capacity. To be called in the tick in which the connection is opened, so that no access is
+ * Checks access, then capacity. Must be called in the tick in which the connection is opened, so that no access is
  * revoked and no capacity is used twice in between.
  */
 export function refuseAdmission(token: AccessToken, context: HandshakeContext): Problem | undefined {
   return refuseAccess(token, context) ?? refuseCapacity(token, context)
 }
 
-/** The subprotocol to select of those a client offers; false when none is known (the base protocol is spoken then). */
+/** The subprotocol to select from the client's offer; false when none is known (the base protocol is then used). */
 export function selectSubprotocol(offered: ReadonlySet<string>): string | false {
   for (const name of offered) if (isSubprotocol(name)) return name
   return false
@@ -89,7 +89,7 @@ function refuseSubprotocols(request: IncomingMessage): Problem | undefined {
   return undefined
 }
 
-/** The token of the Authorization header, else of the `bearer.` subprotocol entry (browsers cannot set headers). */
+/** The token from the Authorization header, else from the `bearer.` subprotocol entry (browsers cannot set headers). */
 function credentials(request: IncomingMessage): string | Problem {
   const { authorization } = request.headers
   if (authorization !== undefined) return readBearerToken(authorization)
@@ -141,7 +141,7 @@ function notLoaded(): Problem {
   return handshakeUnavailable('the directory of clients is not loaded yet')
 }
 
-/** The headers that the WebSocket handshake reads, without the token that a browser sends among the subprotocols. */
+/** The headers for the WebSocket handshake, without the token that a browser sends among the subprotocols. */
 export function handshakeHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const needed = ['upgrade', 'connection', 'sec-websocket-key', 'sec-websocket-version', 'sec-websocket-protocol']
   const kept: Record<string, string> = {}

@@ -1,8 +1,8 @@
 /**
- * All sessions of this node and the markets they subscribe to. At the end of an event-loop tick it does, in this order:
- * fan-out of the tick's frames to current subscribers (one write per session), replies to requests, catch-up of lagging
- * subscribers, and slices of SNAPSHOTs and digests. The last three each have a time budget per tick and serve sessions
- * round robin, so that no session delays the others by more than that.
+ * All sessions on this node and their markets. At the end of an event-loop tick it does, in this order: fan-out of the
+ * tick's frames to current subscribers (one write per session), replies to requests, catch-up for lagging subscribers,
+ * and slices of SNAPSHOTs and digests. The last three each have a time budget per tick and serve sessions round robin,
+ * so no session delays the others by more than this budget.
  */
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
@@ -31,10 +31,10 @@ const REQUESTS_MILLISECONDS = 2
 const CATCH_UP_MILLISECONDS = 2
 const ENCODE_MILLISECONDS = 4
 
-/** Requests of one session answered before the next session is served. */
+/** Requests answered for one session before the next session is served. */
 const REQUESTS_PER_ROUND = 8
 
-/** Settings of the stream; each is the setting `stream.*` of the same name. */
+/** Stream settings; each is the setting `stream.*` with the same name. */
 export interface HubSettings extends SessionLimits {
   readonly heartbeatSeconds: number
   readonly pingSeconds: number
@@ -44,9 +44,9 @@ export interface HubSettings extends SessionLimits {
   readonly closesStale: boolean
 }
 
-/** A session, or a subscriber of the self-audit: the hub calls it at the end of a tick to catch up. */
+/** A session, or a self-audit subscriber. The hub calls it at the end of a tick to catch up. */
 export interface LaggingParty {
-  /** Sends what is owed until `untilMilliseconds` of the monotonic clock; true when more is left. */
+  /** Sends owed messages until `untilMilliseconds` on the monotonic clock; true when more is left. */
   catchUp(untilMilliseconds: number): boolean
 }
 
@@ -57,9 +57,9 @@ export interface HubOptions {
   readonly log: Log
   readonly metrics: GatewayMetrics
   readonly settings: HubSettings
-  /** Signs receipts for the heartbeats of the extended protocol; absent: there are none. */
+  /** Signs receipts for the extended protocol's heartbeats; absent: there are none. */
   readonly receipts?: ReceiptSigner | undefined
-  /** Returns a number in [0, 1); spreads the closes of a drain. */
+  /** Returns a number in [0, 1), to spread the closes in a drain. */
   readonly random: () => number
   /** Called when a session has ended. */
   readonly onEnded?: (session: Session) => void
@@ -75,18 +75,18 @@ export class Hub implements SessionHost {
   /** Created when it is first needed. */
   #marketList: string | undefined
   readonly #sessions = new SessionIndex<Session>()
-  /** Sessions of operators. */
+  /** Operator sessions. */
   readonly #uncounted = new Set<Session>()
   readonly #heartbeats: Wheel<Session>
   readonly #pings: Wheel<Session>
   readonly #ticker: Ticker
   /** Undefined unless the operator has registered an SDK for traces. */
   readonly #traceUpdate = updateTracer()
-  /** When the first commit of this tick reached each market; only while updates are traced. */
+  /** When this tick's first commit reached each market; only while updates are traced. */
   readonly #arrivals = new Map<MarketStream, number>()
   /** Throttle intervals, in milliseconds, that ended in this tick. */
   #endedIntervals = new Set<number>()
-  /** Markets with something for the end of the tick. */
+  /** Markets with work for the end of the tick. */
   #dirty: MarketStream[] = []
   #requestQueue = new Set<Session>()
   #catchUpQueue = new Set<LaggingParty>()
@@ -118,7 +118,7 @@ export class Hub implements SessionHost {
     return this.#sessions.countOfClient(clientId)
   }
 
-  /** Creates the session of an accepted connection. `id`: where it has one already. */
+  /** Creates an accepted connection's session. `id`: where it has one already. */
   open(transport: TransportPort, token: AccessToken, id?: string): Session {
     const session = new Session(this, transport, token, id)
     this.#sessions.add(session)
@@ -126,7 +126,7 @@ export class Hub implements SessionHost {
     return session
   }
 
-  /** The same for a session that no count, limit, list or revocation of the customers' connections includes. */
+  /** The same for a session outside every count, limit, list and revocation of customers' connections. */
   openUncounted(transport: TransportPort, token: AccessToken, id?: string): Session {
     const session = new Session(this, transport, token, id, false)
     this.#uncounted.add(session)
@@ -134,7 +134,7 @@ export class Hub implements SessionHost {
     return session
   }
 
-  /** Closes every session for which `cause` returns a cause; only those of `affected` are asked about, if it is given. */
+  /** Closes every session for which `cause` returns a cause. With `affected`, only its sessions are asked about. */
   closeWhere(cause: (session: Session) => CloseCause | undefined, affected?: AffectedTokens): void {
     for (const session of affected === undefined ? this.sessions : this.#sessions.affectedBy(affected)) {
       const found = cause(session)
@@ -181,8 +181,8 @@ export class Hub implements SessionHost {
   }
 
   /**
-   * Stops serving a market. Its subscribers get a notice with the reason after the data they were sent, and nothing
-   * more of it. A changed market is added again in the same tick, so that they can subscribe again at once.
+   * Stops serving a market. Its subscribers get a notice with the reason after their data, and no more data from it. A
+   * changed market is added again in the same tick, so that they can subscribe again at once.
    */
   removeMarket(symbol: string, end: MarketEnd): void {
     const market = this.#markets.get(symbol)
@@ -278,7 +278,7 @@ export class Hub implements SessionHost {
     this.#dirty = []
     const outboxes: Outbox[] = []
     for (const market of dirty) market.fanOut(outboxes)
-    // Throttled messages are late because the client asked for it; they do not count as latency.
+    // Throttled messages are late at the client's request, so they do not count as latency.
     const isWritten = outboxes.length > 0
     this.#fanOutThrottled(outboxes)
     for (const outbox of outboxes) outbox.flush()
@@ -292,7 +292,7 @@ export class Hub implements SessionHost {
     this.#endedIntervals = new Set()
   }
 
-  /** Notes the intervals for the end of the tick; returns whether there are still throttled subscriptions. */
+  /** Notes the intervals for the end of the tick. Returns whether there are still throttled subscriptions. */
   #endIntervals(intervals: ReadonlySet<number>): boolean {
     for (const interval of intervals) this.#endedIntervals.add(interval)
     this.#schedule()
@@ -333,8 +333,8 @@ export class Hub implements SessionHost {
   }
 
   /**
-   * Visits the members of a queue until the time is up. Members not reached keep their place, those with more to do go
-   * to the end; the rest of the queue is visited in the next tick.
+   * Visits a queue's members until the time is up. Members not reached keep their place, and those with more to do move
+   * to the end. The remaining queue is visited in the next tick.
    */
   #visit<Member>(queue: Set<Member>, untilMilliseconds: number, visit: (member: Member) => boolean): Set<Member> {
     for (const member of queue) {

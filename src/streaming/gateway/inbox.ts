@@ -1,8 +1,8 @@
 /**
- * The messages of one session that wait for their replies. A token bucket limits the rate of replies. The session does
- * not read its socket while a message waits, so the inbox holds at most what one read of the socket contained. Nothing
- * is rejected or lost. One read may contain ten thousand messages of a few bytes, so all but the first few are stored as
- * bytes only: 0.1 MB per session instead of 1.5 MB.
+ * One session's messages that wait for their replies. A token bucket limits the reply rate. The session does not read
+ * its socket while a message waits, so the inbox holds at most one socket read. Nothing is rejected or lost. One read
+ * may contain ten thousand messages with a few bytes each, so all but the first few are stored as bytes only: 0.1 MB
+ * per session instead of 1.5 MB.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { TokenBucket } from '../../platform/base/token-bucket.ts'
@@ -45,12 +45,12 @@ export class Inbox {
     if (waitMilliseconds > 0) return { waitMilliseconds }
     const message = this.#messages.shift() ?? this.#packed?.take()
     if (this.#packed?.isEmpty) this.#packed = undefined
-    // An emptied array keeps its capacity; most connections send one request.
+    // An emptied array keeps its capacity, and most connections send one request.
     if (this.isEmpty) this.clear()
     return message
   }
 
-  /** Charges the cost of a taken message beyond one, which later messages wait for. */
+  /** Charges a taken message's cost beyond one. Later messages wait for it. */
   charge(cost: number): void {
     this.#rate.charge(cost)
   }

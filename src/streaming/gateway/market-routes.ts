@@ -1,7 +1,7 @@
 /**
- * `GET /v2/markets` of the public API: what can be subscribed to on this node, and whether its data is current. Read
- * from memory in one event-loop tick, so a response is of one moment. Any valid token may ask: it shows nothing of a
- * customer, and what an integrator needs before the first subscription.
+ * `GET /v2/markets` in the public API: the markets available on this node, and whether their data is current. Read from
+ * memory in one event-loop tick, so a response is consistent. Any valid token may ask: it shows no customer data, only
+ * what an integrator needs before the first subscription.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -15,9 +15,9 @@ import { MARKET_STATES, type MarketStream } from './market-stream.ts'
 export interface MarketRoutesOptions {
   readonly guard: Guard
   readonly hub: Pick<Hub, 'markets'>
-  /** Whether the prices of a market come from the simulator. */
+  /** Whether a market's prices come from the simulator. */
   isSimulated(symbol: string): boolean
-  /** What proves the book of a live market. */
+  /** The proof for a live market's book. */
   proofOf(symbol: string): Proof
 }
 

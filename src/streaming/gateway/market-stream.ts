@@ -1,7 +1,7 @@
 /**
- * One market with its subscriptions: collects the frames of a tick from its channels and hands each current
- * subscription its chunk, joined once for all that have the same channels, view and encoding. A lagging subscription is
- * left to its session's catch-up, which sends it one conflated message per channel.
+ * One market with its subscriptions. It collects the tick's frames from its channels and hands each current
+ * subscription its chunk, joined once for all with the same channels, view and encoding. A lagging subscription is left
+ * to its session's catch-up, which sends it one conflated message per channel.
  */
 import type { ChannelType } from '../../contract/channels.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
@@ -28,12 +28,12 @@ import { TopChannel } from './top-channel.ts'
 export interface MarketStreamOptions {
   readonly replica: Replica
   readonly clock: Clock
-  /** Called when the market has something for the end of the tick. */
+  /** Called when the market has work for the end of the tick. */
   readonly onDirty: (market: MarketStream) => void
   /** Called when a throttled subscription is added. */
   readonly onThrottled: () => void
   readonly requestCommit: () => boolean
-  /** Signs receipts for the heartbeats of the extended protocol; absent: there are none. */
+  /** Signs receipts for the extended protocol's heartbeats; absent: there are none. */
   readonly receipts?: ReceiptSigner | undefined
   /** Seconds without a live source after which subscribers are closed; 0 = never. */
   readonly closeStaleSeconds: number
@@ -51,7 +51,7 @@ export interface SentMarket {
   readonly market: string
   /** Whether catch-up owes it something. */
   readonly isLagging: boolean
-  /** Of the book that was sent last; undefined before the first one, and without market_data. */
+  /** The last book sent; undefined before the first one, and without market_data. */
   readonly version: number | undefined
   readonly currentVersion: number
   readonly digest: SentDigest | undefined
@@ -59,14 +59,14 @@ export interface SentMarket {
 
 const NOTHING: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
 
-/** Stands for the frames of a tick that are not fanned out. */
+/** Stands for a tick's frames that are not fanned out. */
 const LEFT_TO_CATCH_UP: Chunk = { frames: Buffer.alloc(0), messageCount: 0 }
 
 export class MarketStream {
   readonly replica: Replica
-  /** In the order of messages on the wire: the messages of a commit, and those of a catch-up. */
+  /** In wire order: a commit's messages, and a catch-up's. */
   readonly channels: readonly MarketChannel[]
-  /** Those that are passed commits: the book's, which relays read too, and each that has had a subscription. */
+  /** The channels that receive commits: the book's, which relays read too, and each that has had a subscription. */
   #fed: readonly MarketChannel[]
   readonly #book: BookChannel
   readonly #publication: PublicationChannel
@@ -76,7 +76,7 @@ export class MarketStream {
   readonly #waiting = new Set<MarketSubscription>()
   readonly #throttle = new Throttle()
   #tickFrames: TickFrame[] = []
-  /** Chunks of this tick, by view and by channels and encoding. */
+  /** This tick's chunks, by view and by channels and encoding. */
   readonly #chunks = new Map<ViewFeed, (Chunk | undefined)[]>()
   #isDirty = false
   #staleTimer: Timer | undefined
@@ -117,7 +117,7 @@ export class MarketStream {
     return this.#subscriptions
   }
 
-  /** Connections of clients with a subscription to any channel. */
+  /** Client connections with a subscription to any channel. */
   get clientCount(): number {
     return this.#subscriptions.filter(({ subscriber }) => subscriber.isClient).length
   }
@@ -181,7 +181,7 @@ export class MarketStream {
     if (subscription.channels === 0) this.#remove(subscription)
   }
 
-  /** Removes all channels of a subscription. */
+  /** Removes all channels from a subscription. */
   end(subscription: MarketSubscription): void {
     for (const channel of this.channels) {
       if ((subscription.channels & channel.bit) !== 0) this.unsubscribe(subscription, channel)
@@ -195,14 +195,14 @@ export class MarketStream {
     this.#waiting.add(subscription)
   }
 
-  /** Hands the chunks of the tick to all current subscriptions; adds each outbox that has to be flushed, once. */
+  /** Hands the tick's chunks to all current subscriptions. Adds each outbox that has to be flushed, once. */
   fanOut(outboxes: Outbox[]): void {
-    // Nearly all subscriptions have the view of the one before: its chunks are looked up once.
+    // Nearly all subscriptions share the preceding one's view, so its chunks are looked up once.
     let view: ViewFeed | undefined
     let chunks: (Chunk | undefined)[] = []
     for (const subscription of this.#subscriptions) {
       const { outbox } = subscription
-      // A blocked outbox is of a later generation than every subscription.
+      // A blocked outbox has a later generation than every subscription.
       if (subscription.generation !== outbox.generation) {
         if (subscription.isAligned) this.settle(subscription)
         continue
@@ -232,12 +232,12 @@ export class MarketStream {
     this.#wakeWaiting()
   }
 
-  /** Sends what changed in these intervals (milliseconds) to the subscriptions that are throttled to them. */
+  /** Sends the changes in these intervals (milliseconds) to the subscriptions throttled to them. */
   fanOutThrottled(intervals: ReadonlySet<number>, outboxes: Outbox[]): void {
     this.#throttle.fanOut(intervals, this.channels, outboxes)
   }
 
-  /** Sets the states of an aligned subscription, which is not aligned until the next fan-out. */
+  /** Sets an aligned subscription's states. It is not aligned until the next fan-out. */
   settle(subscription: MarketSubscription): void {
     if (!subscription.isAligned) return
     subscription.isAligned = false
@@ -252,16 +252,13 @@ export class MarketStream {
     return this.#book.isWorking
   }
 
-  /** Continues until `untilMilliseconds` of the monotonic clock. */
+  /** Continues until `untilMilliseconds` on the monotonic clock. */
   work(untilMilliseconds: number): void {
     this.#book.work(untilMilliseconds)
     if (!this.#book.isWorking) this.#wakeWaiting()
   }
 
-  /**
-   * The status of a subscribed book in the heartbeat of the extended protocol that is sent now; undefined while its digest
-   * is not known.
-   */
+  /** A subscribed book's status in this extended-protocol heartbeat; undefined while its digest is not known. */
   bookStatus(subscription: MarketSubscription, nowMilliseconds: number): string | undefined {
     const isCurrent = subscription.generation === subscription.outbox.generation
     if (!isCurrent || (subscription.delivered & this.#book.bit) === 0) return undefined
@@ -291,7 +288,7 @@ export class MarketStream {
     this.#staleTimer?.cancel()
   }
 
-  /** A channel that was passed no commit yet begins with the present state. */
+  /** A channel without a commit so far begins with the present state. */
   #feed(channel: MarketChannel): void {
     if (this.#fed.includes(channel)) return
     channel.endTick()
@@ -318,7 +315,7 @@ export class MarketStream {
     return chunks
   }
 
-  /** Whether the frames of the tick come next for these channels of a subscription; then they are noted as sent. */
+  /** Whether the tick's frames come next for these channels of a subscription; if so, notes them as sent. */
   #advance(subscription: MarketSubscription, bits: number): boolean {
     const { states } = subscription
     const channels = this.channels.filter(({ bit }) => (bits & bit) !== 0)

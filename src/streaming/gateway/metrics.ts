@@ -1,4 +1,4 @@
-/** The metrics of the stream. What is counted on every write is a plain number, read when the metrics are scraped. */
+/** The stream metrics. Values counted on every write are plain numbers, read when the metrics are scraped. */
 import { CHANNELS } from '../../contract/channels.ts'
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { OutboxTotals } from './outbox.ts'

@@ -1,7 +1,8 @@
 /**
- * The connections of this node, as the operator API of any node lists, shows and closes them: sessions of this process, or
- * connections that gateway processes serve. A page is one pass over memory within one event-loop tick. Closing is a
- * write: its audit row is committed before the close begins, and while the store is unavailable no connection is closed.
+ * This node's connections, as any node's operator API lists, shows and closes them: this process's sessions, or
+ * connections served by gateway processes. A page is one pass over memory within one event-loop tick. Closing is a
+ * write: its audit row is committed before the close begins, and while the store is unavailable no connection is
+ * closed.
  */
 import { Problem } from '../../platform/http/problem.ts'
 import { writeAudit } from '../../platform/store/audit.ts'
@@ -23,7 +24,7 @@ export interface ConnectionFilter {
   readonly customer_id?: string | undefined
 }
 
-/** A page of connections that match the filter, in the order of their creation. */
+/** A page of connections that match the filter, in creation order. */
 export interface ConnectionRequest extends Pick<PageRequest, 'order' | 'pageCursor'> {
   readonly limit: number
   readonly filter: ConnectionFilter
@@ -41,12 +42,12 @@ export interface ConnectionPart extends PagePart<PlacedConnection> {
 }
 
 export interface NodeConnections {
-  /** @param bytesMax about the most bytes of the documents' JSON texts; one is always included */
+  /** @param bytesMax approximate limit for the documents' JSON texts in bytes; one is always included */
   list(request: ConnectionRequest, bytesMax?: number): Promise<ConnectionPart>
-  /** A connection with what it was sent; undefined when there is none with this id. */
+  /** A connection with its positions; undefined when none has this id. */
   get(id: string): Promise<ConnectionDetails | undefined>
   /**
-   * Closes a connection and returns what it was; undefined when there is none with this id.
+   * Closes a connection and returns its document; undefined when none has this id.
    * @param actor who requested it, for the audit trail
    */
   close(id: string, actor: string): Promise<ConnectionDocument | undefined>
@@ -63,7 +64,7 @@ export function createNodeConnections(
     : operated(db, connectionsOf(processes, nodeName))
 }
 
-/** The request as a cursor of the list is bound to it. */
+/** The request parameters bound to the list's cursor. */
 export function pageRequestOf({ filter, ...page }: ConnectionRequest) {
   const { client_id, customer_id } = filter
   return { ...page, operation: 'connections', owner: 'operator', filters: { client_id, customer_id } }
@@ -76,7 +77,7 @@ interface Connection extends Placed {
 
 interface Connections<Kind extends Connection> {
   readonly all: Iterable<Kind>
-  /** In the same order; undefined for those of gateway processes that are no longer open. */
+  /** In the same order; undefined for a gateway process's closed connections. */
   documents(connections: readonly Kind[]): Promise<(ConnectionDocument | undefined)[]>
   /** Undefined when it has ended, or its process does not answer in time. */
   details(connection: Kind): Promise<ConnectionDetails | undefined>
@@ -148,7 +149,7 @@ function isMatching({ isOpen, token }: Connection, { client_id, customer_id }: C
   )
 }
 
-/** The documents that are not more than `bytesMax` together. */
+/** Documents up to `bytesMax` in total. */
 function cut(
   connections: readonly Connection[],
   documents: readonly (ConnectionDocument | undefined)[],
@@ -170,11 +171,11 @@ function cut(
   return { records, ...(end === undefined ? {} : { end }) }
 }
 
-/** Bytes of a document's place, and of the names of its members. */
+/** Bytes for a document's place and member names. */
 const PLACE_BYTES = 120
 
 /**
- * Closes a connection with one audit row: a second request waits for the row of the first, and a closed connection is
+ * Closes a connection with one audit row. A second request waits for the first one's row, and a closed connection is
  * not recorded again.
  */
 function createCloser<Kind extends Connection>(

@@ -1,4 +1,4 @@
-/** The schemas of the operator API's answers about connections, markets and books. */
+/** The schemas for the operator API's answers about connections, markets and books. */
 import { Type } from 'typebox'
 import { pageOf } from '../../platform/http/page-query.ts'
 import { PROOFS } from '../market/event.ts'
@@ -47,7 +47,7 @@ export const ConnectionPage = Type.Object({
   ),
 })
 
-/** One market of a connection, as its client has been sent it. */
+/** A connection's position in one market. */
 const SubscribedMarket = Type.Object(
   {
     market: Type.String(),

@@ -1,8 +1,7 @@
 /**
- * The operator API's endpoints for the stream: the connections of all nodes (`connection-routes`), and the markets of
- * this node, whose books are read within one event-loop tick. The caller has been authenticated as the operator. Prices
- * and amounts in documents are exact text with the market's decimals, as in the stream; members without a value are
- * absent.
+ * The operator API's stream endpoints: connections on all nodes (`connection-routes`), and this node's markets, whose
+ * books are read within one event-loop tick. The caller has been authenticated as the operator. Prices and amounts in
+ * documents are exact text with the market's decimals, as in the stream. Members without a value are absent.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -28,15 +27,15 @@ export interface StreamOperatorRoutesOptions {
   readonly cluster: ConnectionNodes & { readonly nodes: { readonly name: string } }
   /** Where gateway processes serve the connections. */
   readonly processes?: GatewayProcesses | undefined
-  /** The recordings of this node; undefined when it records nothing. */
+  /** This node's recordings; undefined when it records nothing. */
   readonly pastBooks?: PastBookReader | undefined
   readonly prices: Pick<PriceHistory, 'intervalSeconds' | 'pricesOf'>
-  /** The sources of a market. */
+  /** A market's sources. */
   sourcesOf(symbol: string): readonly ObservedSource[]
 }
 
 const BOOK_DEPTH_DEFAULT = 100
-/** Levels per side in one response; encoding them takes about a millisecond. The whole book is in the stream. */
+/** Levels per side in one response. Encoding them takes about a millisecond. The whole book is in the stream. */
 const BOOK_DEPTH_MAX = 1_000
 
 const BookQuery = Type.Object({ ...PastBookQuery.properties, depth: Type.Optional(Type.String()) })
@@ -95,7 +94,7 @@ interface LevelDocument {
   readonly amount: string
 }
 
-/** One source of a market as this process observes it. */
+/** A market's source as this process observes it. */
 export interface ObservedSource {
   /** As the configuration names it. */
   readonly source: string
@@ -105,7 +104,7 @@ export interface ObservedSource {
   readonly sinceMilliseconds: number
   readonly notices: readonly string[]
   readonly proof: Proof
-  /** What it contributes to the book of several sources. */
+  /** Its contribution to a book from several sources. */
   readonly presence?: { readonly levels: number; readonly heardMilliseconds: number } | undefined
 }
 
@@ -114,15 +113,15 @@ interface SourceDocument {
   readonly live: boolean
   /** Why it is not live. */
   readonly reason?: string
-  /** When its state changed last: `lost` follows `starting` without a change of `live`. */
+  /** When its state changed last: `lost` follows `starting` without a change in `live`. */
   readonly since: string
-  /** Notices for the operator, also about a source that is live. */
+  /** Operator notices, also about a live source. */
   readonly notices: readonly string[]
   /** What proves its book, while it is live. */
   readonly proof: Proof
-  /** Of a market with several sources: its levels in the book. */
+  /** Its levels in the book, where the market has several sources. */
   readonly levels?: number
-  /** Of a market with several sources: when its last book message arrived. */
+  /** When its last book message arrived, where the market has several sources. */
   readonly heard_at?: string
 }
 
@@ -137,7 +136,7 @@ interface MarketDocument {
   readonly source_states: readonly SourceDocument[]
   /** Published levels per side; 0 = all. */
   readonly depth: number
-  /** Version of the last commit since the process started; 0 before the first. */
+  /** The last commit's version since the process started; 0 before the first. */
   readonly version: number
   readonly committed_at?: string
   readonly bid_levels: number
@@ -153,7 +152,7 @@ interface BookDocument {
   readonly live: boolean
   readonly reason?: string
   readonly version: number
-  /** `time` of the last commit, as the messages of the stream carry it. */
+  /** The last commit's `time`, as in stream messages. */
   readonly time?: string
   /** Most levels per side in `bids` and `asks`. */
   readonly depth: number

@@ -1,11 +1,11 @@
 /**
- * One accepted WebSocket (`Transport`), and its write side (`Outbox`): write coalescing and backpressure. `ws` reads, pings
- * and closes; finished frames are written straight to the socket under it. A frame is one write, so what `ws` writes itself
- * (pongs, close) is only ever between frames, and nothing is written once the connection is closing.
+ * One accepted WebSocket (`Transport`), and its write side (`Outbox`): write coalescing and backpressure. `ws` reads,
+ * pings and closes. Finished frames are written straight to the socket under it. A frame is one write, so frames from
+ * `ws` itself (pongs, close) are only ever between them, and nothing is written once the connection is closing.
  *
- * Frames fanned out in a tick leave in one write. The outbox is blocked while more bytes than the high-water mark wait in
- * this process, or while a long message is written in fragments; a blocked outbox must be given nothing. It holds at most
- * the high-water mark plus what one tick or one reply added.
+ * Frames fanned out in a tick leave in one write. The outbox is blocked while more bytes than the high-water mark wait
+ * in this process, or while a long message is written in fragments. A blocked outbox must be given nothing. It holds at
+ * most the high-water mark plus one tick's or one reply's bytes.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
@@ -15,7 +15,7 @@ import type { Message } from '../sequencing/frame.ts'
 /** How long a peer may take to finish the close handshake before the socket is cut. */
 export const CLOSE_MILLISECONDS_MAX = 5_000
 
-/** The interface of a transport; tests implement it without a socket. */
+/** A transport's interface; tests implement it without a socket. */
 export type TransportPort = Pick<Transport, keyof Transport>
 
 export class Transport {
@@ -37,7 +37,7 @@ export class Transport {
     return this.#webSocket.readyState === this.#webSocket.OPEN
   }
 
-  /** The subprotocol that was selected; empty when none was. */
+  /** The selected subprotocol; empty when none was. */
   get subprotocol(): string {
     return this.#webSocket.protocol
   }
@@ -47,7 +47,7 @@ export class Transport {
     return this.#socket.bytesWritten
   }
 
-  /** Bytes that wait in this process because the kernel has not accepted them. */
+  /** Bytes waiting in this process because the kernel has not accepted them. */
   get queuedBytes(): number {
     return this.#socket.writableLength
   }
@@ -57,12 +57,12 @@ export class Transport {
     return this.#socket.writableNeedDrain
   }
 
-  /** Writes one finished frame; `onWritten` is called when the kernel has accepted it, or never. */
+  /** Writes one finished frame. `onWritten` is called when the kernel has accepted it, or never. */
   write(frame: Buffer, onWritten?: () => void): void {
     if (this.isOpen) this.#socket.write(frame, onWritten)
   }
 
-  /** Gathers the writes of `work` into one. */
+  /** Gathers the writes in `work` into one. */
   gather(work: () => void): void {
     this.#socket.cork()
     work()
@@ -85,9 +85,9 @@ export class Transport {
     if (this.isOpen) this.#webSocket.pong(data)
   }
 
-  /** Starts the close handshake; a peer that has not finished it after `cutMilliseconds` is cut. */
+  /** Starts the close handshake. A peer that has not finished it after `cutMilliseconds` is cut. */
   close(code: number, reason: string, cutMilliseconds: number): void {
-    // The peer's half of the handshake has to be read, also of a peer that was not read because it lagged.
+    // The peer's half of the handshake has to be read, even when a lagging peer was not read.
     this.#webSocket.resume()
     this.#webSocket.close(code, reason)
     this.#cutTimer ??= this.#clock.schedule(cutMilliseconds, () => this.cut())
@@ -103,13 +103,13 @@ export class Transport {
   }
 }
 
-/** Finished frames of one or more messages, shared by all sessions that get the same. */
+/** One or more messages as finished frames, shared by all sessions that get the same. */
 export interface Chunk {
   readonly frames: Buffer
   readonly messageCount: number
 }
 
-/** Totals over all sessions; plain numbers, because they are counted on every write. */
+/** Totals over all sessions. Plain numbers, because they are counted on every write. */
 export interface OutboxTotals {
   messages: number
   bytes: number
@@ -119,7 +119,7 @@ export interface OutboxTotals {
   lagging: number
 }
 
-/** The part of a transport that an outbox uses. */
+/** The transport methods used by an outbox. */
 export type OutboxTransport = Pick<TransportPort, 'queuedBytes' | 'write' | 'gather'>
 
 export interface OutboxOptions {
@@ -130,7 +130,7 @@ export interface OutboxOptions {
   readonly owner: OutboxOwner
 }
 
-/** Notified when the outbox blocks and unblocks. Methods, not closures: closures of each session would take memory. */
+/** Notified when the outbox blocks and unblocks. Methods, because closures per session would take memory. */
 export interface OutboxOwner {
   onBlocked(): void
   onUnblocked(): void
@@ -141,7 +141,7 @@ export class Outbox {
   readonly #highWaterBytes: number
   readonly #totals: OutboxTotals
   readonly #owner: OutboxOwner
-  /** Created by the first write that is waited for, which most sessions never have. */
+  /** Created by the first write with a callback, which most sessions never have. */
   #onWritten: (() => void) | undefined
   readonly #chunks: Chunk[] = []
   #blocked = false
@@ -173,12 +173,12 @@ export class Outbox {
     return this.#lagging
   }
 
-  /** Adds a chunk to the write of this tick. True for the first chunk: the caller then calls `flush` once. */
+  /** Adds a chunk to this tick's write. True for the first chunk: the caller then calls `flush` once. */
   add(chunk: Chunk): boolean {
     return this.#chunks.push(chunk) === 1
   }
 
-  /** Writes the chunks of this tick with one write. */
+  /** Writes this tick's chunks with one write. */
   flush(): void {
     const chunks = this.#chunks
     if (chunks.length === 1) this.#write(chunks[0] as Chunk)
@@ -190,7 +190,10 @@ export class Outbox {
     this.#blockIfFull()
   }
 
-  /** Writes one message now; a message of several frames blocks the outbox until the kernel has accepted its last frame. */
+  /**
+   * Writes one message now. A message with several frames blocks the outbox until the kernel has accepted its last
+   * frame.
+   */
   send(message: Message): void {
     if (message.length === 1) {
       this.sendChunk({ frames: message[0] as Buffer, messageCount: 1 })
@@ -208,7 +211,7 @@ export class Outbox {
     this.#conflated += 1
   }
 
-  /** Conflated UPDATEs that were made for this session. */
+  /** Conflated UPDATEs made for this session. */
   get conflated(): number {
     return this.#conflated
   }
@@ -219,7 +222,7 @@ export class Outbox {
     this.#blockIfFull()
   }
 
-  /** Nothing is written after this; late callbacks do nothing. */
+  /** Nothing is written after this, and late callbacks do nothing. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
@@ -234,7 +237,7 @@ export class Outbox {
     const { frames } = chunk
     this.#totals.messages += chunk.messageCount
     this.#totals.bytes += frames.length
-    // A callback costs a sixth of a write, and unblocking waits only for bytes above half of the high-water mark.
+    // A callback costs a sixth of a write, and unblocking waits only for bytes above half the high-water mark.
     const isWaitedFor = this.#transport.queuedBytes + frames.length > this.#highWaterBytes / 2
     if (isWaitedFor) this.#onWritten ??= () => this.#unblockIfDrained()
     this.#transport.write(frames, isWaitedFor ? this.#onWritten : undefined)
@@ -270,7 +273,7 @@ export class Outbox {
 
   #unblockIfDrained(): void {
     if (!this.#blocked || this.#ended || this.#fragments !== undefined) return
-    // Half of the high-water mark: a session near it would otherwise be woken for every few bytes.
+    // Half the high-water mark: a session near it would otherwise be woken for every few bytes.
     if (this.#transport.queuedBytes > this.#highWaterBytes / 2) return
     if (this.#lagging) this.#totals.lagging -= 1
     this.#lagging = false

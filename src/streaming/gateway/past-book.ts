@@ -1,6 +1,6 @@
 /**
- * The operator's question what customers saw at a time, answered from the recordings of the service: the parameters of
- * the request and the documents of the answer. Prices and amounts are exact text; members without a value are absent.
+ * The operator's query for a past book, answered from the service's recordings: request parameters and answer
+ * documents. Prices and amounts are exact text. Members without a value are absent.
  */
 import { type Static, Type } from 'typebox'
 import { millisecondText, nanosecondText } from '../../platform/base/clock.ts'
@@ -11,7 +11,7 @@ import { BID, type LevelChange, type MarketDefinition } from '../market/event.ts
 import type { NotRecorded, PastBook, PastBookRequest, PastExecution } from '../recordings/past-book.ts'
 import { PastBooksBusy } from '../recordings/past-books.ts'
 
-/** Reads the recordings of this node. */
+/** Reads this node's recordings. */
 export interface PastBookReader {
   read(request: Omit<PastBookRequest, 'folder'>): Promise<PastBook | NotRecorded>
 }
@@ -28,7 +28,7 @@ const RETRY_AFTER = { headers: { 'retry-after': '5' } }
 
 /**
  * @param depth levels per side
- * @throws {Problem} 400 for a time that cannot be read, 404 when no recording contains it, 503 while others are read
+ * @throws {Problem} 400 for an unreadable time, 404 when no recording contains it, 503 while others are read
  */
 export async function answerPastBook(
   books: PastBookReader | undefined,
@@ -45,7 +45,7 @@ export async function answerPastBook(
   if (books === undefined) throw new Problem('not_found', 'this node records nothing: recording.dir is empty')
   const { milliseconds } = instant
   const given = nanosecondsOf(at)
-  // The time of a message has milliseconds: its commit is included.
+  // A message's time has milliseconds: its commit is included.
   const nanoseconds = given ?? NANOSECONDS_MAX
   const book = await readBook(books, { symbol, depth, executionsMax, milliseconds, nanoseconds })
   if (book.kind === 'not-recorded') throw notRecorded(book, at)
@@ -65,7 +65,7 @@ async function readBook(
   }
 }
 
-/** Nanoseconds inside the millisecond of a time whose form was checked; undefined where it does not go beyond it. */
+/** A checked time's nanoseconds inside the millisecond; undefined where it has no finer digits. */
 function nanosecondsOf(text: string): number | undefined {
   const fraction = /\.([0-9]{1,9})/.exec(text)?.[1] ?? ''
   return fraction.length <= 3 ? undefined : Number(fraction.slice(3).padEnd(6, '0'))

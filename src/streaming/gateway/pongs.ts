@@ -1,11 +1,11 @@
 /**
- * Whether the peer of a session reads what it is sent, by its pongs: bytes that the kernel has accepted say nothing, because
- * megabytes fit into the socket buffers of a peer that has stopped. While the socket is not read because the session lags,
- * the bytes that the kernel accepts say it instead. The session passes times and bytes.
+ * Whether a session's peer reads its data, by its pongs. Bytes accepted by the kernel prove nothing, because megabytes
+ * fit into the socket buffers of a peer that has stopped. While the socket is not read because the session lags, the
+ * bytes accepted by the kernel are the evidence instead. The session passes times and bytes.
  */
 import { randomBytes } from 'node:crypto'
 
-/** Of this many pings without a pong, the peer does not read. One may be late. */
+/** After this many pings without a pong, the peer does not read. One may be late. */
 const MISSED_MAX = 2
 /** Pings whose times are remembered: a pong after a longer time than these span is ignored. */
 const PINGS_KEPT = 4
@@ -34,12 +34,12 @@ export class Pongs {
     return this.#lastMilliseconds
   }
 
-  /** From the last ping that was answered to its pong. */
+  /** From the last answered ping to its pong. */
   get roundTripMilliseconds(): number | undefined {
     return this.#roundTripMilliseconds
   }
 
-  /** To be called once in a period: returns the payload of the ping that is to be sent. */
+  /** Must be called once per period. Returns the payload for the ping to send. */
   ping(nowMilliseconds: number): Buffer {
     this.#acceptedBytes = undefined
     this.#missed = this.#unanswered.length
@@ -49,7 +49,10 @@ export class Pongs {
     return payload
   }
 
-  /** To be called in its place while the socket is not read; `acceptedBytes`: what the kernel has accepted until now. */
+  /**
+   * Must be called in its place while the socket is not read. `acceptedBytes`: all bytes accepted by the kernel until
+   * now.
+   */
   checkUnread(acceptedBytes: number): void {
     if (this.#acceptedBytes !== undefined) this.#missed = acceptedBytes > this.#acceptedBytes ? 0 : this.#missed + 1
     this.#acceptedBytes = acceptedBytes
@@ -59,7 +62,7 @@ export class Pongs {
     const payload = data.length === PAYLOAD_BYTES ? data.readUInt32BE() : undefined
     const place = this.#unanswered.findIndex((ping) => ping.payload === payload)
     const answered = this.#unanswered[place]
-    // Of earlier pings only the most recent has to be answered (RFC 6455, section 5.5.3); a pong without a ping is allowed.
+    // Only the most recent ping has to be answered (RFC 6455, section 5.5.3). A pong without a ping is allowed.
     if (answered === undefined) return
     this.#unanswered.splice(0, place + 1)
     this.#missed = 0

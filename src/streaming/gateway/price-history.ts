@@ -1,7 +1,7 @@
 /**
- * The best prices of each market during the last hour, noted every five seconds from this process's replicas, for charts of
- * the operator. Prices of the book and not of executions: every market that is live has them. Nothing is stored: after a
- * restart, and after a change of a market's definition, its history begins again.
+ * Each market's best prices during the last hour, noted every five seconds from this process's replicas, for the
+ * operator's charts. Book prices rather than executions, because every live market has them. Nothing is stored: after a
+ * restart, and after a change to a market's definition, its history begins again.
  */
 import { type Clock, millisecondText, type Timer } from '../../platform/base/clock.ts'
 import { formatDecimal } from '../../platform/base/decimal.ts'
@@ -12,7 +12,7 @@ const STEP_MILLISECONDS = 5_000
 /** One hour: 17 kB per market. */
 const POINTS_MAX = 720
 
-/** A ring; entry n is at n modulo the size. Prices are integers in units of the market's last decimal. */
+/** A ring. Entry n is at n modulo the size. Prices are integers in units of the market's last decimal. */
 interface Ring {
   readonly market: MarketDefinition
   readonly milliseconds: Float64Array
@@ -47,7 +47,7 @@ export class PriceHistory {
     this.#timer?.cancel()
   }
 
-  /** Oldest first; none while the market was not live, or had no bid or no ask. */
+  /** Oldest first. No entries while the market was not live, or had no bid or no ask. */
   pricesOf({ symbol }: Pick<MarketDefinition, 'symbol'>): readonly PricePoint[] {
     const ring = this.#rings.get(symbol)
     if (ring === undefined) return []

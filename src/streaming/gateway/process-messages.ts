@@ -1,4 +1,4 @@
-/** What the main process and a gateway process send each other beside the bus. Both are of one release. */
+/** Messages between the main process and a gateway process, besides the bus. Both are on one release. */
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
 import type { CloseCause } from '../../contract/stream-codes.ts'
 import type { LogLevel } from '../../platform/base/log.ts'
@@ -7,7 +7,7 @@ import type { MarketDefinition } from '../market/event.ts'
 import type { SessionDetails, SessionDocument } from './connection-document.ts'
 import type { HubSettings } from './hub.ts'
 
-/** The settings of a gateway process; each is the setting of the same name. */
+/** A gateway process's settings; each is the setting with the same name. */
 export interface GatewayProcessSettings {
   readonly hub: HubSettings
   readonly inboundBytesMax: number
@@ -34,7 +34,7 @@ export interface HandedConnection {
   readonly token: AccessToken
   readonly clientAddress: string
   readonly request: { readonly method: string; readonly url: string; readonly headers: Record<string, string> }
-  /** Bytes that arrived after the headers of the request. */
+  /** Bytes that arrived after the request's headers. */
   readonly head: Uint8Array
 }
 
@@ -49,7 +49,7 @@ export type ToGatewayProcess =
   | { readonly type: 'ping' }
   | { readonly type: 'close'; readonly ids: readonly string[]; readonly cause: CloseCause }
   | { readonly type: 'drain'; readonly seconds: number }
-  /** Settings that a reload changed. */
+  /** Settings changed by a reload. */
   | { readonly type: 'settings'; readonly subscriptionsMax: number; readonly logLevel: LogLevel }
   | { readonly type: 'receipt-key'; readonly receiptKey: ReceiptKey | undefined }
   | { readonly type: 'describe'; readonly question: number; readonly ids: readonly string[] }
@@ -57,24 +57,24 @@ export type ToGatewayProcess =
   | { readonly type: 'measure'; readonly question: number }
 
 export type FromGatewayProcess =
-  /** Every market that has a book is followed. */
+  /** Every market with a book is followed. */
   | { readonly type: 'ready' }
   | { readonly type: 'pong' }
-  /** The socket of the connection has arrived. */
+  /** The connection's socket has arrived. */
   | { readonly type: 'taken'; readonly id: string }
   | { readonly type: 'closed'; readonly id: string }
   | { readonly type: 'described'; readonly question: number; readonly connections: readonly SessionDocument[] }
-  /** Without a connection that has ended. */
+  /** Without connections that have ended. */
   | { readonly type: 'inspected'; readonly question: number; readonly connection: SessionDetails | undefined }
   | {
       readonly type: 'measured'
       readonly question: number
       readonly metrics: MetricsSnapshot
-      /** Connections with a subscription to any channel of a market, by its symbol. */
+      /** Connections with a subscription to any channel in a market, by its symbol. */
       readonly subscribers: Readonly<Record<string, number>>
     }
 
-/** The control frame of the pipe: markets change in the order of the bus. `removed` and `added` are applied in turn. */
+/** The pipe's control frame: markets change in bus order. `removed` is applied before `added`. */
 export interface MarketsControl {
   readonly removed: readonly string[]
   readonly added: readonly MarketDefinition[]

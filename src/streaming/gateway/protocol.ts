@@ -1,8 +1,8 @@
 /**
- * The requests of the stream: parses one text message, validates it in a fixed order (frame and JSON, object, `type`,
- * `channels`, entries), and builds the replies. Pure. It knows no subscriptions: `requests` decides whether an entry has
- * an effect. A reply to subscribe or unsubscribe is bounded by its request: twice the bytes of each entry and 220 more, for
- * up to `entriesMax` entries, and once the list of markets.
+ * The stream's requests: parses one text message, validates it in a fixed order (frame and JSON, object, `type`,
+ * `channels`, entries), and builds the replies. Pure. It knows no subscriptions: `requests` decides whether an entry
+ * has an effect. A reply to subscribe or unsubscribe is bounded by its request: twice the bytes in each entry and 220
+ * more, for up to `entriesMax` entries, and once the market list.
  */
 import {
   CHANNELS,
@@ -18,25 +18,25 @@ import { elementTexts, memberTexts } from '../../platform/base/json-text.ts'
 import { isObject } from '../../platform/base/json-value.ts'
 import type { ChannelParams } from './subscription.ts'
 
-/** A channel of one market, or the heartbeat (with an empty market), with the params of the extended protocol. */
+/** One market's channel, or the heartbeat (with an empty market), with the extended protocol's params. */
 export interface ChannelKey extends ChannelParams {
   readonly type: ChannelType
   readonly market: string
 }
 
-/** The markets and limits that a request is validated with. */
+/** The markets and limits for validating a request. */
 export interface RequestRules {
-  /** Whether a symbol is that of a market of this node. */
+  /** Whether a symbol names a market on this node. */
   isMarket(symbol: string): boolean
   /** The result of `marketListText`. */
   readonly marketList: string
-  /** Maximum number of elements of `channels` in one message. */
+  /** Maximum elements in one message's `channels`. */
   readonly entriesMax: number
   /** Only with the extended protocol. */
   readonly extended: ExtendedRules | undefined
 }
 
-/** The limits of the params of the extended protocol. */
+/** Limits for the extended protocol's params. */
 export interface ExtendedRules {
   /** Levels per side that a market publishes; 0 = all. */
   publishedDepth(market: string): number
@@ -48,7 +48,7 @@ export interface EntryProblem {
   readonly message: string
 }
 
-/** One entry of `channels`: its `type` and `params` as text, byte for byte as sent, and its meaning. */
+/** One entry in `channels`: its `type` and `params` as text, byte for byte as sent, and its meaning. */
 export interface RequestEntry {
   readonly echo: string
   readonly meaning: ChannelKey | EntryProblem
@@ -61,7 +61,7 @@ export type Request =
       readonly type: 'error'
       readonly error: StreamErrorCode
       readonly message: string
-      /** Elements of `channels`, which cost rate although the request fails. */
+      /** Elements in `channels`, which cost rate although the request fails. */
       readonly entryCount: number
     }
 
@@ -74,15 +74,15 @@ export function keyName({ type, market }: ChannelKey): string {
   return `${type} ${market}`
 }
 
-/** The outcome of an entry that would change nothing. */
+/** The outcome for an entry that would change nothing. */
 export function noEffect(message: string): Pick<EntryOutcome, 'problem'> {
   return { problem: { error: 'NO_EFFECT_ACTION', message } }
 }
 
-/** Maximum number of names in `marketListText`: enough to recognise a misspelt one. */
+/** Maximum names in `marketListText`: enough to recognise a misspelt one. */
 const LISTED_MARKETS_MAX = 20
 
-/** A list of the markets of bounded length, for the message about an unknown one. */
+/** A market list with bounded length, for the message about an unknown one. */
 export function marketListText(symbols: Iterable<string>): string {
   const sorted = [...symbols].sort()
   if (sorted.length === 0) return 'there are no markets'
@@ -127,7 +127,7 @@ export function parseRequest(data: Buffer, isBinary: boolean, rules: RequestRule
   }
 }
 
-/** The text `"type":…,"params":…` (each only when sent) of every entry of the request's `channels`. */
+/** The text `"type":…,"params":…` (each only when sent) for every entry in the request's `channels`. */
 function entryEchoes(request: string): string[] {
   const channels = memberTexts(request).get('channels') as string
   return elementTexts(channels).map((entry) => {
@@ -141,7 +141,7 @@ function entryEchoes(request: string): string[] {
   })
 }
 
-/** Why a symbol is rejected; undefined when it is that of a market. */
+/** Why a symbol is rejected; undefined when it names a market. */
 type CheckMarket = (symbol: string) => EntryProblem | undefined
 
 /** For one request. Only the first unknown market is answered with the list, which would otherwise multiply the reply. */
@@ -191,7 +191,7 @@ function readMarketParams(
   return 'error' in more ? more : { type, market, ...more }
 }
 
-/** The params of the extended protocol besides market; params that the channel does not have were rejected before. */
+/** The extended protocol's params besides market. Params that the channel does not have were rejected before. */
 function readExtendedParams(
   params: Readonly<Record<string, unknown>>,
   publishedDepth: number,
@@ -227,7 +227,7 @@ function readHeartbeatParams(type: ChannelType, params: unknown): ChannelKey | E
   return { type, market: '' }
 }
 
-/** Maximum length of client text repeated in a message. */
+/** Longest client text repeated in a message. */
 const SHOWN_LENGTH_MAX = 40
 
 function shown(text: string): string {
@@ -255,12 +255,12 @@ export function errorReply(error: StreamErrorCode, message: string): string {
   return JSON.stringify({ type: 'error', error, message })
 }
 
-/** The reply to a request that failed because of a bug of the server. */
+/** The reply to a request that failed because of a server bug. */
 export function internalErrorReply(): string {
   return errorReply('INTERNAL_SERVER_ERROR', STREAM_ERRORS.INTERNAL_SERVER_ERROR)
 }
 
-/** The outcome of an entry. */
+/** One entry's outcome. */
 export interface EntryOutcome {
   readonly echo: string
   readonly problem: EntryProblem | undefined
@@ -285,7 +285,7 @@ export function listReply(keys: readonly ChannelKey[]): string {
   return JSON.stringify({ type: 'subscription_list', channels: keys.map(entryOf) })
 }
 
-/** Why the server ended the subscriptions of a market. */
+/** Why the server ended a market's subscriptions. */
 export type MarketEnd = 'removed' | 'changed'
 
 const END_MESSAGES: Readonly<Record<MarketEnd, string>> = {

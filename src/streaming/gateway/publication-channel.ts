@@ -1,12 +1,11 @@
 /**
- * publication of one market, for relays: the book with the state of the instrument first, then, per tick, one message
- * with everything that changed: levels, executions, the instrument. All of it is sent by catch-up, which makes one
- * message for all commits since the last one, so a lagging relay needs nothing else. Executions are never skipped
- * silently: the message after a gap says that they were missed. While the market is stale, the relay is notified of it
- * and gets executions only.
+ * One market's publication, for relays: first the book with the instrument state, then, per tick, one message with all
+ * changes: levels, executions, the instrument. Catch-up sends everything and makes one message for all commits since
+ * the last one, so a lagging relay needs nothing else. Executions are never skipped silently: the message after a gap
+ * reports them as missed. While the market is stale, the relay is notified and gets executions only.
  *
- * The number of a message that completes the book always names the version of that book. A message with executions only
- * has a number of another form: a relay that resumes from it is sent a SNAPSHOT, because its book is older.
+ * The number of a message that completes the book always names the book's version. A message with executions only has
+ * another number form: a relay that resumes from it is sent a SNAPSHOT, because its book is older.
  */
 import type { Instrument } from '../market/event.ts'
 import { BASE, type Message, messageHead } from '../sequencing/frame.ts'
@@ -21,18 +20,18 @@ import type { Replica } from '../sequencing/replica.ts'
 import { NONE, type ViewFeed } from '../sequencing/view-feed.ts'
 import type { CaughtUp, ChannelParams, ChannelState, MarketChannel, MarketSubscription } from './subscription.ts'
 
-/** Executions in one message while more are owed; a message ends with the last execution of a commit. */
+/** Executions in one message while more are owed. A message ends with a commit's last execution. */
 const EXECUTIONS_PER_MESSAGE = 1_000
 
 /** What one relay has been sent. */
 interface Progress {
-  /** Version of its book; NONE = it is owed a SNAPSHOT. */
+  /** Its book's version; NONE = it is owed a SNAPSHOT. */
   book: number
-  /** Number of its last execution; NONE = none yet, and the SNAPSHOT decides. */
+  /** Its last execution's number; NONE = none yet, and the SNAPSHOT decides. */
   execution: number
-  /** Number of its last message. */
+  /** Its last message's number. */
   seq: number | undefined
-  /** The state of the instrument that it was sent; 'unsent' after a resume, because it is not known which one. */
+  /** The last instrument state sent; 'unsent' after a resume, because it is not known which one. */
   instrument: Instrument | undefined | 'unsent'
   /** Whether it was notified that the market is stale. */
   isStale: boolean
@@ -52,10 +51,10 @@ export class PublicationChannel implements MarketChannel {
   readonly bit: number
   readonly place: number
   readonly #replica: Replica
-  /** The view of the published depth. */
+  /** The published depth's view. */
   readonly #feed: ViewFeed
   readonly #progress = new Map<MarketSubscription, Progress>()
-  /** The UPDATE of the last relay: relays that are up to date share it. */
+  /** The last relay's UPDATE. Relays that are up to date share it. */
   #cached: CachedUpdate | undefined
 
   constructor(replica: Replica, feed: ViewFeed, place: number) {
@@ -135,7 +134,7 @@ export class PublicationChannel implements MarketChannel {
     if (!progress.isStale) {
       progress.isStale = true
       progress.book = NONE
-      // The number of the last message; no number is taken.
+      // The last message's number; no number is taken.
       return publicationLost(this.#replica, { ...this.#stream(progress, progress.seq ?? 0), prev: undefined })
     }
     if (progress.execution === NONE) progress.execution = executions.lastNumber
@@ -154,7 +153,7 @@ export class PublicationChannel implements MarketChannel {
     return this.#update(progress)
   }
 
-  /** Everything that changed since the last message; none when nothing did. */
+  /** All changes since the last message; none when nothing changed. */
   #update(progress: Progress): Message | 'done' | 'waiting' {
     const { version, instrument, executions, publication } = this.#replica
     const cached = this.#cached
@@ -175,7 +174,7 @@ export class PublicationChannel implements MarketChannel {
     const isEmpty = changes.length + update.executions.length === 0 && update.missed === undefined
     const seq = publication.seqAt(version)
     if (isEmpty && seq <= (progress.seq ?? 0)) {
-      // Commits that published nothing, not even another state of the instrument.
+      // Commits that published nothing, not even another instrument state.
       progress.book = version
       return 'done'
     }
@@ -210,7 +209,7 @@ export class PublicationChannel implements MarketChannel {
     return publicationSnapshot(market, snapshot.head, instrument, stream)
   }
 
-  /** An UPDATE with executions only, up to that number or to the end of a commit before it. */
+  /** An UPDATE with executions only, up to this number or to the end of an earlier commit. */
   #executionsUpTo(progress: Progress, number: number): Message {
     const { executions, publication } = this.#replica
     const first = Math.max(progress.execution + 1, executions.firstNumber)
@@ -229,7 +228,7 @@ export class PublicationChannel implements MarketChannel {
     return message
   }
 
-  /** The executions after the last one of the relay, up to a number, and why some before them were missed. */
+  /** The executions after the relay's last one, up to a number, and why some before them were missed. */
   #take(progress: Progress, last: number): Pick<PublicationUpdate, 'executions' | 'missed'> {
     const { executions } = this.#replica
     const { firstNumber, missNumber } = executions
@@ -248,7 +247,7 @@ export class PublicationChannel implements MarketChannel {
     return { executions: taken, missed }
   }
 
-  /** Of a message that completes the book of a version. */
+  /** For a message that completes a version's book. */
   #bookStream(progress: Progress, seq: number, version: number): PublicationStream {
     return { ...this.#stream(progress, seq), origin: this.#replica.publication.relayedOriginAt(version) }
   }

@@ -1,7 +1,6 @@
 /**
- * Carries out the requests of one session: changes its subscriptions and returns the text of the reply, which the
- * session writes. Data is sent later, by catch-up. An entry that fails changes nothing and does not affect the other
- * entries of its request.
+ * Executes one session's requests: changes its subscriptions and returns the reply text, which the session writes.
+ * Catch-up sends data later. A failed entry changes nothing and does not affect the other entries in its request.
  */
 import { CHANNELS, type ChannelType } from '../../contract/channels.ts'
 import { STREAM_ERRORS } from '../../contract/stream-codes.ts'
@@ -24,7 +23,7 @@ import {
   type RequestEntry,
 } from './protocol.ts'
 
-/** Limits of one session; the settings `stream.*` of the same names. */
+/** One session's limits; the settings `stream.*` with the same names. */
 export interface SessionLimits {
   readonly outboxBytesMax: number
   readonly inboundPerSecond: number
@@ -34,7 +33,7 @@ export interface SessionLimits {
   readonly closesExpired: boolean
 }
 
-/** The part of the hub that requests use. */
+/** The hub's methods for requests. */
 export interface RequestsHost {
   readonly limits: SessionLimits
   /** The result of `marketListText`. */
@@ -52,11 +51,11 @@ export interface RequestsOptions {
 
 export interface Answer {
   readonly text: string
-  /** Entries that were read or listed: the cost of the request beyond one message. */
+  /** Entries read or listed: the request's cost beyond one message. */
   readonly entryCount: number
-  /** Change of the heartbeat once the reply is written. */
+  /** The heartbeat change to make once the reply is written. */
   readonly heartbeat?: 'start' | 'stop'
-  /** Errors of entries that were answered with INTERNAL_SERVER_ERROR: bugs of the server. */
+  /** Errors in entries answered with INTERNAL_SERVER_ERROR: server bugs. */
   readonly errors: readonly unknown[]
 }
 
@@ -103,7 +102,7 @@ export class Requests {
     }
   }
 
-  /** Ends the subscriptions of a market that was removed or changed. Returns the notice for the client, if it had any. */
+  /** Ends the subscriptions to a removed or changed market. Returns the notice for the client, if it had any. */
   endMarket(market: string, end: MarketEnd): string | undefined {
     this.#catchUp.forget(market)
     const ended = [...this.#keys.values()].filter((key) => key.market === market)
@@ -111,7 +110,7 @@ export class Requests {
     return ended.length === 0 ? undefined : endedNotice(ended, end)
   }
 
-  /** Forgets all subscriptions; the session ends its catch-up. */
+  /** Forgets all subscriptions. The session ends its catch-up. */
   clear(): void {
     for (const key of this.#keys.values()) this.#host.countSubscription(key.type, -1)
     this.#keys.clear()

@@ -1,10 +1,10 @@
 /**
- * Checks, while the service runs, that what subscribers are sent is what the sequencer of a market has. It audits one
- * market at a time with two subscribers in this process, which decode the frames that sessions get: one is current and
- * gets every UPDATE, the other lags on purpose and gets a conflated UPDATE. Of one version, four books must be equal:
- * the sequencer's, cut to the published depth; the view of the replica; and those of the two subscribers. An audit
- * counts and logs the first difference, and the market then starts over with the whole book. The work is done in
- * slices, each from a timer, and what is not decoded yet is bounded: an audit that cannot keep up ends unfinished.
+ * Checks, while the service runs, that subscribers are sent the same data as the market's sequencer has. It audits one
+ * market at a time with two subscribers in this process, which decode sessions' frames. One is current and gets every
+ * UPDATE. The other lags on purpose and gets a conflated UPDATE. At one version, four books must be equal: the
+ * sequencer's, cut to the published depth; the replica's view; and those of the two subscribers. An audit counts and
+ * logs the first difference, and the market then starts over with the whole book. The work is done in slices, each from
+ * a timer, and undecoded data is bounded: an audit that cannot keep up ends unfinished.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -18,7 +18,7 @@ import type { MarketStream } from './market-stream.ts'
 
 /** Between the end of one audit and the start of the next. */
 const PAUSE_MILLISECONDS = 10_000
-/** Between two steps of an audit. */
+/** Between two steps in an audit. */
 const STEP_MILLISECONDS = 10
 
 /** Levels compared, and levels decoded per subscriber, in one step: together well under a millisecond. */
@@ -27,7 +27,7 @@ const DECODED_LEVELS = 256
 /** How long the subscribers are sent messages before the books are compared, unless the lagging one missed enough. */
 const FOLLOW_STEPS = 100
 const MISSED_LEVELS_MAX = 512
-/** Steps without progress, because changes waited for a commit or a subscriber was not current at each of them. */
+/** Steps without progress, because changes waited for a commit or a subscriber was not current at each step. */
 const WAITED_STEPS_MAX = 500
 /** Steps for the SNAPSHOT: decoding 46,000 levels takes 180. */
 const LOADING_STEPS_MAX = 3_000
@@ -67,7 +67,7 @@ export interface SelfAuditOptions {
   readonly log: Log
   readonly hub: Pick<Hub, 'queueCatchUp'>
   readonly metrics: SelfAuditMetrics
-  /** The current markets; they are audited in rotation. */
+  /** The current markets, audited in rotation. */
   readonly markets: () => readonly AuditedMarket[]
 }
 
@@ -118,7 +118,7 @@ export class SelfAudit {
     return market?.stream.replica.live === true ? new MarketAudit(market, clock, hub) : undefined
   }
 
-  /** Removes the series of markets that are no longer configured. */
+  /** Removes the series for markets that are no longer configured. */
   #forgetRemoved(present: readonly string[]): void {
     const { audits, mismatches } = this.#options.metrics
     for (const market of this.#known) {
@@ -145,10 +145,9 @@ export class SelfAudit {
 type AuditOutcome = 'more' | 'equal' | 'unfinished' | { readonly difference: string }
 
 /**
- * The audit of one market. Its stages: `loading`, both subscribers decode their SNAPSHOT; `following`, one decodes
- * every UPDATE and the other is held; `comparing`, the held one is released, and all four books are compared slice by
- * slice. All books are at one version when a slice is compared, so it does not matter that the next slice is of a later
- * one.
+ * One market's audit. Its stages: `loading`, both subscribers decode their SNAPSHOT; `following`, one decodes every
+ * UPDATE and the other is held; `comparing`, the held one is released, and all four books are compared slice by slice.
+ * All books are at one version when a slice is compared, so the next slice may have a later one.
  */
 class MarketAudit {
   readonly market: AuditedMarket
@@ -161,7 +160,7 @@ class MarketAudit {
   #loadingSteps = 0
   #followedSteps = 0
   #waitedSteps = 0
-  /** Levels that the lagging subscriber has missed. */
+  /** Levels missed by the lagging subscriber. */
   #missedLevels = 0
   #isInterrupted = false
   #difference: string | undefined

@@ -1,6 +1,6 @@
 /**
- * All sessions of this node, by client and customer, so that a change of a few clients visits only their sessions. It
- * keeps nothing of clients without a session.
+ * All sessions on this node, by client and customer, so that a change to a few clients visits only their sessions. It
+ * keeps nothing about clients without a session.
  */
 import type { AffectedTokens } from '../../access/clients/affected-tokens.ts'
 
@@ -28,7 +28,7 @@ export class SessionIndex<Session extends Indexed> {
     append(this.#clientsOfCustomer, customerId, clientId)
   }
 
-  /** Removes a session; one that is not there changes nothing. */
+  /** Removes a session, if present. */
   remove(session: Session): void {
     if (!this.#all.delete(session)) return
     const { clientId, customerId } = session.token

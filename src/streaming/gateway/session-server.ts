@@ -1,6 +1,6 @@
 /**
- * Finishes the WebSocket handshake of accepted connections and connects each socket with its session. Memory that a peer
- * can make `ws` hold is bounded.
+ * Finishes the WebSocket handshake for accepted connections and connects each socket with its session. The memory a
+ * peer can make `ws` hold is bounded.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,31 +13,32 @@ import type { Hub } from './hub.ts'
 import { CLOSE_MILLISECONDS_MAX, Transport } from './outbox.ts'
 import type { Session } from './session.ts'
 
-/** Frames of one message; more closes with 1008. Known clients send one. */
+/** Frames in one message; more closes with 1008. Known clients send one. */
 const FRAGMENTS_MAX = 64
 /**
- * Socket reads that one frame may take; more closes with 1008. A read costs about 200 bytes however short it is:
- * without this limit, a message of 64 KiB that arrives byte by byte and never ends would hold megabytes. The limit
- * grows with `stream.inbound_bytes_max`: a mean of 64 bytes per read is far below what any network delivers.
+ * Socket reads that one frame may take; more closes with 1008. A read costs about 200 bytes however short it is.
+ * Without this limit, a message up to 64 KiB that arrives byte by byte and never ends would hold megabytes. The limit
+ * grows with `stream.inbound_bytes_max`: it allows a mean as low as 64 bytes per read, far below what any network
+ * delivers.
  */
 const READS_MAX = 1_024
 const READ_BYTES_MEAN = 64
 
-/** Options that are missing in the type declarations. */
+/** Options missing from the type declarations. */
 interface UndeclaredOptions {
   readonly closeTimeout: number
   readonly maxFragments: number
   readonly maxBufferedChunks: number
 }
 
-/** A WebSocket with its session, so that all of them share their listeners: listeners of each would take memory. */
+/** A WebSocket with its session, so that all share their listeners. Separate listeners would take memory. */
 class SessionSocket extends WebSocket {
   session: Session | undefined
 }
 
 type SessionSocketServer = Server<typeof SessionSocket>
 
-/** A connection that the handshake accepted; `head` has the bytes that arrived after the headers of its request. */
+/** A connection accepted by the handshake. `head` has the bytes that arrived after its request's headers. */
 export interface AcceptedConnection {
   readonly token: AccessToken
   readonly clientAddress: string
@@ -67,7 +68,9 @@ export class SessionServer {
     this.#listeners = createListeners(options.log)
   }
 
-  /** Opens the session; undefined when the handshake failed. `onTaken` is called when errors of the socket are handled here. */
+  /**
+   * Opens the session; undefined when the handshake failed. `onTaken` is called when socket errors are handled here.
+   */
   open(
     { id, token, clientAddress, request, socket, head }: AcceptedConnection,
     onTaken: () => void,
@@ -112,7 +115,7 @@ function createWebSocketServer(inboundBytesMax: number): SessionSocketServer {
   return new WebSocketServer(options)
 }
 
-/** The listeners of all WebSockets; `this` is the WebSocket, which has a session by then. */
+/** All WebSockets' listeners. `this` is the WebSocket, which has a session by then. */
 function createListeners(log: Log) {
   const sessionOf = (webSocket: WebSocket) => (webSocket as SessionSocket).session as Session
   const fieldsOf = ({ id, token }: Session) => ({ connection: id, client_id: token.clientId })
@@ -126,7 +129,7 @@ function createListeners(log: Log) {
     pong(this: WebSocket, data: Buffer) {
       sessionOf(this).receivePong(data)
     },
-    /** A protocol error of the peer: ws has closed with its code (1002, 1007, 1008, 1009). */
+    /** The peer's protocol error: ws has closed with its code (1002, 1007, 1008, 1009). */
     error(this: WebSocket, error: Error) {
       log.info({ ...fieldsOf(sessionOf(this)), err: error }, 'connection error')
     },

@@ -1,8 +1,8 @@
 /**
- * One session: a client's connection to the stream. It answers requests in the order received and at the allowed rate,
- * runs the catch-up of its lagging subscriptions, and closes with the code of the cause. Backpressure: while its outbox
- * is blocked its socket is not read, its heartbeats are skipped and its silence timer is paused. A session that
- * subscribes only to books is never closed for being slow.
+ * One session: a client's connection to the stream. It answers requests in order and at the allowed rate, runs catch-up
+ * for its lagging subscriptions, and closes with the cause's code. Backpressure: while its outbox is blocked its socket
+ * is not read, its heartbeats are skipped and its silence timer is paused. A session that subscribes only to books is
+ * never closed for being slow.
  */
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
 import { EXTENDED_SUBPROTOCOL } from '../../contract/channels.ts'
@@ -27,18 +27,18 @@ const REVOKED_CUT_MILLISECONDS = 1_000
 const REVOCATIONS: ReadonlySet<CloseCause> = new Set(['tokenRevoked', 'revoked'])
 
 /**
- * This many entries of a request or of a list in its reply cost as much of the rate (`stream.inbound_per_second`) as
- * one message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
+ * This many entries in a request, or in a list in its reply, cost as much rate (`stream.inbound_per_second`) as one
+ * message. An entry takes about 4 µs: a session that spends its whole rate on entries uses 1 % of a core.
  */
 const ENTRIES_PER_MESSAGE = 50
 
-/** One heartbeat: its instant, and the frame that all sessions of the base protocol share. */
+/** One heartbeat: its instant, and the frame shared by all base-protocol sessions. */
 export interface Heartbeat {
   readonly instant: Instant
   readonly frame: Buffer
 }
 
-/** The part of the hub that a session uses. */
+/** The hub's methods for a session. */
 export interface SessionHost extends RequestsHost {
   readonly clock: Clock
   readonly log: Log
@@ -58,7 +58,7 @@ export class Session implements OutboxOwner, Subscriber {
   readonly id: string
   readonly token: AccessToken
   readonly isClient: boolean
-  /** When it was opened, milliseconds of the wall clock. */
+  /** When it was opened, wall-clock milliseconds. */
   readonly createdMilliseconds: number
   readonly #host: SessionHost
   readonly #transport: TransportPort
@@ -74,13 +74,13 @@ export class Session implements OutboxOwner, Subscriber {
   #lastArrivalMilliseconds: number
   readonly #controlFrames = new ControlFrames()
   readonly #pongs = new Pongs()
-  /** Data of the ping that is not answered yet: a pong is never queued behind bytes that a slow peer has not read. */
+  /** The unanswered ping's data. A pong is never queued behind bytes that a slow peer has not read. */
   #owedPong: Buffer | undefined
   /** Unsolicited notices for when the outbox is not blocked; at most one per market. */
   #notices: string[] = []
   #state: 'open' | 'closing' | 'ended' = 'open'
 
-  /** @param isClient false for a session that does not count as one of the customers' */
+  /** @param isClient false for a session that does not count among the customers' sessions */
   constructor(host: SessionHost, transport: TransportPort, token: AccessToken, id = newId(), isClient = true) {
     this.id = id
     this.isClient = isClient
@@ -119,7 +119,7 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#transport.queuedBytes
   }
 
-  /** False when the peer does not take what it is sent; true before its second ping is due. */
+  /** False when the peer does not read its data; true before its second ping is due. */
   get isPeerReading(): boolean {
     return this.#pongs.isPeerReading
   }
@@ -130,7 +130,7 @@ export class Session implements OutboxOwner, Subscriber {
     return lastMilliseconds === undefined ? undefined : this.#host.clock.monotonicMilliseconds() - lastMilliseconds
   }
 
-  /** From the last ping that was answered to its pong. */
+  /** From the last answered ping to its pong. */
   get roundTripMilliseconds(): number | undefined {
     return this.#pongs.roundTripMilliseconds
   }
@@ -139,7 +139,7 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#requests.subscriptionCount
   }
 
-  /** The channels that are subscribed, the heartbeat included. */
+  /** The subscribed channels, the heartbeat included. */
   get channels(): Iterable<ChannelKey> {
     return this.#requests.channels
   }
@@ -167,7 +167,7 @@ export class Session implements OutboxOwner, Subscriber {
     this.#host.queueCatchUp(this)
   }
 
-  /** Takes a message from the socket; it is answered at the end of a tick, once the rate and the outbox allow it. */
+  /** Takes a message from the socket. It is answered at the end of a tick, once the rate and the outbox allow it. */
   receive(message: InboundMessage): void {
     if (this.#state !== 'open') return
     this.#arrived()
@@ -176,10 +176,10 @@ export class Session implements OutboxOwner, Subscriber {
     this.#setReading()
   }
 
-  /** Takes a ping from the socket; the pong repeats its data. */
+  /** Takes a ping from the socket. The pong repeats its data. */
   receivePing(data: Buffer): void {
     if (!this.#admitControlFrame()) return
-    // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
+    // RFC 6455 section 5.5.3: only the most recent ping has to be answered.
     this.#owedPong = data
     if (!this.outbox.isBlocked) this.#sendPong()
   }
@@ -198,7 +198,7 @@ export class Session implements OutboxOwner, Subscriber {
   }
 
   /**
-   * Answers up to `countMax` waiting messages: the first one in any case, further ones until `untilMilliseconds` of the
+   * Answers up to `countMax` waiting messages: the first one in any case, further ones until `untilMilliseconds` on the
    * monotonic clock. True when more can be answered at once.
    */
   answerRequests(countMax: number, untilMilliseconds: number): boolean {
@@ -218,7 +218,7 @@ export class Session implements OutboxOwner, Subscriber {
     return this.#canAnswer && this.#rateTimer === undefined
   }
 
-  /** Sends what lagging subscriptions are owed; true when more is left for the next tick. */
+  /** Sends owed messages to lagging subscriptions; true when more is left for the next tick. */
   catchUp(untilMilliseconds: number): boolean {
     if (this.#state !== 'open') return false
     try {
@@ -242,12 +242,12 @@ export class Session implements OutboxOwner, Subscriber {
 
   #extendedHeartbeat(instant: Instant): Buffer {
     const books = this.#catchUp.bookStatuses(instant.milliseconds)
-    // The digest of a large book is made in slices at the ends of ticks: this schedules one.
+    // A large book's digest is made in slices at the ends of ticks. This schedules one.
     this.#host.queueCatchUp(this)
     return textFrame(extendedHeartbeatText(instant, books))
   }
 
-  /** Pings the peer; drops the connection when nothing has arrived for `silenceMilliseconds`. */
+  /** Pings the peer. Drops the connection when nothing has arrived for `silenceMilliseconds`. */
   checkLife(silenceMilliseconds: number): void {
     if (this.#state !== 'open') return
     if (!this.#isReading) {
@@ -264,7 +264,7 @@ export class Session implements OutboxOwner, Subscriber {
     }
   }
 
-  /** Ends the subscriptions of a market that was removed or changed, and notifies the peer after what it was sent. */
+  /** Ends the subscriptions to a removed or changed market, and notifies the peer after its pending data. */
   endMarket(market: string, end: MarketEnd): void {
     const notice = this.#requests.endMarket(market, end)
     if (notice === undefined) return
@@ -272,7 +272,7 @@ export class Session implements OutboxOwner, Subscriber {
     this.#sendNotices()
   }
 
-  /** Sends no more data, then the close frame; the connection of a peer that does not answer it is cut. */
+  /** Sends no more data, then the close frame. If the peer does not answer it, the connection is cut. */
   close(cause: CloseCause): void {
     if (this.#state !== 'open') return
     this.#state = 'closing'
@@ -343,7 +343,7 @@ export class Session implements OutboxOwner, Subscriber {
       this.#reply(text)
       if (heartbeat === 'start') this.#host.startHeartbeat(this)
     } catch (error) {
-      // A bug of the server fails this request, not the session.
+      // A server bug fails this request, not the session.
       this.#noteInternalError(error)
       this.#reply(internalErrorReply())
     }
@@ -354,7 +354,7 @@ export class Session implements OutboxOwner, Subscriber {
     this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection')
   }
 
-  /** Notices wait while the outbox is blocked; catch-up waits too, so no data is sent before them. */
+  /** Notices wait while the outbox is blocked. Catch-up waits too, so no data is sent before them. */
   #sendNotices(): void {
     while (this.#notices.length > 0 && !this.outbox.isBlocked) this.#reply(this.#notices.shift() as string)
   }

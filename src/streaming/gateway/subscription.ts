@@ -1,7 +1,7 @@
 /**
- * The subscription of one session to one market: its channels, and the position up to which each has been sent.
+ * One session's subscription to one market: its channels, and each channel's sent position.
  *
- * A subscription is current (it gets the frames of every tick for the channels in `delivered`), lagging (`generation`
+ * A subscription is current (it gets every tick's frames for the channels in `delivered`), lagging (`generation`
  * differs from the outbox's: catch-up owes it something), or empty (no channels; kept because of `laterThan`).
  */
 import type { ChannelType } from '../../contract/channels.ts'
@@ -10,7 +10,7 @@ import type { ViewCommit } from '../sequencing/replica.ts'
 import type { ViewFeed } from '../sequencing/view-feed.ts'
 import type { Chunk, Outbox } from './outbox.ts'
 
-/** The part of a session that a market uses. */
+/** The session's methods for a market. */
 export interface Subscriber {
   readonly outbox: Outbox
   /** False for the self-audit. */
@@ -19,7 +19,7 @@ export interface Subscriber {
   owe(subscription: MarketSubscription): void
 }
 
-/** Parameters of a subscribe request of the extended protocol; undefined = absent. */
+/** Parameters in an extended-protocol subscribe request; undefined = absent. */
 export interface ChannelParams {
   readonly depth?: number | undefined
   readonly intervalMilliseconds?: number | undefined
@@ -29,23 +29,20 @@ export interface ChannelParams {
   readonly resume?: string | undefined
 }
 
-/** How far one channel of a subscription has been sent. */
+/** How far one channel in a subscription has been sent. */
 export interface ChannelState {
-  /**
-   * The position that the client holds: a version of the book, a number of the top or of an execution; NONE = owed the
-   * first.
-   */
+  /** The client's position: a book version, a top's number or an execution's number; NONE = owed the first. */
   position: number
-  /** The cursor that the last message named; NONE before the first. */
+  /** The cursor in the last message; NONE before the first. */
   cursor: number
-  /** Of a throttled channel: whether catch-up may send now what is owed. */
+  /** For a throttled channel: whether catch-up may send its owed data now. */
   isDue: boolean
 }
 
-/** The last digest of its book that a subscription was sent, in a heartbeat. */
+/** The last book digest sent to a subscription in a heartbeat. */
 export interface SentDigest {
   readonly digest: string
-  /** Of the last message before that heartbeat. */
+  /** From the last message before this heartbeat. */
   readonly cursor: string
   readonly sentMilliseconds: number
 }
@@ -59,24 +56,24 @@ export interface MarketSubscription {
   readonly encoding: Encoding
   /** Channels subscribed, as bits. */
   channels: number
-  /** Channels that get the frames of a tick, as bits; the others of `channels` wait for the market. */
+  /** Channels that get a tick's frames, as bits. The others in `channels` wait for the market. */
   delivered: number
   /** Channels that get messages only at intervals, as bits. */
   throttled: number
-  /** That of the outbox when the subscription was last current. */
+  /** The outbox's generation when the subscription was last current. */
   generation: number
   /**
    * Whether the channels in `delivered` that are not throttled were sent everything up to the last fan-out. Their
    * entries in `states` are then not kept: `MarketStream.settle` sets them.
    */
   isAligned: boolean
-  /** By place of the channel in its market; undefined where it was never subscribed. */
+  /** By the channel's place in its market; undefined where it was never subscribed. */
   readonly states: (ChannelState | undefined)[]
-  /** The view of market_data; the published one until another depth is subscribed. */
+  /** The market_data view; the published one until another depth is subscribed. */
   view: ViewFeed
-  /** Whether the client holds a book, even of a version that the journal no longer reaches. */
+  /** Whether the client holds a book, even at a version that the journal no longer reaches. */
   holdsBook: boolean
-  /** A book must be of a later version than this one, because of what was sent on this connection before. */
+  /** A book's version must be later than this one, because of earlier messages on this connection. */
   laterThan: number
   /** Undefined before the first, and without market_data. */
   sentDigest: SentDigest | undefined
@@ -84,72 +81,72 @@ export interface MarketSubscription {
   place: number
 }
 
-/** Frames of a message of the current tick. */
+/** A message's frames in the current tick. */
 export interface TickFrame {
   readonly bit: number
-  /** Only the subscribers of this view get it; undefined = all. */
+  /** Only this view's subscribers get it; undefined = all. */
   readonly view: ViewFeed | undefined
   readonly frames: EncodedFrame
 }
 
 /**
- * Outcome of catch-up for one channel: it is current (`done`), it waits for the market to have something to send
+ * Catch-up's outcome for one channel: it is current (`done`), it waits for the market to have something to send
  * (`waiting`), the outbox takes no more (`blocked`), or the connection has to be closed with this cause.
  */
 export type CaughtUp = 'done' | 'waiting' | 'blocked' | 'executionGap' | 'executionsMissed'
 
-/** Subscriptions of one channel with the same view and interval, which share one conflated message per interval. */
+/** One channel's subscriptions with the same view and interval, which share one conflated message per interval. */
 export interface ThrottleGroup {
   readonly channel: MarketChannel
   readonly view: ViewFeed | undefined
   readonly intervalMilliseconds: number
   readonly subscriptions: Set<MarketSubscription>
-  /** Position and cursor of the last message. */
+  /** The last message's position and cursor. */
   position: number
   cursor: number
 }
 
 /**
- * One channel of one market. Markets, catch-up and throttling treat all channels alike through these methods; to add a
- * channel is to implement them. `state` is always the subscription's state of this channel.
+ * One channel in one market. Markets, catch-up and throttling treat all channels alike through these methods: to add a
+ * channel is to implement them. `state` is always the subscription's state in this channel.
  */
 export interface MarketChannel {
   readonly type: ChannelType
   /** A power of two. */
   readonly bit: number
-  /** Place in the market's list of channels and in `MarketSubscription.states`. */
+  /** Place in the market's channel list and in `MarketSubscription.states`. */
   readonly place: number
   /** Sets the first position. Returns whether it continues from the cursor in `params.resume`. */
   subscribe(subscription: MarketSubscription, state: ChannelState, params: ChannelParams): boolean
   unsubscribe(subscription: MarketSubscription, state: ChannelState): void
-  /** Adds the frames of a commit, in the encodings that have subscribers. */
+  /** Adds a commit's frames, in the encodings with subscribers. */
   encodeCommit(
     commit: ViewCommit,
     hasSubscribers: readonly [base: boolean, extended: boolean],
     frames: TickFrame[],
   ): void
-  /** Whether the frames of the tick cannot be fanned out: catch-up sends what its subscriptions are owed. */
+  /** Whether the tick's frames cannot be fanned out. Catch-up then sends owed messages. */
   isLeftToCatchUp(view: ViewFeed, encoding: Encoding): boolean
-  /** Whether the frames of the tick come next for a current subscription, which is not aligned. */
+  /** Whether the tick's frames come next for a current subscription that is not aligned. */
   continues(subscription: MarketSubscription, state: ChannelState): boolean
-  /** Notes that the frames of the tick were sent. */
+  /** Notes that the tick's frames were sent. */
   advance(subscription: MarketSubscription, state: ChannelState): void
-  /** Whether the state of a subscription is what `settle` would set after this tick. */
+  /** Whether a subscription's state is the one `settle` would set after this tick. */
   isAligned(subscription: MarketSubscription, state: ChannelState): boolean
-  /** Sets the state of a subscription that was sent everything up to the last fan-out. */
+  /** Sets the state for a subscription that was sent everything up to the last fan-out. */
   settle(subscription: MarketSubscription, state: ChannelState): void
   /** Ends the tick: everything up to now was fanned out. */
   endTick(): void
   /**
-   * Sends a lagging subscription what it is owed. `waiting`: the state of an earlier channel of the market that waits.
+   * Sends owed messages to a lagging subscription. `waiting`: the state of an earlier channel in the market that waits.
    */
   catchUp(subscription: MarketSubscription, state: ChannelState, waiting: ChannelState | undefined): CaughtUp
-  /** Of channels that can be throttled: the view that a group has in common. */
+  /** For channels that can be throttled: a group's common view. */
   groupView?(subscription: MarketSubscription): ViewFeed | undefined
   /**
-   * Moves a group to the current position. Returns the message that its subscriptions share, 'unchanged' when there is
-   * none, or 'by-catch-up' when each of them has to be sent its own. In a group without subscriptions it only sets the
-   * first position.
+   * Moves a group to the current position. Returns its subscriptions' shared message, 'unchanged' when there is none,
+   * or 'by-catch-up' when each has to be sent its own. In a group without subscriptions it only sets the first
+   * position.
    */
   conflate?(group: ThrottleGroup): Chunk | 'unchanged' | 'by-catch-up'
 }

@@ -1,7 +1,7 @@
 /**
- * One gateway process, as the main process supervises it: started, pinged once a second, killed when it does not answer,
- * and started again when it has ended. It is handed one socket at a time: the next when it has acknowledged the last, so
- * that no message waits behind sockets, and a process that ends takes at most one socket with it that it never served.
+ * One gateway process, supervised by the main process: started, pinged once a second, killed when it does not answer,
+ * and started again when it has ended. It is handed one socket at a time, the next one after an acknowledgement. So no
+ * message waits behind sockets, and a process that ends loses at most one unserved socket.
  */
 import type { ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
@@ -21,7 +21,7 @@ import type {
   ToGatewayProcess,
 } from './process-messages.ts'
 
-/** Wait before a process that ended is started again; doubled each time until one has been ready for a while. */
+/** Wait before an ended process is started again; doubled each time until one has been ready for a while. */
 const RESTART_MILLISECONDS_MIN = 500
 const RESTART_MILLISECONDS_MAX = 30_000
 /** After so long as ready, the next restart is quick again. */
@@ -34,13 +34,13 @@ const MISSES_UNAVAILABLE = 3
 const MISSES_MAX = 10
 /** The same while it starts: it loads the program, and answers nothing meanwhile. */
 const STARTING_MISSES_MAX = 60
-/** An acknowledgement takes less than a millisecond; a process that is this late waits for no further socket. */
+/** An acknowledgement takes less than a millisecond. No further socket waits for a process this late. */
 const ACKNOWLEDGE_MILLISECONDS_MAX = 250
 
 export interface SupervisedProcessOptions {
   readonly clock: Clock
   readonly log: Log
-  /** Starts one; it has a channel for messages and a pipe. */
+  /** Starts one, with a channel for messages and a pipe. */
   readonly startProcess: () => ChildProcess
   readonly settings: () => GatewayProcessSettings
   readonly markets: () => MarketsControl['added']
@@ -49,14 +49,14 @@ export interface SupervisedProcessOptions {
   readonly onCommitRequest: (request: CommitRequest) => void
 }
 
-/** What becomes of a process and its connections. */
+/** Events from a process and its connections. */
 export interface ProcessEvents {
   /** It may be handed a socket. */
   free(): void
   /** The connection has ended, or never reached the process. */
   closed(id: string): void
   answered(message: Extract<FromGatewayProcess, { readonly question: number }>): void
-  /** It ended without being stopped; all of its connections are closed. */
+  /** It ended without being stopped. All its connections are closed. */
   ended(): void
 }
 
@@ -70,7 +70,7 @@ export class SupervisedProcess {
   readonly #number: number
   readonly #options: SupervisedProcessOptions
   readonly #events: ProcessEvents
-  /** The connections that it was handed. */
+  /** The connections handed to it. */
   readonly #connections = new Set<string>()
   #process: ChildProcess | undefined
   #link: PipeLink | undefined
@@ -79,9 +79,9 @@ export class SupervisedProcess {
   #restartMilliseconds = RESTART_MILLISECONDS_MIN
   #restart: Timer | undefined
   #isStopping = false
-  /** The socket that is not acknowledged yet. */
+  /** The socket not acknowledged yet. */
   #handing: Handing | undefined
-  /** Whether a ping is not answered yet. Another follows only then, so that pings do not pile up. */
+  /** Whether a ping is still unanswered. Another follows only after the answer, so pings do not pile up. */
   #isPinged = false
   #handingAtPing: Handing | undefined
   #misses = 0
@@ -102,7 +102,7 @@ export class SupervisedProcess {
     return this.#isReady && this.#process?.connected === true && this.#misses < MISSES_UNAVAILABLE
   }
 
-  /** Whether it is to be waited for as the one that gets the next connection. */
+  /** Whether to wait for it as the one that gets the next connection. */
   get isWaitedFor(): boolean {
     if (!this.isAvailable) return false
     const now = this.#options.clock.monotonicMilliseconds()
@@ -114,12 +114,12 @@ export class SupervisedProcess {
     return this.isAvailable && this.#handing === undefined
   }
 
-  /** Hands it a connection; to be called only while it is free. */
+  /** Hands it a connection. Must be called only while it is free. */
   hand(connection: HandedConnection, socket: Socket): void {
     const { id } = connection
     this.#connections.add(id)
     this.#handing = { id, socket, sinceMilliseconds: this.#options.clock.monotonicMilliseconds() }
-    // Otherwise Node lets the two processes count the sockets of the server together, which takes messages for each.
+    // Otherwise Node lets the two processes count the server's sockets together, with messages for each socket.
     Object.assign(socket, { server: undefined })
     const message: ToGatewayProcess = { type: 'connection', connection }
     // Kept open until it is acknowledged: what Node would close then stays open for ever when the process ends before.
@@ -129,7 +129,7 @@ export class SupervisedProcess {
   }
 
   send(message: ToGatewayProcess): void {
-    // A process that is gone is noticed by 'exit'.
+    // The 'exit' event reports a process that is gone.
     if (this.#process?.connected === true) this.#process.send(message, () => undefined)
   }
 
@@ -138,8 +138,8 @@ export class SupervisedProcess {
   }
 
   /**
-   * To be called every second, after the messages that have arrived.
-   * @param counts whether the second is one of the process's: the main process was not late itself
+   * Must be called every second, after the messages that have arrived.
+   * @param counts whether the second counts against the process: the main process was not late itself
    */
   check(counts: boolean): void {
     if (!this.#isPinged) {
@@ -164,7 +164,7 @@ export class SupervisedProcess {
     }
   }
 
-  /** Ends it; resolves when it has ended. */
+  /** Ends it. Resolves when it has ended. */
   stop(): Promise<void> {
     this.#isStopping = true
     this.#restart?.cancel()
@@ -200,7 +200,7 @@ export class SupervisedProcess {
 
   #createLink(pipe: Duplex): PipeLink {
     const { log, exporter, onCommitRequest } = this.#options
-    // The end of the process is noticed by 'exit'.
+    // The 'exit' event reports that the process has ended.
     pipe.on('error', (error) => log.debug({ err: error }, 'the pipe of a gateway process broke'))
     const link = new PipeLink(pipe, (name, bytes) => {
       if (name === 'stateRequest') {
@@ -236,7 +236,7 @@ export class SupervisedProcess {
   #onPong(): void {
     this.#isPinged = false
     this.#misses = 0
-    // Messages arrive in order, so the socket that was sent before the ping did not arrive.
+    // Messages arrive in order, so the socket sent before the ping did not arrive.
     if (this.#handing !== undefined && this.#handing === this.#handingAtPing) this.#lost(this.#handing.id)
     this.#events.free()
   }
@@ -266,7 +266,7 @@ export class SupervisedProcess {
     this.#close(id)
   }
 
-  /** Closes the descriptor of this process; the connection stays open if the other process has taken it. */
+  /** Closes this process's descriptor. The connection stays open if the other process has taken it. */
   #handed(id: string): void {
     if (this.#handing?.id !== id) return
     this.#handing.socket.destroy()

@@ -1,8 +1,8 @@
 /**
- * Throttling in the extended protocol: the throttled subscriptions of one market (`Throttle`), and the ends of the
- * intervals for all markets (`Ticker`). At the end of an interval, all subscriptions that were sent the message of the
- * previous one share the next; any other becomes due and is sent its own by catch-up. Between intervals only the position
- * of the last message is kept: the journal of the view has the rest.
+ * Throttling in the extended protocol: one market's throttled subscriptions (`Throttle`), and the interval ends for all
+ * markets (`Ticker`). At the end of an interval, all subscriptions that were sent the preceding message share the next
+ * one. Any other becomes due, and catch-up sends it its own. Between intervals only the last message's position is
+ * kept: the view's journal has the rest.
  */
 import { EXTENDED_INTERVALS } from '../../contract/channels.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
@@ -36,7 +36,7 @@ export class Throttle {
     this.#groups = this.#groups.filter(({ subscriptions }) => subscriptions.size > 0)
   }
 
-  /** Sends what changed in these intervals (milliseconds), in the order of the market's channels. */
+  /** Sends the changes in these intervals (milliseconds), in the market's channel order. */
   fanOut(intervals: ReadonlySet<number>, channels: readonly MarketChannel[], outboxes: Outbox[]): void {
     for (const channel of channels) {
       for (const group of this.#groups) {
@@ -69,9 +69,9 @@ export class Throttle {
 const GRID_MILLISECONDS = Math.min(...EXTENDED_INTERVALS)
 
 /**
- * Reports the ends of the throttle intervals. All intervals are on one grid of the monotonic clock, so that all
- * subscriptions with the same interval share one message, and every second end of 50 ms is one of 100 ms. After a stall,
- * an interval that ended several times is reported once. It runs only while it is needed.
+ * Reports the ends of throttle intervals. All intervals are on one grid on the monotonic clock, so that all
+ * subscriptions with the same interval share one message, and every second 50 ms end is also a 100 ms end. After a
+ * stall, an interval that ended several times is reported once. It runs only while it is needed.
  */
 export class Ticker {
   readonly #clock: Clock
@@ -79,7 +79,7 @@ export class Ticker {
   #timer: Timer | undefined
   #lastMilliseconds = 0
 
-  /** `onEnds` gets the intervals (milliseconds) that ended and returns whether the ticker is still needed. */
+  /** `onEnds` gets the ended intervals (milliseconds) and returns whether the ticker is still needed. */
   constructor(clock: Clock, onEnds: (intervals: ReadonlySet<number>) => boolean) {
     this.#clock = clock
     this.#onEnds = onEnds

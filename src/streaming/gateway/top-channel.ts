@@ -1,7 +1,6 @@
 /**
- * market_data.top_of_book of one market: the best level of each side, sent whenever it changes. A lagging or throttled
- * subscriber gets the current top, if it differs from the one it holds. It never sends a top before the book that it is
- * the top of.
+ * One market's market_data.top_of_book: each side's best level, sent whenever it changes. A lagging or throttled
+ * subscriber gets the current top, if it differs from its last one. A top is never sent before its book.
  */
 import { Cursors } from '../sequencing/cursor.ts'
 import { BASE, type Encoding, EXTENDED, extendedText, textFrame, topOfBookText } from '../sequencing/frame.ts'
@@ -25,11 +24,11 @@ export class TopChannel implements MarketChannel {
   readonly place: number
   readonly #replica: Replica
   readonly #cursors: Cursors
-  /** Version that made the current top, and the one at the last fan-out; number of the top at the last fan-out. */
+  /** Version that made the current top, and the one at the last fan-out; the top's number at the last fan-out. */
   #cursor: number
   #fannedOutCursor: number
   #fannedOutNumber: number
-  /** The last frame of each encoding. */
+  /** Each encoding's last frame. */
   readonly #cached: [base: CachedFrame | undefined, extended: CachedFrame | undefined] = [undefined, undefined]
 
   constructor(replica: Replica, place: number) {
@@ -97,7 +96,7 @@ export class TopChannel implements MarketChannel {
     this.#fannedOutNumber = this.#replica.topChanges.number
   }
 
-  /** The first top waits as a SNAPSHOT does; later ones wait for the book, unless the book waits for a source. */
+  /** The first top waits as a SNAPSHOT does. Later ones wait for the book, unless the book waits for a source. */
   catchUp(subscription: MarketSubscription, state: ChannelState, waitingBook: ChannelState | undefined): CaughtUp {
     const { live, isCrossed } = this.#replica
     const { number: topNumber, version: topVersion } = this.#replica.topChanges

@@ -1,7 +1,6 @@
 /**
- * A timer wheel: visits every member once per period, spread over slots of 20 ms, because ten thousand writes in one
- * tick would stall the event loop for tens of milliseconds. Two visits of a member are a period apart, give or take a
- * slot.
+ * A timer wheel: visits every member once per period, spread over 20 ms slots, because ten thousand writes in one tick
+ * would stall the event loop for tens of milliseconds. Two visits to a member are a period apart, give or take a slot.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 
