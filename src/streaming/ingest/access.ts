@@ -1,6 +1,6 @@
 /**
- * The checks of a request to the ingest listener, in order: request, token, access, capacity. They read memory only. What
- * an open connection may do is decided by the same access check after every change of the directory.
+ * The checks on a request to the ingest listener, in order: request, token, access, capacity. They read memory only.
+ * The same access check decides about an open connection after every directory change.
  */
 import type { IncomingMessage } from 'node:http'
 import { authenticateBearer } from '../../access/clients/bearer-authentication.ts'
@@ -24,18 +24,18 @@ import {
 export interface AccessContext {
   readonly directory: Directory
   readonly verifier: TokenVerifier
-  /** Connected publishers by client, those of POST /publish included. */
+  /** Connected publishers by client, including POST /publish. */
   readonly publishers: Pick<SharedPool, 'refusal' | 'shareMax'>
-  /** Why nothing is taken now; undefined otherwise. */
+  /** Why nothing is accepted now; undefined otherwise. */
   closedReason(): string | undefined
 }
 
-/** The problem of a handshake besides its token. */
+/** A handshake's problem besides its token. */
 export function refuseRequest(request: IncomingMessage): Problem | undefined {
   return refuseHead(request) ?? refusePath(request) ?? refuseUpgrade(request, 'publishing') ?? refuseProtocol(request)
 }
 
-/** The verified token of a request, or the refusal. */
+/** A request's verified token, or the refusal. */
 export async function authenticate(
   { headers }: IncomingMessage,
   { directory, verifier }: AccessContext,
@@ -45,7 +45,7 @@ export async function authenticate(
 }
 
 /**
- * Checks access, then capacity; to be called in the tick in which the publisher is admitted.
+ * Checks access, then capacity. Must be called in the tick in which the publisher is admitted.
  * @param isCounted whether it is among the publishers already
  */
 export function refuseAdmission(token: AccessToken, context: AccessContext, isCounted = false): Problem | undefined {
@@ -63,7 +63,7 @@ export function refuseAdmission(token: AccessToken, context: AccessContext, isCo
   }
 }
 
-/** Why the connection of a token has to be closed by now, if there is a reason. */
+/** Why a token's connection has to be closed by now, if there is a reason. */
 export function closeCauseOf(directory: Directory, token: AccessToken): PublishCloseCause | undefined {
   const refusal = publishRefusal(directory, token)
   if (refusal === undefined) return undefined

@@ -1,8 +1,8 @@
 /**
- * A hash of what a numbered message does to its market, to compare the copies of two lines: book changes, executions and
- * the state of the instrument. Levels may come in any order, and decimals are hashed by value (`1.50` is `1.5`); times are
- * not part of it, because each line may stamp its own. 53 bits: the hash detects faults, it is no defence against a
- * publisher that computes collisions. `AppliedHashes` keeps those of the last messages. Pure.
+ * A hash over a numbered message's effect on its market, to compare the copies from two lines: book changes, executions
+ * and the instrument state. Levels may come in any order, and decimals are hashed by value (`1.50` is `1.5`). Times are
+ * excluded, because each line may stamp its own. With 53 bits the hash detects faults; it does not protect against a
+ * publisher that computes collisions. `AppliedHashes` keeps those for the last messages. Pure.
  */
 import type {
   PublicationMessage,
@@ -11,7 +11,7 @@ import type {
   SnapshotMessage,
 } from '../sources/publication/message.ts'
 
-/** Two lanes of 32 bits. */
+/** Two lanes, 32 bits each. */
 class Hash {
   #first = 0x811c9dc5 | 0
   #second = 0x9747b28c | 0
@@ -27,7 +27,7 @@ class Hash {
     this.code(-1)
   }
 
-  /** The digits of a decimal without the zeros that do not change its value. */
+  /** A decimal's digits without zeros that do not change its value. */
   decimal(text: string): void {
     let end = text.length
     if (text.includes('.')) {
@@ -40,13 +40,13 @@ class Hash {
     this.code(-2)
   }
 
-  /** Adds entries that may come in any order: the sum of their hashes. */
+  /** Adds entries in any order: the sum over their hashes. */
   unordered<Entry>(entries: readonly Entry[], add: (hash: Hash, entry: Entry) => void): void {
     const parts = this.unorderedInParts(entries, add)
     while (parts.next().done !== true);
   }
 
-  /** Does the same in steps of about 0.1 ms. */
+  /** Does the same in steps, about 0.1 ms each. */
   *unorderedInParts<Entry>(entries: readonly Entry[], add: (hash: Hash, entry: Entry) => void): Generator<void, void> {
     let first = 0
     let second = 0
@@ -73,13 +73,13 @@ class Hash {
   }
 }
 
-/** Entries that are added between two steps. */
+/** Entries added between two steps. */
 const PART_ENTRIES = 2_048
 
 const ZERO = '0'.charCodeAt(0)
 const POINT = '.'.charCodeAt(0)
 
-/** Spreads every bit over the word: the final step of MurmurHash3. */
+/** Spreads every bit over the word: MurmurHash3's final step. */
 function spread(word: number): number {
   let mixed = word ^ (word >>> 16)
   mixed = Math.imul(mixed, 0x85ebca6b)
@@ -88,10 +88,10 @@ function spread(word: number): number {
   return mixed ^ (mixed >>> 16)
 }
 
-/** The hashes of large SNAPSHOTs that were computed in parts. */
+/** Hashes for large SNAPSHOTs, computed in parts. */
 const computed = new WeakMap<SnapshotMessage, number>()
 
-/** Computes the hash of a SNAPSHOT in steps, for the next `contentHash` of the same object. */
+/** Computes a SNAPSHOT's hash in steps, for the next `contentHash` call with the same object. */
 export function* hashInParts(message: SnapshotMessage): Generator<void, void> {
   computed.set(message, yield* snapshotHash(message))
 }
@@ -115,7 +115,7 @@ function wholeSnapshotHash(message: SnapshotMessage): number {
   }
 }
 
-/** The hash of a message; a whole number below 2^53. */
+/** A message's hash; a whole number below 2^53. */
 export function contentHash(message: PublicationMessage): number {
   if (message.type === 'SNAPSHOT') return computed.get(message) ?? wholeSnapshotHash(message)
   const hash = new Hash()
@@ -168,17 +168,17 @@ function addMembers(hash: Hash, { type, orderId, id, side, venue, price, amount 
   hash.decimal(amount ?? '')
 }
 
-/** Messages whose hashes are kept, 32 KiB per market: 400 ms of 10,000 messages a second. */
+/** Messages with kept hashes, 32 KiB per market: 400 ms at 10,000 messages per second. */
 const HASHES_KEPT = 4_096
 
-/** The hashes of the last messages of one epoch, by `seq`. */
+/** The hashes for the last messages in one epoch, by `seq`. */
 export class AppliedHashes {
   #hashes: Float64Array | undefined
-  /** Numbers after `#from` up to `#to` can be kept; those that are missing among them are NaN. */
+  /** Numbers after `#from` up to `#to` can be kept. Missing ones are NaN. */
   #from = 0
   #to = 0
 
-  /** Keeps the hash of a message that is later than all before. */
+  /** Keeps the hash for a message later than all before. */
   record(seq: number, hash: number): void {
     this.#hashes ??= new Float64Array(HASHES_KEPT)
     if (this.#from === this.#to || seq - this.#to > HASHES_KEPT) this.#from = seq - 1

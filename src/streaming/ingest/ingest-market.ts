@@ -1,7 +1,7 @@
 /**
- * One market that engines publish to this node: the arbitration of its lines, the reader of the merged stream, and the
- * requests for SNAPSHOTs. It passes events to the listener of the market, requests a SNAPSHOT from each line at most once
- * until that line sends one, and never calls the listener after `stop`. It parses nothing and knows no socket.
+ * One market that engines publish to this node: its lines' arbitration, the merged stream's reader, and the SNAPSHOT
+ * requests. It passes events to the market's listener, requests a SNAPSHOT from each line at most once until the line
+ * sends one, and never calls the listener after `stop`. It is independent of parsing and sockets.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
@@ -53,9 +53,9 @@ export class IngestMarket {
   readonly #options: IngestMarketOptions
   readonly #lines: Lines<Publisher>
   readonly #reader: PublicationReader
-  /** The last message that another process accepted. */
+  /** The last message accepted by another process. */
   #takenHead: PublicationPosition | undefined
-  /** Publishers that were asked for a SNAPSHOT and have not sent one. */
+  /** Publishers with an unanswered SNAPSHOT request. */
   readonly #asked = new Set<Publisher>()
   readonly #holding = new Set<Publisher>()
   /** Waits for the first publisher, or for the line that holds a message. */
@@ -106,7 +106,7 @@ export class IngestMarket {
     return this.#lines.lines.map(({ token, description }) => `published by ${token.clientId} (${description})`)
   }
 
-  /** The last message that was accepted, also by another process before; undefined when a SNAPSHOT is needed first. */
+  /** The last accepted message, also from another process before; undefined when a SNAPSHOT is needed first. */
   get accepted(): PublicationPosition | undefined {
     return this.#reader.canContinue ? this.#reader.position : undefined
   }
@@ -115,7 +115,7 @@ export class IngestMarket {
     return followedBy(this.#reader)
   }
 
-  /** Continues after what another process has followed; to be called before publishers are accepted. */
+  /** Continues after another process's position. Must be called before publishers are accepted. */
   takeOver(followed: FollowedPublication): void {
     this.#reader.takeOver(followed)
     this.#lines.takeOver(followed)
@@ -123,7 +123,7 @@ export class IngestMarket {
     this.#instrumentShown = this.instrument
   }
 
-  /** Whether the publisher is a line of the market, or may become one. */
+  /** Whether the publisher is a line in the market, or may become one. */
   accepts(publisher: Publisher): boolean {
     return this.#lines.accepts(publisher)
   }
@@ -147,8 +147,8 @@ export class IngestMarket {
   }
 
   /**
-   * Takes a message of the market that breaks a rule. While the other line is trusted it brings the message, so the market
-   * is not lost: this line has a gap there.
+   * Takes a market message that breaks a rule. While the other line is trusted it brings the message, so the market is
+   * not lost: this line has a gap there.
    */
   refuse(publisher: Publisher, problem: PublicationProblem): void {
     this.#count('refused')
@@ -163,7 +163,7 @@ export class IngestMarket {
     this.#count('rejected')
   }
 
-  /** Takes the entry of a heartbeat. */
+  /** Takes a heartbeat entry. */
   compare(publisher: Publisher, book: HeartbeatBook): void {
     const { head } = this.#lines
     if (head?.epoch !== book.epoch || head.seq !== book.seq || !this.accepts(publisher)) return
@@ -189,7 +189,7 @@ export class IngestMarket {
     else this.#apply(this.#reader.rebuild(reason))
   }
 
-  /** Calls the listener no more; publishers that wait are released. */
+  /** Stops calling the listener, and releases waiting publishers. */
   stop(): void {
     this.#isStopped = true
     this.#timer?.cancel()
@@ -210,7 +210,7 @@ export class IngestMarket {
         this.#emit(this.#reader.resume())
       } else if (step.kind === 'down') {
         this.#emit(this.#reader.disconnect(`no publisher is connected: ${step.reason}`))
-        // A line of another epoch is left: its book is needed now.
+        // A line with another epoch is left, so its book is needed now.
         this.#askAll('the lines of the epoch before are gone')
       } else this.#differ(step.epoch, step.seq)
     }
@@ -271,7 +271,7 @@ export class IngestMarket {
     this.#options.log.warn(fields, 'a message of a publisher was refused')
   }
 
-  /** After every change: releases the lines that hold no message any more, and sets the timer of those that do. */
+  /** After every change: releases the lines that hold no message any more, and sets the others' timer. */
   #notice(): void {
     if (this.#isStopped) return
     const { clock, metrics } = this.#options

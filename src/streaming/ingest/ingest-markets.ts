@@ -1,7 +1,7 @@
 /**
- * The markets that engines publish to this node, as the source `ingest`, and the way of each message to its market. It
- * checks that the publisher may publish the market, and that the market has a line left for it. What a publisher sends to a
- * market that does not exist here is rejected, and changes nothing.
+ * The markets that engines publish to this node, as the source `ingest`, and the routing from each message to its
+ * market. It checks that the publisher may publish the market, and that the market has a free line for it. A message to
+ * an unknown market is rejected, and changes nothing.
  */
 import { isUtf8 } from 'node:buffer'
 import { readLargeMessage } from '../sources/publication/large-message.ts'
@@ -19,10 +19,10 @@ import { LINES_MAX } from './lines.ts'
 import type { Publisher } from './publisher.ts'
 
 /**
- * What became of a message.
+ * A message's outcome.
  * - `taken`: its market has it, or it was rejected.
  * - `held`: the publisher must not be read until it is `released`.
- * - `broken`: not even its market can be read, so nothing that follows can be trusted.
+ * - `broken`: not even its market can be read, so no later message can be trusted.
  */
 export type Delivery =
   | { readonly kind: 'taken' | 'held'; readonly market?: string }
@@ -38,7 +38,7 @@ export class IngestMarkets {
     this.#options = options
   }
 
-  /** The source of these markets. It opens nothing: publishers connect to the listener. */
+  /** These markets' source. It opens nothing: publishers connect to the listener. */
   createSource(markets: readonly SourceMarket[]): Source {
     return {
       start: () => {
@@ -61,7 +61,7 @@ export class IngestMarkets {
     }
   }
 
-  /** The last accepted message of each of these markets that exists here. */
+  /** The last accepted message for each market that exists here. */
   acceptedOf(symbols: Iterable<string>): Map<string, PublicationPosition | undefined> {
     const accepted = new Map<string, PublicationPosition | undefined>()
     for (const symbol of symbols) {
@@ -71,7 +71,7 @@ export class IngestMarkets {
     return accepted
   }
 
-  /** Reads a large message in steps, each of which takes well under a millisecond. */
+  /** Reads a large message in steps, each well under a millisecond. */
   *readInParts(data: Buffer): Generator<void, PublishedMessage> {
     const definitions = [...this.#bySource.keys()].map(({ market }) => market)
     const message = yield* readLargeMessage(data, (name) => definitions.filter(({ symbol }) => symbol === name))
@@ -79,7 +79,7 @@ export class IngestMarkets {
     return message
   }
 
-  /** @param mayPublish symbols of the markets that the publisher may publish */
+  /** @param mayPublish symbols for the markets that the publisher may publish */
   deliver(publisher: Publisher, message: PublishedMessage, mayPublish: ReadonlySet<string>): Delivery {
     if (message.type === 'heartbeat') {
       for (const book of message.books) {

@@ -1,7 +1,7 @@
 /**
- * The endpoints of the ingest listener: WebSocket connections of publishers, and `POST /publish`. It admits publishers by
- * their token, and ends within a second what a changed directory permits no longer. Nothing is taken before `open`, which is
- * called when the markets exist, and nothing after `stop`.
+ * The ingest listener's endpoints: WebSocket connections from publishers, and `POST /publish`. It admits publishers by
+ * their token, and ends connections within a second when a changed directory no longer permits them. Nothing is
+ * accepted before `open`, which is called when the markets exist, and nothing after `stop`.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -32,7 +32,7 @@ import { type PostAnswer, PostPublisher } from './post-publisher.ts'
 import { type ConnectionHost, PublisherConnection } from './publisher-connection.ts'
 import { TickBudget } from './tick-budget.ts'
 
-/** Each is a setting of the same name; those that a reload changes are functions. */
+/** Each is a setting with the same name. Those that a reload changes are functions. */
 export interface IngestSettings {
   readonly connectionsMax: () => number
   readonly lineWaitMilliseconds: () => number
@@ -50,18 +50,18 @@ export interface IngestOptions {
   readonly settings: IngestSettings
 }
 
-/** Largest body of POST /publish. */
+/** Largest POST /publish body. */
 const PUBLISH_BODY_BYTES_MAX = 67_108_864
 
-/** Frames of one message; known clients send one. */
+/** Frames in one message. Known clients send one. */
 const FRAGMENTS_MAX = 64
-/** Socket reads that one message may take: 1,024, or more for large messages, of which each read has 64 bytes or more. */
+/** Socket reads that one message may take: 1,024, or more for large messages with at least 64 bytes in each read. */
 const READS_MAX = 1_024
 const READ_BYTES_MEAN = 64
 const CLOSE_MILLISECONDS = 1_000
 const CHECK_MILLISECONDS = 1_000
 
-/** Options that are missing in the type declarations. */
+/** Options missing from the type declarations. */
 interface UndeclaredOptions {
   readonly closeTimeout: number
   readonly maxFragments: number
@@ -81,7 +81,7 @@ export class Ingest {
   readonly #posts = new Map<string, PostPublisher>()
   readonly #access: AccessContext
   readonly #connectionHost: ConnectionHost
-  /** Connected publishers by client, those of POST /publish included. */
+  /** Connected publishers by client, including POST /publish. */
   readonly #publishers: SharedPool
   readonly #bodies = new SharedPool(SHARED_POOLS.publish_bodies.size)
   #closedReason: string | undefined = 'the node is starting'
@@ -132,7 +132,7 @@ export class Ingest {
     this.#timer = this.#options.clock.schedule(CHECK_MILLISECONDS, check)
   }
 
-  /** Admits no more publishers until `open`, and closes the connections of those that are open. */
+  /** Admits no more publishers until `open`, and closes the open connections. */
   close(reason: string): void {
     this.#closedReason = reason
     for (const post of [...this.#posts.values()]) {
@@ -179,7 +179,7 @@ export class Ingest {
     })
   }
 
-  /** Admits no more publishers and closes the connections of those that are open; resolves when none is left. */
+  /** Admits no more publishers and closes the open connections. Resolves when none is left. */
   async stop(): Promise<void> {
     this.#endWatch()
     this.#timer?.cancel()
@@ -240,7 +240,7 @@ export class Ingest {
       webSocket.on('message', (data: RawData, isBinary: boolean) => connection.receive(data as Buffer, isBinary))
       webSocket.on('ping', (data: Buffer) => connection.receiveControl(data))
       webSocket.on('pong', () => connection.receiveControl(undefined))
-      // A protocol error of the peer: ws has closed with its code (1002, 1007, 1009).
+      // The peer's protocol error: ws has closed with its code (1002, 1007, 1009).
       webSocket.on('error', (error: Error) => log.info({ ...fields, err: error }, 'connection error of a publisher'))
       webSocket.on('close', (code: number) => {
         connection.end()
@@ -265,7 +265,7 @@ export class Ingest {
   }
 
   async #takeBody(token: AccessToken, body: unknown): Promise<PostAnswer> {
-    // Of another type: no body, or parsed JSON.
+    // For another content type: no body, or parsed JSON.
     if (!(body instanceof Readable))
       throw new Problem('unsupported_media_type', 'Content-Type: must be application/x-ndjson')
     refuseBody(this.#bodies.take(token.clientId))

@@ -1,38 +1,38 @@
 /**
- * The arbitration of one market: makes one stream of messages of the two lines that may publish it (a line is one
- * connection of a publisher). Per epoch and `seq`, the first arrival is passed on and the other one is compared with
- * it. A line whose next message follows a gap waits for the other line to fill it: it must not be read meanwhile. What
- * neither line has is passed on as a gap, which the reader of the stream reports. A line of another epoch than the
- * current one is ignored while a trusted line of the current epoch is connected.
+ * One market's arbitration: merges messages from the two lines that may publish it into one stream (a line is one
+ * publisher connection). Per epoch and `seq`, the first arrival is passed on and the other one is compared with it. A
+ * line whose next message follows a gap waits for the other line to fill it, and must not be read meanwhile. A gap that
+ * neither line fills is passed on, and the stream's reader reports it. A line with another epoch than the current one
+ * is ignored while a trusted line in the current epoch is connected.
  *
- * It passes on no message twice and none out of order, but for a line whose SNAPSHOT is needed and older than the last
- * message: what follows it is passed on again, so that the reader can bring that book up to date. It holds at most one
- * message for each line, and knows neither sockets nor books. Time is passed in: milliseconds of one monotonic clock.
- * Pure.
+ * No message is passed on twice or out of order, with one exception: a line's SNAPSHOT is needed and older than the
+ * last message. Its later messages are then passed on again, so that the reader can bring the book up to date. It holds
+ * at most one message per line, and is independent of sockets and books. Time is passed in: milliseconds on one
+ * monotonic clock. Pure.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { PublicationMessage, SnapshotMessage } from '../sources/publication/message.ts'
 import { AppliedHashes, contentHash } from './content-hash.ts'
 
-/** Lines of one market: A and B. */
+/** One market's lines: A and B. */
 export const LINES_MAX = 2
 
 /**
- * What became of one message.
+ * One message's outcome.
  * - `next`: passed on.
  * - `held`: it follows a gap that the other line may fill. Its line must not be read until `isHolding` is false again.
  * - `duplicate`: the other line, or this one before, brought it already.
- * - `outdated`: a SNAPSHOT that is older than the messages that were passed on, and not needed.
+ * - `outdated`: a SNAPSHOT older than the messages already passed on, and not needed.
  * - `other-epoch`: a trusted line publishes another epoch, which is current.
  * - `untrusted`: its line reported LOST, and the other line is trusted.
  */
 export type Arrival = 'next' | 'held' | 'duplicate' | 'outdated' | 'other-epoch' | 'untrusted'
 
 /**
- * A step of the merged stream, in order.
+ * A step in the merged stream, in order.
  * - `message`: the next message, for the reader.
  * - `resumed`: after `down`, a line continues after the last message without a gap.
- * - `down`: no trusted line of the current epoch is left.
+ * - `down`: no trusted line in the current epoch is left.
  * - `conflict`: the lines differ at `seq`.
  */
 export type LineStep<Line> =
@@ -43,7 +43,7 @@ export type LineStep<Line> =
 
 interface LineState<Line> {
   readonly line: Line
-  /** Of its last message; `seq` is undefined before the first one of the epoch. */
+  /** From its last message. `seq` is undefined before the first one in the epoch. */
   epoch: string
   seq: number | undefined
   /** It reported LOST, and has sent no SNAPSHOT since. */
@@ -53,7 +53,7 @@ interface LineState<Line> {
   held: { readonly message: PublicationMessage; readonly untilMilliseconds: number } | undefined
 }
 
-/** What was counted since the start of the market. */
+/** Counted since the market's start. */
 export interface LineCounts {
   /** Messages that a line did not bring, although it brought later ones. */
   gaps: number
@@ -63,7 +63,7 @@ export interface LineCounts {
 
 type NumberedMessage = Exclude<PublicationMessage, { readonly type: 'SNAPSHOT' | 'LOST' }>
 
-/** Whether a message takes a number of its own. */
+/** Whether a message takes its own number. */
 function isNumbered(message: PublicationMessage): message is NumberedMessage {
   return message.type !== 'SNAPSHOT' && message.type !== 'LOST'
 }
@@ -75,7 +75,7 @@ export class Lines<Line> {
   #head: { readonly epoch: string; readonly seq: number } | undefined
   #isDown = true
   #hashes = new AppliedHashes()
-  /** The last SNAPSHOT that was passed on; the book at its `seq`. */
+  /** The last SNAPSHOT passed on: the book at its `seq`. */
   #snapshot: { readonly seq: number; readonly hash: number } | undefined
 
   /** @param waitMilliseconds how long a line waits for the other one to fill a gap; 0 = not at all */
@@ -83,7 +83,7 @@ export class Lines<Line> {
     this.#waitMilliseconds = waitMilliseconds
   }
 
-  /** The last message that was passed on; its LOST and SNAPSHOT have the number of the message before. */
+  /** The last message passed on. LOST and SNAPSHOT have the preceding message's number. */
   get head(): { readonly epoch: string; readonly seq: number } | undefined {
     return this.#head
   }
@@ -100,7 +100,7 @@ export class Lines<Line> {
     return [...this.#states.keys()]
   }
 
-  /** Whether the line is one of the market, or may become one. */
+  /** Whether the line belongs to the market, or may join it. */
   accepts(line: Line): boolean {
     return this.#states.has(line) || this.#states.size < LINES_MAX
   }
@@ -125,8 +125,8 @@ export class Lines<Line> {
   }
 
   /**
-   * Takes the next message of a line that `accepts` allows and that does not hold one.
-   * @param needsSnapshot whether the reader of the stream needs a SNAPSHOT
+   * Takes a line's next message. `accepts` must allow the line, and it must not hold a message.
+   * @param needsSnapshot whether the stream's reader needs a SNAPSHOT
    */
   arrive(
     line: Line,
@@ -144,8 +144,8 @@ export class Lines<Line> {
   }
 
   /**
-   * A line reports, without a message, that `seq` is its last one: it becomes a line of the market, and resumes it, if
-   * that is also the last message that was passed on.
+   * A line reports, without a message, that `seq` is its last one. It joins the market. It resumes the market, if this
+   * is also the last message passed on.
    */
   confirm(line: Line, epoch: string, seq: number): readonly LineStep<Line>[] {
     const head = this.#head
@@ -158,7 +158,7 @@ export class Lines<Line> {
     return steps
   }
 
-  /** The line is gone, with the message that it held. */
+  /** The line is gone, with any held message. */
   leave(line: Line, reason: string, nowMilliseconds: number): readonly LineStep<Line>[] {
     const steps: LineStep<Line>[] = []
     if (!this.#states.delete(line)) return steps
@@ -228,7 +228,7 @@ export class Lines<Line> {
     steps: LineStep<Line>[],
   ): Arrival {
     const { seq } = this.#head as { seq: number }
-    // With two lines, the other one has later messages: a SNAPSHOT of it follows, or of this one when it is up to date.
+    // With two lines, the other one has later messages: its SNAPSHOT follows, or this line's when it is up to date.
     if (message.seq < seq && needsSnapshot && !this.#hasTrusted(state)) {
       state.isCatchingUp = true
       this.#isDown = false
@@ -240,13 +240,15 @@ export class Lines<Line> {
     if (message.seq > seq) return this.#passOrHold(state, message, nowMilliseconds, steps)
     if (!needsSnapshot && !this.#isDown) {
       if (this.#snapshot?.seq === seq) return this.#compareSnapshot(message, steps)
-      // A line that joins is compared by its next messages and the digests of its heartbeats.
+      // A line that joins is compared by its next messages and its heartbeats' digests.
       if (before !== seq && this.#hasTrusted(state)) return 'duplicate'
     }
     return this.#pass(state, message, steps)
   }
 
-  /** A message up to the head: compared with the copy that was passed on, and passed on again to a book that catches up. */
+  /**
+   * A message up to the head: compared with the copy already passed on, and passed on again to a book that catches up.
+   */
   #repeat(
     state: LineState<Line>,
     message: NumberedMessage,
@@ -290,7 +292,7 @@ export class Lines<Line> {
     return epoch === this.#head?.epoch && !isLost
   }
 
-  /** Whether a trusted line of the current epoch is connected, besides this one. */
+  /** Whether a trusted line in the current epoch is connected, besides this one. */
   #hasTrusted(besides: LineState<Line> | undefined): boolean {
     return [...this.#states.values()].some((state) => state !== besides && this.#isTrusted(state))
   }
@@ -312,7 +314,7 @@ export class Lines<Line> {
     return 'next'
   }
 
-  /** Compares a message with the copy that was passed on. A relay may cover several numbers: such messages differ. */
+  /** Compares a message with the copy already passed on. A relay may cover several numbers: such messages differ. */
   #compare(message: PublicationMessage, steps: LineStep<Line>[]): 'duplicate' {
     const { epoch, seq } = message
     const known = isNumbered(message) && message.prev === seq - 1 ? this.#hashes.get(seq) : undefined
@@ -351,7 +353,7 @@ export class Lines<Line> {
     }
   }
 
-  /** Of the lines that hold a message, the one with the lowest number. */
+  /** Among the lines that hold a message, the one with the lowest number. */
   #firstHolding(): LineState<Line> | undefined {
     let first: LineState<Line> | undefined
     for (const state of this.#states.values()) {

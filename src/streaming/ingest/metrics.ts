@@ -1,7 +1,7 @@
-/** The metrics of the ingest listener, by market; those of a removed market are removed. */
+/** The ingest listener's metrics, by market. A removed market's metrics are removed. */
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 
-/** What became of a message of a market. */
+/** A market message's outcome. */
 export const MESSAGE_OUTCOMES = ['applied', 'duplicate', 'ignored', 'refused', 'rejected'] as const
 export type MessageOutcome = (typeof MESSAGE_OUTCOMES)[number]
 

@@ -1,7 +1,7 @@
 /**
- * `POST /publish`: messages as lines of a body (NDJSON). The requests of one client are one publisher, whose lines stay for
- * 15 seconds after its last message. A body is read as fast as its messages are taken; what of it waits is one read of the
- * socket and one unfinished line. It never keeps a body.
+ * `POST /publish`: messages as lines in a body (NDJSON). One client's requests are one publisher, whose lines stay for
+ * 15 seconds after its last message. A body is read as fast as its messages are accepted. Only one socket read and one
+ * unfinished line wait. It never keeps a body.
  */
 import type { Readable } from 'node:stream'
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
@@ -15,7 +15,7 @@ import type { Publisher } from './publisher.ts'
 import { SILENCE_MILLISECONDS } from './publisher-connection.ts'
 import type { TickBudget } from './tick-budget.ts'
 
-/** Problems that an answer lists. */
+/** Problems listed in an answer. */
 const PROBLEMS_MAX = 100
 const LINE_END = '\n'.charCodeAt(0)
 
@@ -28,7 +28,7 @@ interface LineProblem {
 export interface PostAnswer {
   readonly accepted: readonly { readonly market: string; readonly epoch?: string; readonly seq?: number }[]
   readonly problems: readonly LineProblem[]
-  /** Problems beyond those that are listed; absent: none. */
+  /** Problems beyond the listed ones; absent: none. */
   readonly omitted_problems?: number
 }
 
@@ -46,7 +46,7 @@ export interface PostHost {
 interface PostState {
   line: number
   readonly markets: Set<string>
-  /** Markets whose lines are taken: what the client may publish, without those that failed. */
+  /** Markets with accepted lines: those that the client may publish, without those that failed. */
   mayPublish: ReadonlySet<string>
   /** Markets with a problem: their further lines are ignored. */
   readonly failed: Set<string>
@@ -77,7 +77,7 @@ export class PostPublisher implements Publisher {
     this.#noteMessage()
   }
 
-  /** That of the last request. */
+  /** The last request's token. */
   get token(): AccessToken {
     return this.#token
   }
@@ -94,14 +94,14 @@ export class PostPublisher implements Publisher {
     this.#host.markets.leave(this, 'the client may not publish the market any more', removed)
   }
 
-  /** Takes the lines of a body; throws a `Problem` when it cannot be read to its end. */
+  /** Takes a body's lines. Throws a `Problem` when it cannot be read to its end. */
   async take(body: Readable): Promise<PostAnswer> {
     const mayPublish = this.#mayPublish
     const state: PostState = { line: 0, markets: new Set(), mayPublish, failed: new Set(), problems: [], omitted: 0 }
     try {
       await this.#takeLines(body, state)
     } finally {
-      // What is left of a body that was refused is discarded.
+      // A refused body's remainder is discarded.
       body.resume()
     }
     const accepted = [...this.#host.markets.acceptedOf(state.markets)]
@@ -117,7 +117,7 @@ export class PostPublisher implements Publisher {
       state.line++
       if (line.length === 0) continue
       const message = line.length > LARGE_MESSAGE_BYTES ? await this.#readInParts(line) : undefined
-      // Checked again after each wait: another request of the client may have had its turn.
+      // Checked again after each wait, because another request from the client may have run meanwhile.
       while (this.#mustWait()) await this.#nextChance()
       this.#deliver(state, line.length, message ?? readMessage(line))
     }
@@ -214,7 +214,7 @@ function without(markets: ReadonlySet<string>, failed: string): ReadonlySet<stri
   return new Set([...markets].filter((market) => market !== failed))
 }
 
-/** The lines of a body, without their ends; a last line needs none. */
+/** A body's lines, without their ends. A last line needs none. */
 async function* linesOf(body: Readable, { lineBytesMax, bodyBytesMax }: PostHost): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let bytes = 0

@@ -1,8 +1,7 @@
 /**
- * One WebSocket connection of a publisher. Messages are taken in order, as far as the time of the tick allows and no market
- * holds one of them, a large one in parts; what was received beyond that waits here and the socket is not read meanwhile, so
- * that at most one read of the socket waits, and TCP makes the publisher wait. A publisher that does not read what it is
- * sent is cut.
+ * One publisher's WebSocket connection. Messages are taken in order, while the tick's time allows and no market holds
+ * one, a large message in parts. Further messages wait here and the socket is not read meanwhile. So at most one socket
+ * read waits, and TCP makes the publisher wait. A publisher that does not read its data is cut.
  */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
@@ -46,21 +45,21 @@ export class PublisherConnection implements Publisher {
   readonly #webSocket: WebSocket
   readonly #socket: Socket
   #mayPublish: ReadonlySet<string>
-  /** Messages of one read of the socket that wait; those before `#next` were taken. */
+  /** One socket read's waiting messages. Those before `#next` were taken. */
   #backlog: Buffer[] = []
   #next = 0
-  /** The rest of a large message, which is read in parts. */
+  /** A large message's remainder, which is read in parts. */
   #parts: Generator<void, PublishedMessage> | undefined
   #isHeld = false
   #isReading = true
   #state: 'open' | 'closing' | 'ended' = 'open'
   #arrivedMilliseconds: number
   readonly #controlFrames = new ControlFrames()
-  /** Frames that were given to the socket and are not written yet. */
+  /** Frames given to the socket and not written yet. */
   #unwrittenFrames = 0
-  /** Data of the ping that is not answered yet: a pong is never queued behind bytes that the peer has not read. */
+  /** The unanswered ping's data. A pong is never queued behind bytes that the peer has not read. */
   #owedPong: Buffer | undefined
-  /** By symbol, the last position that was sent as accepted, as text. */
+  /** By symbol, the last accepted position sent, as text. */
   readonly #acceptedSent = new Map<string, string>()
   #expiryTimer: Timer | undefined
   #cutTimer: Timer | undefined
@@ -113,7 +112,7 @@ export class PublisherConnection implements Publisher {
     this.#arrived()
     if (!this.#controlFrames.admit(this.#arrivedMilliseconds)) this.close('flood')
     else if (pingData !== undefined) {
-      // RFC 6455 section 5.5.3: of several pings only the most recent has to be answered.
+      // RFC 6455 section 5.5.3: only the most recent ping has to be answered.
       this.#owedPong = pingData
       this.#sendPong()
     }
@@ -128,7 +127,7 @@ export class PublisherConnection implements Publisher {
   }
 
   waits(): void {
-    // The request that the publisher received says enough.
+    // The publisher has already received a request.
   }
 
   released(): void {
@@ -137,7 +136,7 @@ export class PublisherConnection implements Publisher {
     this.#setReading()
   }
 
-  /** Sends the accepted positions that changed since they were sent last, and ends a silent connection. */
+  /** Sends the accepted positions that changed since the last call, and ends a silent connection. */
   checkEachSecond(): void {
     if (this.#state !== 'open') return
     const silentMilliseconds = this.#host.clock.monotonicMilliseconds() - this.#arrivedMilliseconds
@@ -167,7 +166,7 @@ export class PublisherConnection implements Publisher {
     }
   }
 
-  /** Ends its lines at once, and the connection with a close frame; a peer that does not answer it is cut. */
+  /** Ends its lines at once, and the connection with a close frame. A peer that does not answer it is cut. */
   close(cause: PublishCloseCause): void {
     if (this.#state !== 'open') return
     const { code, reason } = PUBLISH_CLOSE_CODES[cause]
@@ -238,7 +237,7 @@ export class PublisherConnection implements Publisher {
         this.close('broken')
       }
     } catch (error) {
-      // A bug of the server ends this connection, not the process.
+      // A server bug ends this connection, not the process.
       this.#host.log.error({ connection: this.id, err: error }, 'internal error of a connection of a publisher')
       this.close('internal')
     }

@@ -1,5 +1,5 @@
 /**
- * What a market knows of a publisher: one WebSocket connection, or the POSTs of one client. A publisher is one line of each
+ * A publisher as a market sees it: one WebSocket connection, or one client's POSTs. A publisher is one line in each
  * market that it publishes.
  */
 import type { AccessToken } from '../../access/clients/token-verifier.ts'
@@ -9,12 +9,12 @@ export interface Publisher {
   readonly token: AccessToken
   /** For the operator: how and from where it publishes. */
   readonly description: string
-  /** A SNAPSHOT of the market is needed; its messages change no book until then. */
+  /** The market needs a SNAPSHOT. Its messages change no book until then. */
   requestSnapshot(market: string, reason: string): void
   /** A message was not accepted. `market` is undefined where it is not known. */
   reject(market: string | undefined, message: string): void
-  /** A message changed no book, because a SNAPSHOT that was requested before has not arrived. */
+  /** A message changed no book, because an earlier requested SNAPSHOT has not arrived. */
   waits(market: string): void
-  /** A market does not hold a message of this publisher any more: it may be read again. */
+  /** A market no longer holds a message from this publisher, so it may be read again. */
   released(): void
 }

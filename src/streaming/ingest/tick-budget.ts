@@ -1,11 +1,11 @@
 /**
- * The share of each event-loop tick that publishers may use together, so that fast ones do not delay sessions, requests and
- * each other. Work that finds no time is queued and continues at the end of the tick, one step of each in turn; what does
- * not fit then continues at the end of the next tick, after the I/O that is ready.
+ * The publishers' common share in each event-loop tick, so that fast ones do not delay sessions, requests and each
+ * other. Work without time left is queued and continues at the end of the tick, round robin. The remainder continues at
+ * the end of the next tick, after the I/O that is ready.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 
-/** About a hundred messages. Large ones are read in parts; their effect, at the end, is not divided. */
+/** About a hundred messages. Large ones are read in parts, but their effect, at the end, is not divided. */
 const TICK_MILLISECONDS = 4
 
 /** Work in steps: returns whether there is another step to do now. */
@@ -14,7 +14,7 @@ export type Step = () => boolean
 export class TickBudget {
   readonly #clock: Clock
   readonly #queue = new Set<Step>()
-  /** When the work of this tick began; undefined before it. */
+  /** When this tick's work began; undefined before it. */
   #startMilliseconds: number | undefined
 
   constructor(clock: Clock) {
@@ -44,7 +44,7 @@ export class TickBudget {
       for (const step of this.#queue) {
         if (!this.hasTime()) return
         this.#queue.delete(step)
-        // Behind the others, which have their turn first; the loop comes to it again.
+        // Behind the others, which come first. The loop comes to it again.
         if (step()) this.#queue.add(step)
       }
     })

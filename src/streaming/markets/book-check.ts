@@ -1,8 +1,7 @@
 /**
- * Reads the books of venues for `check-config` and reports the notices about them, above all levels that the configured
- * markets cannot hold. Only the books of markets with many price decimals are read, because only those cannot hold the
- * highest prices that venues have. It uses its own connections, appears in no metrics, and leaves nothing open after a
- * few seconds.
+ * Reads venue books for `check-config` and reports notices about them, above all levels that the configured markets
+ * cannot hold. It reads only the books for markets with many price decimals, because only those cannot hold the venues'
+ * highest prices. It uses its own connections, appears in no metrics, and leaves nothing open after a few seconds.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { createLog } from '../../platform/base/log.ts'
@@ -11,9 +10,9 @@ import { type ConfiguredMarket, isVenueSource } from '../market/configured-marke
 import type { SourceMarket } from '../sources/source.ts'
 import { createFeedSource, type FeedSettings } from './sources.ts'
 
-/** With 7 decimals a market holds prices up to 900,719,925; the highest asks seen are 888,888,004 and 99,999,997. */
+/** With 7 decimals a market holds prices up to 900,719,925. The highest asks seen are 888,888,004 and 99,999,997. */
 const PRICE_DECIMALS_MIN = 7
-/** Books read per feed; 20 of Binance use 5,000 of the 6,000 request weights per address and minute. */
+/** Books read per feed. 20 from Binance use 5,000 out of the 6,000 request weights per address and minute. */
 const BOOKS_MAX = 20
 /** A book arrives a second or two after the connection is opened. */
 const READ_MILLISECONDS_MAX = 5_000
@@ -27,7 +26,7 @@ interface CheckedConfig extends FeedSettings {
   readonly markets: readonly ConfiguredMarket[]
 }
 
-/** The notices about the books, as warnings: such as a book that ends before a level that the market cannot hold. */
+/** The books' notices, as warnings: a book that ends before a level that the market cannot hold, for example. */
 export async function checkBooks(config: CheckedConfig, clock: Clock): Promise<readonly string[]> {
   const warnings = await Promise.all([...config.feeds.keys()].map((name) => readBooks(name, config, clock)))
   return warnings.flat()

@@ -1,8 +1,7 @@
 /**
- * Keeps the time of each market's last commit in the store, so that commit times rise across a restart even when the
- * wall clock was set back meanwhile. It writes the times once a second, and the last ones when the service stops. A
- * start adds a margin for the times that a crash left unwritten. While the store is unavailable only this protection is
- * missing.
+ * Stores each market's last commit time, so that commit times rise across a restart even when the wall clock was set
+ * back meanwhile. It writes the times once a second, and the last ones when the service stops. A start adds a margin
+ * for times left unwritten by a crash. While the store is unavailable only this protection is missing.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -21,11 +20,11 @@ export interface CommitTimesOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** The markets of this process with the time of their last commit; 0 before the first. */
+  /** This process's markets with their last commit time; 0 before the first. */
   readonly latest: () => Iterable<readonly [market: string, milliseconds: number]>
 }
 
-/** The time, in milliseconds since the epoch, that every commit of a market has to be later than. */
+/** The time, in milliseconds since the epoch, that a market's every commit has to exceed. */
 export async function readCommitFloors(db: Db): Promise<ReadonlyMap<string, number>> {
   const rows = await db.tables<CommitTimesTables>().selectFrom('commit_times').selectAll().execute()
   return new Map(rows.map(({ market, milliseconds }) => [market, Number(milliseconds) + UNWRITTEN_MILLISECONDS_MAX]))
@@ -77,7 +76,7 @@ export class CommitTimes {
       for (const { market, milliseconds } of rows) this.#written.set(market, milliseconds)
       this.#isFailing = false
     } catch (error) {
-      // The stream does not depend on the store; the write is retried after a second.
+      // The stream does not depend on the store. The write is retried after a second.
       if (!this.#isFailing) this.#options.log.warn({ err: error }, 'commit times could not be written')
       this.#isFailing = true
     }

@@ -1,23 +1,28 @@
 /**
- * Which markets this process writes, where several may: those of the feed groups that it leads. Of every other group it is
- * a standby, which follows the markets on the bus and writes them from the moment at which it takes the lease. A process
- * that is deposed publishes nothing more, and follows again. What it may not publish while it is paused, it publishes when
- * the lease is confirmed.
+ * Which markets this process writes, where several may: those in the feed groups that it leads. For every other group
+ * it is a standby: it follows the markets on the bus and writes them once it takes the lease. A deposed process
+ * publishes nothing more, and follows again. A paused process publishes its pending commits when the lease is
+ * confirmed.
  */
 import type { ConfiguredMarket } from '../market/configured-market.ts'
 import type { FeedLease, FeedLeaseState, LossReason } from './feed-lease.ts'
 import type { FeedLeases } from './feed-leases.ts'
 import { earliestEpoch, type Lead, leaseEpochIn, type MarketWriters } from './market-writers.ts'
 
-/** The directions of the markets on the bus between processes. */
+/** The markets' direction on the bus between processes. */
 export interface LedMarkets {
-  /** Sends these markets from now on, and takes them from no other process; before their sequencers start. */
+  /** Sends these markets from now on, and accepts them from no other process. Called before their sequencers start. */
   lead(symbols: readonly string[]): void
-  /** Follows these markets again; when their sequencers have ended. */
+  /** Follows these markets again, when their sequencers have ended. */
   follow(symbols: readonly string[]): void
-  /** Tells the others of an epoch in which this process will write these markets: they ignore what earlier ones still send. */
+  /**
+   * Announces an epoch in which this process will write these markets. Others then ignore messages from earlier epochs.
+   */
   announce(symbols: readonly string[], epoch: string): void
-  /** Calls `work` when others can receive what was sent, and what they had sent before has arrived; or after a second. */
+  /**
+   * Calls `work` when others can receive this process's messages and their earlier messages have arrived, or after a
+   * second.
+   */
   whenFlushed(work: () => void): void
 }
 
@@ -40,9 +45,9 @@ export class FeedLeadership implements Lead {
   /** By symbol. */
   #groups: ReadonlyMap<string, string> = new Map()
   readonly #leases = new Map<string, FeedLease>()
-  /** The epochs of the groups that this process leads. */
+  /** The epochs for the groups that this process leads. */
   readonly #led = new Map<string, number>()
-  /** Symbols of the markets that are sent by this process. */
+  /** Symbols for the markets sent by this process. */
   readonly #sent = new Set<string>()
   #started: Started | undefined
   #isStopping = false
@@ -51,13 +56,13 @@ export class FeedLeadership implements Lead {
     this.#options = options
   }
 
-  /** Asks for the leases of the groups that these markets are of. Their replicas exist. */
+  /** Requests the leases for these markets' groups. Their replicas exist. */
   start(started: Started, markets: readonly ConfiguredMarket[]): void {
     this.#started = started
     this.change(markets)
   }
 
-  /** Applies another list of markets; their replicas exist, and removed ones have no sequencer and are not sent. */
+  /** Applies another market list. Their replicas exist, and removed ones have no sequencer and are not sent. */
   change(markets: readonly ConfiguredMarket[]): void {
     this.#markets = markets
     this.#groups = new Map(markets.map(({ definition, feedGroup }) => [definition.symbol, feedGroup]))
@@ -73,8 +78,8 @@ export class FeedLeadership implements Lead {
   }
 
   /**
-   * Ends the leadership of all groups. The sequencers have stopped: a standby takes over at once, and continues where their
-   * last messages ended, which the bus has before the leases are free.
+   * Ends leadership in all groups. The sequencers have stopped. A standby leads at once, and continues where their last
+   * messages ended, which the bus has before the leases are free.
    */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -99,7 +104,7 @@ export class FeedLeadership implements Lead {
     return this.#leases.get(feedGroup)?.mayPublish() ?? false
   }
 
-  /** Notes an epoch of a market that another process sent. */
+  /** Notes an epoch that another process sent for a market. */
   heard(symbol: string, epoch: string): void {
     const leaseEpoch = leaseEpochIn(epoch)
     if (leaseEpoch !== undefined) this.#leases.get(this.#groups.get(symbol) ?? '')?.heard(leaseEpoch)
@@ -131,7 +136,7 @@ export class FeedLeadership implements Lead {
 
   #lose(reason: LossReason): void {
     if (this.#isStopping) return
-    // Of a group without a market, or of one that was renamed, nothing is written any more.
+    // Nothing more is written for a group without a market, or for a renamed one.
     if (reason !== 'stopped') this.#started?.writers.abandonMissing(this.#wanted())
     this.#apply(true)
   }

@@ -1,13 +1,13 @@
-/** The metrics of feed leases, by feed group: whether this process leads, its epoch, and what its questions cost. */
+/** Feed lease metrics, by feed group: whether this process leads, its epoch, and its questions' cost. */
 import { Counter, Gauge, type MetricsRegistry } from '../../platform/base/metrics.ts'
 import type { FeedLease, FeedLeaseEvents, LossReason } from './feed-lease.ts'
 
 const LOSS_REASONS: readonly LossReason[] = ['store', 'heard', 'stopped']
 
 export interface FeedLeaseMetrics {
-  /** The events of a group's lease, counted and passed to `events`. */
+  /** A group's lease events, counted and passed to `events`. */
   counted(feedGroup: string, events: FeedLeaseEvents): FeedLeaseEvents
-  /** Reads the state of a lease when the metrics are scraped. */
+  /** Reads a lease's state when the metrics are scraped. */
   observe(lease: FeedLease): void
 }
 

@@ -1,37 +1,36 @@
 /**
- * The rows of feed leases in the store: one per feed group, with its holder, its epoch and when it expires by the clock
- * of the database. Taking a lease adds 1 to the epoch, so no two holders ever have the same one. Every operation is one
- * statement outside a transaction, so that a process that is cut off holds no lock. It decides nothing: `feed-lease`
- * does.
+ * The feed lease rows in the store: one per feed group, with its holder, its epoch and its expiry by the database
+ * clock. Taking a lease adds 1 to the epoch, so no two holders ever have the same one. Every operation is one statement
+ * outside a transaction, so a process that is cut off holds no lock. Decisions are in `feed-lease`.
  *
- * The embedded store has one process, which its data folder proves, so the lease is taken there whatever the row says.
+ * The embedded store has one process, proved by its data folder, so the lease is taken there regardless of the row.
  */
 import type { Db, NotificationListener } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 
-/** Notification channel on which the release of a lease is announced; the payload is the feed group. */
+/** Notification channel for released leases. The payload is the feed group. */
 const FEED_LEASE_CHANNEL = 'tidegate_feed_lease'
 
 /** The largest epoch: it is written as 8 hexadecimal digits. */
 export const EPOCH_MAX = 0xffff_ffff
 
-/** The lease of a group as the store has it. */
+/** A group's lease as stored. */
 export interface LeaseRecord {
   readonly epoch: number
-  /** Name of the process that holds it; undefined: it is released. */
+  /** The holding process's name; undefined: it is released. */
   readonly holderName: string | undefined
   /** Until it expires; 0 or less: it has expired, or is released. */
   readonly leftMilliseconds: number
 }
 
-/** The operations of a lease; `feed-lease` needs no more of a store. */
+/** Lease operations; `feed-lease` needs no more from a store. */
 export interface LeaseRecords {
   /** No other process can hold it: it is not renewed, and does not expire. */
   readonly isExclusive: boolean
   /** The current lease; undefined: the group never had one. */
   read(): Promise<LeaseRecord | undefined>
   /**
-   * Takes the lease if it is free or has expired; its epoch is larger than the previous one and than `heardEpoch`, so
+   * Takes the lease if it is free or has expired. Its epoch is larger than the previous one and than `heardEpoch`, so
    * that epochs grow even when the store has lost its last commits. Undefined: another process holds it.
    */
   take(heardEpoch: number): Promise<number | undefined>
@@ -39,19 +38,19 @@ export interface LeaseRecords {
   renew(epoch: number): Promise<boolean>
   /** Frees the lease if this process holds it with this epoch, and notifies the standbys. */
   release(epoch: number): Promise<void>
-  /** Calls `listener` when the lease was released, or when that may have been missed. */
+  /** Calls `listener` when the lease was released, or when a release may have been missed. */
   listen(listener: () => void): Promise<() => Promise<void>>
 }
 
 export interface LeaseTableOptions {
   readonly db: Db
   readonly feedGroup: string
-  /** A UUID that no other process has. */
+  /** A UUID unique to this process. */
   readonly holder: string
   /** How the operator recognises the process. */
   readonly holderName: string
   readonly leaseMilliseconds: number
-  /** Whether no other process can use the store; by default that of the engine. */
+  /** Whether no other process can use the store; the engine's own answer by default. */
   readonly isExclusive?: boolean
 }
 
@@ -90,7 +89,7 @@ export function createLeaseRecords(options: LeaseTableOptions): LeaseRecords {
       }
     },
     async take(heardEpoch) {
-      // The condition is evaluated after the row is locked, so of concurrent attempts one succeeds.
+      // The condition is evaluated after the row is locked, so only one concurrent attempt succeeds.
       const { rows } = await sql<{ epoch: string }>`
         insert into feed_leases (feed_group, epoch, holder, holder_name, expires_at, taken_at)
         values (${feedGroup}, ${heardEpoch}::bigint + 1, ${holder}, ${holderName}, ${expiry}, clock_timestamp())
