@@ -96,6 +96,11 @@ export class PreviousMessages {
     this.#withdrawn = withdrawn
   }
 
+  /** Whether a message of this version is about the present book, which was not begun again since. */
+  isOfBook(version: number): boolean {
+    return version >= this.#beganVersion
+  }
+
   /** The epoch of a message; undefined where it withdrew the book, and where a later one does not follow it. */
   epochOf(version: number): Epoch | undefined {
     if (version === this.#withdrawnVersion) return undefined

@@ -283,13 +283,13 @@ export class ViewFeed {
    * The heartbeat's entry for a subscription whose last message had the book of `version` and named the change version
    * `cursor`; undefined while the digest is not known. A stale book has no digest. `sinceMilliseconds`: when the market
    * last became live or stale. A book from before the market became live, such as a withdrawn one, is confirmed by no
-   * source: it has no entry while a later one waits to be sent. Nor has one of an earlier epoch, whose cursors are not
-   * made any more: a throttled subscription has it until its interval ends.
+   * source: it has no entry while a later one waits to be sent. Nor has one from before the book began again, whose
+   * cursors are not made any more: a throttled subscription has it until its interval ends.
    */
   status(version: number, cursor: number, sinceMilliseconds: number): SentStatus | undefined {
-    const { market, epoch, live, liveVersion, instrument, publication } = this.#replica
+    const { market, epoch, live, liveVersion, instrument, publication, previous } = this.#replica
     if (live && version < liveVersion && cursor !== this.view.changeVersion) return undefined
-    if (cursor <= epoch.base) return undefined
+    if (!previous.isOfBook(cursor)) return undefined
     const digest = live ? (this.#plain ?? this).#digest?.at(version) : undefined
     if (live && digest === undefined) return undefined
     const origin = live ? publication.originAt(version) : undefined
