@@ -1,23 +1,23 @@
 /**
- * Whether this process leads a feed group. One process holds the lease of a group in the store and publishes the group's
- * markets with the lease's epoch; the others are standbys, which take the lease when it is released or has expired.
- * Decision 0029 has the reasons and the arithmetic of the times.
+ * Whether this process leads a feed group. One process holds a group's lease in the store and publishes its markets
+ * with the lease's epoch. The others are standbys, which take the lease when it is released or has expired. Decision
+ * 0029 has the reasons and the timing.
  *
  * States, per lease object:
- * - `standby`: asks for the lease every half second, when it expires, and when its release is announced. After the store
- *   was unreachable it leaves an expired lease to its holder for the length of a lease, so that an outage of the store
- *   changes no leader. A process that has just started leaves one to the other standbys for as long: they have followed the
- *   markets, so they continue where the last leader ended.
+ * - `standby`: asks for the lease every half second, when it expires, and when its release is announced. After a store
+ *   outage it leaves an expired lease to its holder for one lease duration, so that an outage changes no leader. A
+ *   process that has just started leaves one to the other standbys for as long: they have followed the markets, so they
+ *   continue where the last leader ended.
  * - `leader`: renews once a second. A store that does not answer changes nothing: the leader continues to publish. A
- *   renewal that finds another holder or epoch, and a higher epoch heard on the bus, depose it at once.
+ *   renewal that finds another holder or epoch, or a higher epoch heard on the bus, deposes it at once.
  * - `paused`: still leader, but it may not publish. The process did not run for longer than a lease lasts, so another
- *   one may lead, and its messages may wait unread. A renewal that began afterwards ends this state; with the store
+ *   one may lead, and its messages may wait unread. A renewal that began afterwards ends this state. With the store
  *   unreachable the leader stays paused, because it can exclude no other leader.
  * - `stopped`: the lease was released.
  *
- * Guarantees: every `onTaken` has an epoch that no other holder had, and is followed by exactly one `onDeposed`; no
- * event is called during the constructor or `mayPublish`. It never publishes, and never trusts the wall clock for the
- * expiry of a lease.
+ * Guarantees: every `onTaken` has an epoch that no other holder had, and is followed by exactly one `onDeposed`. No
+ * event is called during the constructor or `mayPublish`. It never publishes, and never trusts the wall clock for a
+ * lease's expiry.
  */
 import { assert } from '../../platform/base/assert.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
@@ -27,9 +27,9 @@ import { EPOCH_MAX, type LeaseRecord, type LeaseRecords } from './feed-lease-tab
 export interface LeaseTiming {
   /** How long a lease lasts without renewal; also the longest that a leader may not run without having to ask. */
   readonly leaseMilliseconds: number
-  /** Time between the starts of two renewals. */
+  /** Time between two renewals' starts. */
   readonly renewMilliseconds: number
-  /** Time between two questions of a standby, before jitter. */
+  /** Time between a standby's two questions, before jitter. */
   readonly pollMilliseconds: number
 }
 
@@ -37,9 +37,9 @@ export const LEASE_TIMING: LeaseTiming = { leaseMilliseconds: 3_000, renewMillis
 
 /** A standby asks after 0.8 to 1.2 times the interval. */
 const POLL_JITTER = 0.4
-/** Longest that a standby waits after the expiry that it has read, so that several do not ask at once. */
+/** Longest that a standby waits after the expiry it has read, so that several do not ask at once. */
 const EXPIRY_JITTER_MILLISECONDS = 50
-/** Parts of the renewal interval after which a leader notes that it runs. */
+/** Fractions of the renewal interval after which a leader notes that it runs. */
 const TICKS_PER_RENEWAL = 4
 
 /** `store`: the store has another holder or epoch. `heard`: the bus carried a higher epoch. `stopped`: it was stopped. */
@@ -68,13 +68,13 @@ export interface FeedLeaseOptions {
 export interface FeedLeaseState {
   readonly feedGroup: string
   readonly role: 'leader' | 'paused' | 'standby' | 'stopped'
-  /** The own epoch of a leader; otherwise the highest that is known, 0 for none. */
+  /** A leader's own epoch; otherwise the highest known, 0 for none. */
   readonly epoch: number
   /** The holder as last read by a standby; undefined: free, unknown, or this process. */
   readonly holderName: string | undefined
-  /** Since the start of the last successful renewal; undefined for a standby. */
+  /** Since the last successful renewal started; undefined for a standby. */
   readonly renewedMillisecondsAgo: number | undefined
-  /** Questions to the store that failed in a row. */
+  /** Consecutive failed questions to the store. */
   readonly failures: number
 }
 
@@ -83,12 +83,12 @@ export class FeedLease {
   readonly #timing: LeaseTiming
   /** The own epoch; undefined: not the leader. */
   #epoch: number | undefined
-  /** The highest epoch that was ever heard, read or held here: a later one must be larger, whatever the store has. */
+  /** The highest epoch ever heard, read or held here. A later one must be larger, whatever the store has. */
   #knownEpoch = 0
   /** When this process was last known to run, by both clocks: a suspended machine may stop the monotonic one. */
   #ranMilliseconds: number
   #ranWallMilliseconds: number
-  /** When the process was found to have been stopped; a renewal must begin later. Undefined: it is not paused. */
+  /** When the process was found to have been stopped. A renewal must begin later. Undefined: it is not paused. */
   #pausedMilliseconds: number | undefined
   #renewedMilliseconds = 0
   /** The lease as a standby has last read it. */
@@ -98,7 +98,7 @@ export class FeedLease {
   #timer: Timer | undefined
   #unlisten: (() => Promise<void>) | undefined
   #failures = 0
-  /** Until when a standby leaves an expired lease to others: after an outage of the store its holder has to return. */
+  /** Until when a standby leaves an expired lease to others: after a store outage its holder has to return. */
   #graceMilliseconds: number
   #isStopped = false
 
@@ -115,8 +115,8 @@ export class FeedLease {
   }
 
   /**
-   * Whether this process may publish as leader now. To be called before each message or batch: after the process was
-   * stopped, other timers may run before those of this object.
+   * Whether this process may publish as leader now. Must be called before each message or batch: after the process was
+   * stopped, other timers may run before this object's.
    */
   mayPublish(): boolean {
     if (this.#epoch === undefined) return false
@@ -124,7 +124,7 @@ export class FeedLease {
     return this.#pausedMilliseconds === undefined
   }
 
-  /** Notes an epoch that was heard on the bus; one higher than its own deposes a leader. */
+  /** Notes an epoch heard on the bus. One higher than its own deposes a leader. */
   heard(epoch: number): void {
     assert(Number.isInteger(epoch) && epoch >= 0 && epoch <= EPOCH_MAX, 'an epoch has 8 hexadecimal digits')
     if (epoch <= this.#knownEpoch) return
@@ -207,7 +207,7 @@ export class FeedLease {
     this.#timer = this.#options.clock.schedule(delay, () => this.#tick())
   }
 
-  /** Asks the store at once, or after the question that it has not answered yet. */
+  /** Asks the store at once, or after the question still unanswered. */
   #hurry(): void {
     this.#dueMilliseconds = this.#now()
     this.#tick()

@@ -1,6 +1,6 @@
 /**
- * The feed leases of one process: makes the lease of each feed group that the process may lead, with its metrics. The
- * process has one holder id, made when it starts, so that a process that is started again is another holder.
+ * One process's feed leases: creates the lease for each feed group that the process may lead, with its metrics. The
+ * process has one holder id, created at start, so a restarted process is another holder.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -23,7 +23,7 @@ export interface FeedLeasesOptions {
 }
 
 export interface FeedLeases {
-  /** Asks for the lease of a group from now on; the caller stops it. */
+  /** Requests a group's lease from now on. The caller stops it. */
   start(feedGroup: string, events: FeedLeaseEvents): FeedLease
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the next process that writes a market needs to know of its publications: sends how far they were followed after
- * each commit, and says where a source continues that another process has read before. It decides nothing about books: a
- * source is given one only where its position proves that it is the one after its last message.
+ * Publication positions for the next process that writes a market. It sends how far publications were followed after
+ * each commit, and returns where a source continues after another process. It makes no decisions about books: a source
+ * is given a book only where its position proves that it follows the source's last message.
  */
 import type { SourcePositionLog, SourcePositions } from '../links/source-positions.ts'
 import { sourceText } from '../market/configured-market.ts'
@@ -9,7 +9,7 @@ import type { Bus, MarketMessage, MarketState } from '../sequencing/bus.ts'
 import type { FollowedPublication } from '../sources/source.ts'
 import type { MarketInput, MarketInputs } from './market-inputs.ts'
 
-/** Sends the positions of a market that this process writes, until the returned function is called. */
+/** Sends the positions for a market written by this process, until the returned function is called. */
 export function sendPositions(
   bus: Bus,
   symbol: string,
@@ -30,7 +30,7 @@ export function sendPositions(
       send({ market, epoch, version, executionNumber, positions, hasBook: isLive && isBookFollowed })
     } else if (message.type === 'status') {
       isLive = message.live
-      // The book of the last commit is live now, or was found to be wrong. Later positions are those of the next commit.
+      // The last commit's book is live now, or was found to be wrong. Later positions belong to the next commit.
       const hasBook = inputs.isBookFollowed && (isLive || last?.hasBook === true)
       if (last !== undefined && hasBook !== last.hasBook) send({ ...last, hasBook })
     }
@@ -42,8 +42,8 @@ export function sendPositions(
 }
 
 /**
- * Where the publication of an input continues; undefined where that is not known.
- * @param state of the market as it was followed
+ * Where an input's publication continues; undefined where not known.
+ * @param state the market's state as followed
  * @param isOnly whether the market has no other source
  */
 export function followedPublication(
@@ -61,7 +61,7 @@ export function followedPublication(
   if (!isOnly) return { epoch, seq }
   const { origin, instrument, levels } = state
   const hasBook = known.hasBook && known.version === state.version && state.hasBook && !state.isWithdrawn
-  // The book of an engine is of the engine's own epoch.
+  // An engine's book has the engine's own epoch.
   const isRelayed = origin !== undefined && !origin.startsWith(`${epoch}.`)
   return {
     epoch,
@@ -72,7 +72,7 @@ export function followedPublication(
   }
 }
 
-/** The reason of an instrument without the name of its source, which `MarketWriters` puts before it. */
+/** An instrument's reason without its source's name, which `MarketWriters` adds in front. */
 function ownReason(reason: string, source: string): string {
   return reason.startsWith(`${source}: `) ? reason.slice(source.length + 2) : reason
 }

@@ -1,10 +1,10 @@
 /**
- * The inputs of one market: a listener for each of its sources, the state of each, and, for several sources, the
- * aggregate that makes one book of them. Of several sources, one that breaks an invariant is counted, logged and asked
- * for a fresh snapshot while the others continue. One whose book may not be served (`refusalOf`) counts as lost, and
- * nothing of it reaches the book or the executions. The sources can be changed while the sequencer stays the same; the
- * market is then stale until one of them has sent a fresh snapshot. Executions whose source names no venue get the name of
- * their feed. It starts and stops no source.
+ * One market's inputs: a listener for each source, each source's state, and, for several sources, the aggregate that
+ * makes one book from them. With several sources, one that breaks an invariant is counted, logged and asked for a fresh
+ * snapshot while the others continue. A source whose book may not be served (`refusalOf`) counts as lost, and none of
+ * its data reaches the book or the executions. The sources can be changed while the sequencer stays the same. The
+ * market is then stale until one has sent a fresh snapshot. Executions whose source names no venue get their feed's
+ * name. It starts and stops no source.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -14,7 +14,7 @@ import { type ConfiguredMarket, type MarketSource, sourceText } from '../market/
 import type { Execution, MarketEvent } from '../market/event.ts'
 import type { FollowedPosition, SourceMarket } from '../sources/source.ts'
 
-/** One source of the market, and what the source is given to feed it. */
+/** One source in the market, and the object given to the source to feed it. */
 export interface MarketInput {
   readonly source: MarketSource
   readonly sourceMarket: SourceMarket
@@ -38,11 +38,11 @@ export interface MarketInputsOptions {
   readonly offer: (event: MarketEvent) => void
   /** Called when a source has sent a snapshot, or all sources have sent a message. */
   readonly onStarted: () => void
-  /** Called when the state of the instrument has changed at one of the sources. */
+  /** Called when the instrument state has changed at a source. */
   readonly onInstrument: () => void
   /** Asks one source for a fresh snapshot. */
   readonly rebuild: (input: MarketInput, reason: string) => void
-  /** How far the publication of an input was followed; undefined where its source is none. */
+  /** How far an input's publication was followed; undefined where its source is not a publication. */
   readonly followedBy: (input: MarketInput) => FollowedPosition | undefined
   /** Why a source may not be served, although it has a book; undefined = it may. */
   readonly refusalOf: (input: MarketInput) => string | undefined
@@ -55,15 +55,15 @@ interface Refusal {
   hasExecutions: boolean
 }
 
-/** Which inputs a change of the sources added, removed and kept. */
+/** The inputs that a source change added, removed and kept. */
 interface InputChanges {
   readonly added: readonly MarketInput[]
   readonly removed: readonly MarketInput[]
-  /** With the same listeners as before; the caller asks their sources for fresh snapshots. */
+  /** With the same listeners as before. The caller asks their sources for fresh snapshots. */
   readonly kept: readonly MarketInput[]
 }
 
-/** Why a source that was refused is asked for a snapshot. */
+/** Why a refused source is asked for a snapshot. */
 const ALLOWED_AGAIN = 'the source may be served again'
 
 /** Why a market is stale right after its sources were changed. */
@@ -74,9 +74,9 @@ export class MarketInputs {
   #configured: ConfiguredMarket
   #inputs: readonly MarketInput[]
   #aggregate: Aggregate | undefined
-  /** In the order of the inputs. */
+  /** In the same order as the inputs. */
   #states: InputState[]
-  /** Inputs of the first configuration without a message so far. */
+  /** The first configuration's inputs without a message so far. */
   readonly #silent: Set<SourceMarket>
   /** The inputs that may not be served. */
   readonly #refused = new Map<SourceMarket, Refusal>()
@@ -93,17 +93,17 @@ export class MarketInputs {
     this.#silent = new Set(this.#inputs.map(({ sourceMarket }) => sourceMarket))
   }
 
-  /** In the order of the configuration. */
+  /** In configuration order. */
   get list(): readonly MarketInput[] {
     return this.#inputs
   }
 
-  /** In the order of `list`. */
+  /** In the same order as `list`. */
   get states(): readonly InputState[] {
     return this.#states
   }
 
-  /** By source, as configured, how far its publication was followed; none of those that are no publications. */
+  /** By source, as configured, how far its publication was followed; only for publications. */
   get positions(): readonly (readonly [source: string, position: string])[] {
     return this.#inputs.flatMap(({ source, sourceMarket }) => {
       const followed = this.#followed.get(sourceMarket)
@@ -111,15 +111,15 @@ export class MarketInputs {
     })
   }
 
-  /** Whether the book is that of the one source at its position. */
+  /** Whether the book is the one source's book at its position. */
   get isBookFollowed(): boolean {
     const [only, ...others] = this.#inputs
     return others.length === 0 && this.#followed.get(only!.sourceMarket)?.hasBook === true
   }
 
   /**
-   * Feeds the market from the sources of another configuration of the same definition. Events of removed inputs are
-   * ignored from now on; inputs whose source stays keep their listener.
+   * Feeds the market from another configuration's sources, with the same definition. Events from removed inputs are
+   * ignored from now on. Inputs whose source stays keep their listener.
    */
   change(configured: ConfiguredMarket): InputChanges {
     const before = new Map(this.#inputs.map((input, index) => [sourceText(input.source), { input, index }]))
@@ -152,7 +152,7 @@ export class MarketInputs {
     }
   }
 
-  /** To be called when the answers of `refusalOf` may have changed. */
+  /** Must be called when the answers from `refusalOf` may have changed. */
   followRefusals(): void {
     for (const [index, input] of this.#inputs.entries()) {
       const reason = this.#options.refusalOf(input)
@@ -162,7 +162,7 @@ export class MarketInputs {
     }
   }
 
-  /** What an input contributes to the book, with the time of its last message by the wall clock; only of several inputs. */
+  /** An input's contribution to the book, with its last message's wall-clock time; only with several inputs. */
   presenceOf(place: number): SourcePresence | undefined {
     const presence = this.#aggregate?.presenceOf(place)
     if (presence === undefined || presence.heardMilliseconds === 0) return undefined
@@ -171,7 +171,7 @@ export class MarketInputs {
     return { ...presence, heardMilliseconds: Math.round(clock.wallInstant().milliseconds - age) }
   }
 
-  /** Notices for the operator about an input that is live. */
+  /** Operator notices about a live input. */
   noticesOf(place: number): readonly string[] {
     if (this.#aggregate?.isExcluded(place) !== true) return []
     const milliseconds = this.#aggregate.maxAgeOf(place)
@@ -218,7 +218,7 @@ export class MarketInputs {
     this.#offer(index, withVenues(event, this.#inputs[index]!.source))
   }
 
-  /** Whether the event may reach the book. A source that was refused returns with a snapshot. */
+  /** Whether the event may reach the book. A refused source returns with a snapshot. */
   #isServed(index: number, event: MarketEvent): boolean {
     const input = this.#inputs[index]!
     const reason = this.#options.refusalOf(input)
@@ -275,7 +275,7 @@ export class MarketInputs {
   }
 }
 
-/** The event with a venue at each of its executions. */
+/** The event with a venue at each execution. */
 function withVenues(event: MarketEvent, { feed }: MarketSource): MarketEvent {
   if (event.type !== 'update' || event.executions.every(hasVenue)) return event
   const executions = event.executions.map((execution) =>

@@ -1,6 +1,6 @@
 /**
- * The reading side of the markets: one replica per configured market, which follows the market's commits on the bus. It
- * uses no source and no sequencer, so it can run in another process than they do.
+ * The markets' reading side: one replica per configured market, which follows the market's commits on the bus. It uses
+ * no source and no sequencer, so it can run in another process.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Instant } from '../../platform/base/clock.ts'
@@ -23,16 +23,16 @@ interface ReplicatedMarket {
 export class MarketReplicas {
   readonly #options: Omit<MarketReplicasOptions, 'markets'>
   #markets: ReadonlyMap<string, ReplicatedMarket>
-  /** Of markets that were removed: when one is added again, its times continue for connections that had it. */
+  /** For removed markets: when one is added again, its times continue for connections that had it. */
   readonly #removedInstants = new Map<string, Instant>()
 
-  /** The replicas subscribe at once, so that no commit of a sequencer that is started later is missed. */
+  /** The replicas subscribe at once, so that no commit from a later sequencer is missed. */
   constructor({ markets, ...options }: MarketReplicasOptions) {
     this.#options = options
     this.#markets = new Map(markets.map((configured) => [configured.definition.symbol, this.#replicate(configured)]))
   }
 
-  /** In the order of the configuration. */
+  /** In configuration order. */
   get all(): readonly Replica[] {
     return [...this.#markets.values()].map(({ replica }) => replica)
   }
@@ -47,21 +47,21 @@ export class MarketReplicas {
     return this.#markets.get(symbol)?.replica
   }
 
-  /** Whether every price of a market comes from trading, none from the simulator or a recording. */
+  /** Whether a market's every price comes from trading, none from the simulator or a recording. */
   isFromVenues(symbol: string): boolean {
     const market = this.#markets.get(symbol)
     return market?.configured.sources.every(isTraded) === true && market.replica.instrument?.simulated !== true
   }
 
-  /** Whether the prices of a market come from a simulator: that of this service, or one that is relayed. */
+  /** Whether a market's prices come from a simulator: this service's, or a relayed one. */
   isSimulated(symbol: string): boolean {
     const market = this.#markets.get(symbol)
     return market !== undefined && (isSimulated(market.configured) || market.replica.instrument?.simulated === true)
   }
 
   /**
-   * Follows another list of markets. A market keeps its replica unless its definition differs; then it is both removed
-   * and added, because its subscribers can see the difference.
+   * Follows another market list. A market keeps its replica unless its definition differs. It is then both removed and
+   * added, because its subscribers can see the difference.
    */
   change(markets: readonly ConfiguredMarket[]): { readonly added: readonly Replica[]; readonly removed: string[] } {
     const before = this.#markets
@@ -89,7 +89,7 @@ export class MarketReplicas {
     return { added, removed }
   }
 
-  /** Ends the subscriptions to the bus; the replicas keep their last books. */
+  /** Ends the bus subscriptions. The replicas keep their last books. */
   stop(): void {
     for (const { replica } of this.#markets.values()) replica.stop()
   }

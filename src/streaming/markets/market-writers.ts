@@ -1,7 +1,7 @@
 /**
- * The writing side of the markets: one sequencer per configured market, one source per feed that feeds all markets that
- * name it, and between them the inputs of each market. Markets are added and removed while it runs, by a reload or because
- * another process leads them. A market that is added again continues with later commit times than it had.
+ * The markets' writing side: one sequencer per configured market, one source per feed for all markets that name it, and
+ * each market's inputs between them. Markets are added and removed while it runs, by a reload or because another
+ * process leads them. A market that is added again continues with later commit times than before.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -20,19 +20,19 @@ import { followedPublication, sendPositions } from './followed-positions.ts'
 import { type InputState, type MarketInput, MarketInputs, SOURCES_CHANGED } from './market-inputs.ts'
 import type { CreateSource } from './sources.ts'
 
-/** State of a market with several sources: the first of these that any of them is in. */
+/** The state for a market with several sources: the first in this list that any source has. */
 const OPENNESS: readonly InstrumentState[] = ['OPEN', 'AUCTION', 'HALTED', 'CLOSED']
 
-/** Digits of a time in milliseconds, hexadecimal: enough until the year 10889. */
+/** Digits for a time in milliseconds, hexadecimal: enough until the year 10889. */
 const EPOCH_TIME_DIGITS = 12
 const LEASE_EPOCH_DIGITS = 8
-/** Executions that a source is given to continue after: venues list the last 50 to 1,000. */
+/** Executions given to a source to continue after. Venues list the last 50 to 1,000. */
 const RESUMED_EXECUTIONS_MAX = 1_000
 const LEASE_EPOCH = new RegExp(`^[0-9a-f]{${LEASE_EPOCH_DIGITS}}-`)
 
-/** What a process that leads feed groups may write. */
+/** The part that a process leading feed groups may write. */
 export interface Lead {
-  /** The epoch of the lease: larger than that of every process that led the group before. */
+  /** The lease's epoch: larger than for every process that led the group before. */
   leaseEpochOf(feedGroup: string): number
   /** Whether it may publish now. */
   mayPublish(feedGroup: string): boolean
@@ -48,13 +48,13 @@ export interface MarketWritersOptions {
   readonly metrics: SequencerMetrics
   /** Absent where no other process can write the markets. */
   readonly lead?: Lead | undefined
-  /** What has followed a market here until its sequencer starts; absent where no other process can write it. */
+  /** The replica that follows a market here until its sequencer starts; absent where no other process can write it. */
   readonly replicaOf?: ((symbol: string) => Replica | undefined) | undefined
   /** How far publications are followed, here and by other processes; absent where no other process can write them. */
   readonly positions?: SourcePositionLog | undefined
-  /** The current value of `simulator.allowed`. */
+  /** The current value for `simulator.allowed`. */
   readonly allowsSimulated: () => boolean
-  /** Called for each feed, the simulator and the player of recordings when a market begins to use it. */
+  /** Called for each feed, the simulator and the recording player when a market begins to use it. */
   readonly createSource: CreateSource
 }
 
@@ -65,27 +65,27 @@ interface WrittenMarket {
   readonly endPositions: (() => void) | undefined
 }
 
-/** One source of a market as it is now. */
+/** A market's source as it is now. */
 export interface SourceState extends InputState {
   /** As the configuration names it: `kraken:BTC/USD`. */
   readonly source: string
-  /** Notices for the operator, also about a source that is live. */
+  /** Operator notices, also about a live source. */
   readonly notices: readonly string[]
   /** What proves its book. */
   readonly proof: Proof
-  /** What it contributes to the book of several sources; absent before its first message. */
+  /** Its contribution to a book from several sources; absent before its first message. */
   readonly presence?: SourcePresence | undefined
 }
 
 export class MarketWriters {
   readonly #options: MarketWritersOptions
   readonly #markets = new Map<string, WrittenMarket>()
-  /** Times of the last commits of removed markets: milliseconds since the epoch. */
+  /** Removed markets' last commit times, milliseconds since the epoch. */
   readonly #removedTimes = new Map<string, number>()
   /** Sources without a market, until they have stopped. */
   readonly #stopping = new Set<Promise<void>>()
   #floors: ReadonlyMap<string, number> = new Map()
-  /** By name: of a feed, `simulator` or `replay`. */
+  /** By name: a feed's, `simulator` or `replay`. */
   readonly #sources = new Map<string, Source>()
   readonly #starting: Set<string>
   #onStarted: () => void = () => undefined
@@ -100,7 +100,7 @@ export class MarketWriters {
     return this.#markets.get(symbol)?.sequencer
   }
 
-  /** The sources of a market, in the order of its configuration; none before `start` or for an unknown market. */
+  /** A market's sources, in configuration order; none before `start` or for an unknown market. */
   sourcesOf(symbol: string): readonly SourceState[] {
     const inputs = this.#markets.get(symbol)?.inputs
     if (inputs === undefined) return []
@@ -113,24 +113,24 @@ export class MarketWriters {
     }))
   }
 
-  /** What proves the book of a market: the weakest proof of its live sources; NONE without one. */
+  /** The proof for a market's book: the weakest among its live sources; NONE without one. */
   proofOf(symbol: string): Proof {
     return weakestProof(this.sourcesOf(symbol).flatMap(({ state, proof }) => (state === 'live' ? [proof] : [])))
   }
 
   /**
-   * Whether a market's instrument trades: it does when it trades at any of its sources. Undefined while no source has
-   * reported it. The reason names its source, and is empty while it trades. Only a market with one source can be simulated
-   * (`#refusalOf`).
+   * Whether a market's instrument trades: it does when it trades at any source. Undefined while no source has reported
+   * it. The reason names its source, and is empty while the instrument trades. Only a market with one source can be
+   * simulated (`#refusalOf`).
    */
   #instrumentOf(symbol: string): Instrument | undefined {
     const inputs = this.#markets.get(symbol)?.inputs.list ?? []
     const known = inputs.flatMap(({ source, sourceMarket }) => {
       const instrument = this.#sources.get(source.feed)?.instrument(sourceMarket)
       if (instrument === undefined || (instrument.simulated === true && inputs.length > 1)) return []
-      // A publisher may keep the reason of a halt that is over.
+      // A publisher may keep the reason for a halt that is over.
       const reason = instrument.state === 'OPEN' ? '' : instrument.reason
-      // A recorded reason names the source of that time.
+      // A recorded reason already names its source.
       const isNamed = reason === '' || source.feed === 'replay'
       return [{ ...instrument, reason: isNamed ? reason : `${sourceText(source)}: ${reason}` }]
     })
@@ -142,8 +142,8 @@ export class MarketWriters {
   }
 
   /**
-   * Why the book of a source may not be served. Whether an engine or another Tidegate invents its prices is known when it
-   * says so; the rules for it are those that a configuration with the simulator has to comply with.
+   * Why a source's book may not be served. An engine or another Tidegate reports itself whether its prices are
+   * simulated. The same rules then apply as for a configuration with the simulator.
    */
   #refusalOf({ source, sourceMarket }: MarketInput, sourceCount: number): string | undefined {
     if (this.#sources.get(source.feed)?.instrument(sourceMarket)?.simulated !== true) return undefined
@@ -155,7 +155,7 @@ export class MarketWriters {
     return `${name} is simulated by its publisher; a simulated book must be the only source of its market`
   }
 
-  /** Symbols of the markets that were configured at the start, have no book, and have sources that sent nothing yet. */
+  /** Symbols for markets that were configured at the start, have no book, and whose sources sent nothing yet. */
   get starting(): ReadonlySet<string> {
     return this.#starting
   }
@@ -168,7 +168,7 @@ export class MarketWriters {
 
   /**
    * Starts the sequencers, each committing later than its floor (milliseconds since the epoch, from before this start),
-   * then the sources. Resolves when each market has a book, or a message from each of its sources.
+   * then the sources. Resolves when each market has a book, or a message from each source.
    */
   start(floors: ReadonlyMap<string, number>): Promise<void> {
     const started = new Promise<void>((resolve) => {
@@ -187,12 +187,12 @@ export class MarketWriters {
     return started
   }
 
-  /** Whether the sequencer of a market with this definition runs here. */
+  /** Whether the sequencer for a market with this definition runs here. */
   writes({ definition }: ConfiguredMarket): boolean {
     return isDeepStrictEqual(this.#markets.get(definition.symbol)?.configured.definition, definition)
   }
 
-  /** Stops the sequencers of the markets that are not in this list, or not with the same definition. */
+  /** Stops the sequencers for markets that are not in this list, or not with the same definition. */
   stopMissing(markets: readonly ConfiguredMarket[]): void {
     for (const { sequencer, symbol } of this.#missing(markets)) {
       sequencer.stop()
@@ -202,8 +202,8 @@ export class MarketWriters {
   }
 
   /**
-   * Ends the sequencers of the markets that are not in this list and publishes nothing more of them: another process
-   * writes them now, and its commits are later. `change` is to be called afterwards.
+   * Ends the sequencers for markets that are not in this list and publishes nothing more from them: another process
+   * writes them now, and its commits are later. `change` must be called afterwards.
    */
   abandonMissing(markets: readonly ConfiguredMarket[]): void {
     for (const { sequencer, symbol } of this.#missing(markets)) {
@@ -218,8 +218,8 @@ export class MarketWriters {
   }
 
   /**
-   * Starts the sequencers of added markets. A market that differs in its sources or their aggregation keeps its
-   * sequencer; their symbols are returned. To be called after `stopMissing`.
+   * Starts the added markets' sequencers. A market with other sources or another aggregation keeps its sequencer; these
+   * symbols are returned. Must be called after `stopMissing`.
    */
   change(markets: readonly ConfiguredMarket[]): readonly string[] {
     const resourced: string[] = []
@@ -268,7 +268,7 @@ export class MarketWriters {
     }
   }
 
-  /** Continues the executions of the process that led the market before, or reports that some may be missing. */
+  /** Continues the executions after the process that led the market before, or reports that some may be missing. */
   #resumeExecutions(symbol: string, inputs: readonly MarketInput[]): void {
     const replica = this.#options.replicaOf?.(symbol)
     const state = replica?.state('', 0)
@@ -285,7 +285,7 @@ export class MarketWriters {
     this.#markets.get(symbol)?.sequencer.offer({ type: 'missed', reason })
   }
 
-  /** The sources that stay are asked for fresh snapshots and lose no execution. */
+  /** Unchanged sources are asked for fresh snapshots and lose no execution. */
   #changeSources(market: WrittenMarket, configured: ConfiguredMarket): void {
     market.configured = configured
     const { added, removed, kept } = market.inputs.change(configured)
@@ -333,7 +333,7 @@ export class MarketWriters {
     if (this.#starting.delete(symbol) && this.#starting.size === 0) this.#onStarted()
   }
 
-  /** Creates the sequencer of a market; returns the inputs that feed it. */
+  /** Creates a market's sequencer. Returns the inputs that feed it. */
   #write(configured: ConfiguredMarket): readonly MarketInput[] {
     const { bus, clock, log, metrics, withdrawAfterMilliseconds, lead } = this.#options
     const { definition: market, feedGroup } = configured
@@ -377,9 +377,9 @@ export class MarketWriters {
 }
 
 /**
- * An epoch that is greater, as text, than those of all earlier sequencers of the market: of other processes by the lease,
- * and of those of this process, or of runs before it, by the time. The time is later than every commit of them, also
- * after the wall clock was set back.
+ * An epoch greater, as text, than for all earlier sequencers on the market: the lease orders it after other processes,
+ * the time after earlier sequencers in this process and in runs before it. The time is later than their every commit,
+ * also after the wall clock was set back.
  * @param leaseEpoch 0 where there is no lease
  */
 function newEpoch(leaseEpoch: number, milliseconds: number): string {
@@ -392,7 +392,7 @@ export function earliestEpoch(leaseEpoch: number): string {
   return `${leaseEpoch.toString(16).padStart(LEASE_EPOCH_DIGITS, '0')}-`
 }
 
-/** The lease epoch in the epoch of a sequencer; undefined for a text that is none. */
+/** The lease epoch in a sequencer's epoch; undefined for other texts. */
 export function leaseEpochIn(epoch: string): number | undefined {
   return LEASE_EPOCH.test(epoch) ? Number.parseInt(epoch.slice(0, LEASE_EPOCH_DIGITS), 16) : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Records the commits of the configured markets without serving them: sources and sequencers as in the service, on a bus
- * whose commits go to a file. It calls `onFailure` when the file can no longer be written.
+ * Records the configured markets' commits without serving them: sources and sequencers as in the service, on a bus
+ * whose commits are written to a file. It calls `onFailure` when the file can no longer be written.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -16,12 +16,12 @@ import { MarketReplicas } from './market-replicas.ts'
 import { MarketWriters } from './market-writers.ts'
 import { createSources, type SourceSettings } from './sources.ts'
 
-/** A replay that starts at a position reads the entries since the keyframe before it, and no more. */
+/** A replay that starts at a given position reads only the entries since the keyframe before it. */
 const KEYFRAME_MILLISECONDS = 60_000
-/** Replicas keep executions for lagging subscribers; a recording has none. */
+/** Replicas keep executions for lagging subscribers. A recording has none. */
 const EXECUTIONS_KEPT = 1
 
-/** The settings of the same names. */
+/** The settings with the same names. */
 export interface RecordedConfig extends SourceSettings {
   readonly 'simulator.allowed': boolean
   readonly markets: readonly ConfiguredMarket[]
@@ -35,7 +35,7 @@ export interface RecorderOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
-  /** Called when the file can no longer be written; it is valid up to the entries in `counts`. */
+  /** Called when the file can no longer be written. It is valid up to the entries in `counts`. */
   readonly onFailure: (error: Error) => void
 }
 
@@ -43,7 +43,7 @@ export interface Recorder {
   readonly counts: RecordingCounts
   /** Markets whose sources are not live now, with the reason. */
   readonly lost: readonly { readonly market: string; readonly reason: string }[]
-  /** Ends the recording; resolves when the file is complete on disk. */
+  /** Ends the recording. Resolves when the file is complete on disk. */
   stop(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Creates the sources of markets from the settings: the simulator, the ingest listener, modules, the player of recordings,
- * and one source for each feed, of the kind and at the addresses that its settings name.
+ * Creates the markets' sources from the settings: the simulator, the ingest listener, modules, the recording player,
+ * and one source per feed, with the kind and addresses in its settings.
  */
 import { createReplay } from '../recordings/replay.ts'
 import { createModuleSource } from '../sources/module/module-source.ts'
@@ -11,7 +11,7 @@ import { TidegateSource, type Upstream } from '../sources/tidegate/tidegate-sour
 import type { VenueAddresses } from '../sources/venues/venue.ts'
 import { VENUES, type VenueName, type VenueSourceParts } from '../sources/venues/venues.ts'
 
-/** The settings of the same names. */
+/** The settings with the same names. */
 export interface SourceSettings extends FeedSettings {
   readonly 'simulator.seed': number
   readonly 'simulator.rate': number
@@ -32,13 +32,13 @@ export interface FeedSettings {
 
 export interface SourceParts extends Omit<VenueSourceParts, 'name' | 'markets'> {
   readonly config: SourceSettings
-  /** Called with every trade of the simulator before it is published. */
+  /** Called with every simulator trade before it is published. */
   readonly onTrade?: (trade: SimulatedTrade) => void
-  /** Creates the source `ingest`; absent: no listener, and no market has that source. */
+  /** Creates the source `ingest`; absent: no listener, and no market has this source. */
   readonly createIngestSource?: (markets: readonly SourceMarket[]) => Source
 }
 
-/** Creates the source of a feed, the simulator, the ingest listener or the player of recordings, for these markets. */
+/** Creates a source for these markets: a feed's, the simulator, the ingest listener or the recording player. */
 export type CreateSource = (name: string, markets: readonly SourceMarket[]) => Source
 
 export function createSources({ config, onTrade, createIngestSource, ...shared }: SourceParts): CreateSource {
