@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import {
+  type AllApplied,
   choices,
   type ListQuery,
   listQuerySchema,
@@ -325,5 +326,16 @@ describe('times', () => {
       ),
       propertySettings(500),
     )
+  })
+})
+
+describe('the type of the filters', () => {
+  it('a list that leaves out a documented filter does not compile', async () => {
+    const { ids, status, ref_ids, identity_id, ...created } = (await read('identity_id=a')).query.filters
+    // @ts-expect-error: created_at is not applied
+    created satisfies AllApplied
+    const { created_at, ...left } = created
+    left satisfies AllApplied
+    expect({ ids, status, ref_ids, identity_id, created_at, ...left }).toEqual({ identity_id: 'a' })
   })
 })
