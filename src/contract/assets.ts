@@ -1,6 +1,6 @@
 /**
- * Assets that can be deposited, converted and delivered, as the setting `assets` defines them, and the bank networks. An
- * asset that no crypto network carries is fiat: it is deposited and delivered over FIAT_NETWORKS. Pure.
+ * Bank networks, and the assets of the setting `assets`, which can be deposited, converted and delivered. An asset without a
+ * crypto network is fiat and uses FIAT_NETWORKS. Pure.
  */
 import type { CryptoNetwork } from './crypto-networks.ts'
 
@@ -18,7 +18,7 @@ export const FIAT_NETWORKS = ['WIRE', 'CUBIX'] as const
 
 export type FiatNetwork = (typeof FIAT_NETWORKS)[number]
 
-/** The numbering scheme of the bank account that fiat is paid into. */
+/** The numbering scheme of the bank account for fiat payments. */
 export const FIAT_ACCOUNT_TYPES = ['SWIFT', 'ABA'] as const
 
 export type FiatAccountType = (typeof FIAT_ACCOUNT_TYPES)[number]
@@ -27,7 +27,7 @@ export function isFiat({ networks }: Asset): boolean {
   return networks.length === 0
 }
 
-/** The conversions of the current configuration. */
+/** The conversions in the current configuration. */
 export interface Conversions {
   readonly assets: readonly Asset[]
   /** The setting `conversion.par_assets`. */

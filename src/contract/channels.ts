@@ -1,7 +1,6 @@
 /**
- * The channels of the stream, one row each, and the protocol around them: request types, subprotocols, and the values
- * that the params of the extended protocol may have. Requests, metrics, the list of subscriptions and the AsyncAPI
- * document are derived from the rows. Pure.
+ * The stream's channels, one row each, and the protocol around them: request types, subprotocols, and the possible values
+ * of extended params. Requests, metrics, the subscription list and the AsyncAPI document are derived from the rows. Pure.
  */
 import {
   BEST_LEVELS,
@@ -19,40 +18,40 @@ import {
   word,
 } from './stream-fields.ts'
 
-/** Subprotocols of the handshake. `tidegate.default` is the base protocol, which is also used when none is offered. */
+/** The handshake's subprotocols. `tidegate.default` is the base protocol, which is also used when none is offered. */
 export const SUBPROTOCOLS = ['tidegate.default', 'tidegate.v1'] as const
 
 /** The extended protocol: cursors in every data message, depths, intervals, resume, digests. */
 export const EXTENDED_SUBPROTOCOL: (typeof SUBPROTOCOLS)[number] = 'tidegate.v1'
 
-/** `type` of the payloads of market_data and market_data.top_of_book. */
+/** `type` in the payloads of market_data and market_data.top_of_book. */
 export const PAYLOAD_TYPES = { snapshot: 'SNAPSHOT', update: 'UPDATE', topOfBook: 'TOP_OF_BOOK' } as const
 
-/** A param of a subscribe request that only the extended protocol has, besides `market`. */
+/** A subscribe param, besides `market`, in the extended protocol only. */
 export type ExtendedParam = 'depth' | 'interval_ms' | 'attribution' | 'resume'
 
 /** One channel and its message: `{"channel": …, "payload": {…}}`. */
 interface Channel {
-  /** Whether a subscription names a market. The messages of such a channel have cursors in the extended protocol. */
+  /** Whether a subscription names a market. Messages of such a channel have cursors in the extended protocol. */
   readonly perMarket: boolean
   /** Whether the channel exists in the extended protocol only. */
   readonly extendedOnly?: true
   readonly extendedParams: readonly ExtendedParam[]
   /**
    * Whether the reply to a subscribe request with `resume` reports whether the subscription continues from the cursor.
-   * False where the first message is complete if it does not; executions would be lost without notice.
+   * False where the first message is otherwise complete. Executions would be lost without notice.
    */
   readonly acknowledgesResume: boolean
-  /** First part of the names of the schemas in the AsyncAPI document. */
+  /** Prefix of the schema names in the AsyncAPI document. */
   readonly schemaName: string
   readonly summary: string
-  /** The members of the payload. */
+  /** The payload's members. */
   readonly payload: JsonSchema
-  /** Members that the payload may have in the extended protocol only. */
+  /** Possible payload members in the extended protocol only. */
   readonly extendedPayload?: JsonSchema
   /** A payload. */
   readonly example: JsonSchema
-  /** What a payload of the extended protocol may have besides. */
+  /** Additional members of an extended payload. */
   readonly extendedExample?: JsonSchema
   /** The member `stream`, where it is not a cursor. */
   readonly position?: { readonly schema: JsonSchema; readonly example: JsonSchema }
@@ -171,26 +170,26 @@ export const CHANNELS = {
 
 export type ChannelType = keyof typeof CHANNELS
 
-/** The channels of a protocol. */
+/** A protocol's channels. */
 export function channelsOf(isExtended: boolean): readonly ChannelType[] {
   return (Object.keys(CHANNELS) as ChannelType[]).filter((type) => isExtended || !('extendedOnly' in CHANNELS[type]))
 }
 
-/** The request types of the stream. */
+/** The stream's request types. */
 export const REQUEST_TYPES = ['subscribe', 'unsubscribe', 'subscription_list'] as const
 
 export type RequestType = (typeof REQUEST_TYPES)[number]
 
-/** Levels per side that `depth` may request; not more than the market publishes. */
+/** Levels per side for `depth`, at most those which the market publishes. */
 export const EXTENDED_DEPTHS: readonly number[] = [1, 5, 10, 25, 50, 100, 500, 1000]
 
-/** Throttle intervals that `interval_ms` may request, in milliseconds; each is a multiple of the first. */
+/** Throttle intervals for `interval_ms`, in milliseconds. Each is a multiple of the first. */
 export const EXTENDED_INTERVALS: readonly number[] = [50, 100, 250, 500, 1000]
 
-/** Prefix of the subprotocol entry that carries a browser's token; never selected or echoed. */
+/** Prefix of the subprotocol entry with a browser's token. Such an entry is never selected or echoed. */
 export const BEARER_SUBPROTOCOL_PREFIX = 'bearer.'
 
-/** The description of a member or param that only the extended protocol has. */
+/** Describes a member or param as one of the extended protocol only. */
 export function extendedOnly(description: string): string {
   return `With the subprotocol \`${EXTENDED_SUBPROTOCOL}\` only. ${description}`
 }

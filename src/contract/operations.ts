@@ -1,5 +1,5 @@
 /**
- * Every operation of the public REST API: its name, method, path and scope. The guard, the routes, the rate limits and
+ * Every operation in the public REST API: its name, method, path and scope. The guard, the routes, the rate limits and
  * the API description are made from this table. Pure.
  */
 import type { Scope } from './scopes.ts'

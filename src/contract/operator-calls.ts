@@ -1,36 +1,36 @@
 /**
- * Every call of the operator API, by method and path below `/admin/v1`: the lowest role that may make it, and what it
- * does. The guard of the operator listener, the API description and `GET /session` are made from this table. Pure.
+ * Every call in the operator API, by method and path below `/admin/v1`: the lowest role which may make it, and a summary.
+ * The operator listener's guard, the API description and `GET /session` are made from this table. Pure.
  */
 
 /**
- * What an operator may do. `viewer` reads; `reviewer` also decides on accounts and rules, and adds notes about them;
- * `treasurer` also moves money; `admin` may do everything. Neither of reviewer and treasurer includes the other.
+ * What an operator may do. `viewer` reads. `reviewer` also decides on accounts and rules, and adds notes about them.
+ * `treasurer` also moves money. `admin` may do everything. Reviewer and treasurer do not include each other.
  */
 const PERSON_ROLES = ['viewer', 'reviewer', 'treasurer', 'admin'] as const
-/** Roles of machines, which have API tokens and never sign in; no other role includes them, and no call needs a second one. */
+/** Machine roles, which have API tokens and never sign in. No other role includes them, and no call needs a second one. */
 const MACHINE_ROLES = ['deposit_reporter', 'executor'] as const
 export type MachineRole = (typeof MACHINE_ROLES)[number]
 export const OPERATOR_ROLES = [...PERSON_ROLES, ...MACHINE_ROLES] as const
 export type OperatorRole = (typeof OPERATOR_ROLES)[number]
 
 /**
- * Kinds of calls that the setting `operator.four_eyes` can list: a second operator must confirm them. `deposits`: reports and
+ * Call kinds for the setting `operator.four_eyes`: a second operator must confirm them. `deposits`: reports and
  * assignments, releases, retries, corrections and ledger entries. `operators`: new operators, roles, resets and API tokens.
  */
 export const FOUR_EYES_KINDS = ['approvals', 'settlements', 'controls', 'deposits', 'operators'] as const
 export type FourEyesKind = (typeof FOUR_EYES_KINDS)[number]
 
-/** What a call issues, by the name of the member that has it; its answer is the only one that does. */
+/** The credential that a call issues, by its member name. No other answer contains it. */
 export type CallIssue = 'token' | 'setup_link'
 
 export interface OperatorCallRow {
-  /** The lowest role of a person that may make the call. */
+  /** The lowest role with which a person may make the call. */
   readonly role: Exclude<OperatorRole, MachineRole>
-  /** Machines that may make it too, without a second person. */
+  /** Machines which may make it too, without a second person. */
   readonly machines?: readonly MachineRole[]
   readonly fourEyes?: FourEyesKind
-  /** Of a call under four eyes: a request for it is answered with the credential, which the confirmation makes valid. */
+  /** Under four eyes, the answer to the request has the credential, which the confirmation makes valid. */
   readonly issues?: CallIssue
   readonly summary: string
 }
@@ -164,7 +164,7 @@ export const OPERATOR_CALLS = {
   },
   'GET /change-requests': { role: 'viewer', summary: 'List changes that a second operator must confirm' },
   'GET /change-requests/:id': { role: 'viewer', summary: 'Get a requested change' },
-  // Besides the role of the call that was requested.
+  // Besides the requested call's role.
   'POST /change-requests/:id/confirm': { role: 'viewer', summary: 'Confirm and carry out a requested change' },
   'POST /change-requests/:id/decline': { role: 'viewer', summary: 'Decline or withdraw a requested change' },
   'GET /session': {
@@ -221,7 +221,7 @@ export type LoginCallId = keyof typeof LOGIN_CALLS
 /** Where the operator API is on the operator listener. */
 export const OPERATOR_PREFIX = '/admin/v1'
 
-/** Whether the role `held` of an operator includes the role `needed`. */
+/** Whether an operator's role `held` includes the role `needed`. */
 export function includesRole(held: OperatorRole, needed: OperatorRole): boolean {
   if (isMachineRole(held) || isMachineRole(needed)) return held === needed
   return held === needed || held === 'admin' || needed === 'viewer'
@@ -236,7 +236,7 @@ export function mayCall(role: OperatorRole, call: OperatorCallId): boolean {
   return isMachineRole(role) ? machines.includes(role) : includesRole(role, needed)
 }
 
-/** The call that shows the record which `call` changes; undefined when it creates one. */
+/** The call that shows the record changed by `call`, or undefined when it creates one. */
 export function recordCallOf(call: OperatorCallId): OperatorCallId | undefined {
   const [method, path = ''] = call.split(' ')
   const [record] = /^.*?\/:\w+/.exec(path) ?? (method === 'POST' ? [] : [path])
@@ -244,7 +244,7 @@ export function recordCallOf(call: OperatorCallId): OperatorCallId | undefined {
   return Object.hasOwn(OPERATOR_CALLS, shown) ? (shown as OperatorCallId) : undefined
 }
 
-/** The calls that show the records which calls under four eyes change. */
+/** The calls that show the records changed under four eyes. */
 export const RECORD_CALLS: ReadonlySet<OperatorCallId> = new Set(
   Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => {
     const record = 'fourEyes' in row ? recordCallOf(call as OperatorCallId) : undefined
@@ -252,5 +252,5 @@ export const RECORD_CALLS: ReadonlySet<OperatorCallId> = new Set(
   }),
 )
 
-/** Of the comment that a call under four eyes takes. */
+/** For the comment on a call under four eyes. */
 export const COMMENT_CHARACTERS_MAX = 1_000

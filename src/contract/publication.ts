@@ -1,12 +1,12 @@
 /**
  * The messages between a publisher and Tidegate (docs/how-to/feeding-your-own-book.md) as one JSON Schema: the publisher's
- * messages, the requests and acknowledgements of a pull, and the server's messages of a push. Rules that compare two
- * members or two messages cannot be expressed; the description of the document names them. Pure.
+ * messages, a pull's requests and acknowledgements, and the server's messages in a push. A schema cannot compare two members
+ * or two messages, so the document's description names those rules. Pure.
  */
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
-/** Levels of both sides, orders, or order changes in one message, and in a book. */
+/** Levels on both sides, orders, or order changes in one message, and in a book. */
 export const PUBLISHED_ENTRIES_MAX = 250_000
 const EXECUTIONS_MAX = 100_000
 const BOOKS_MAX = 10_000
@@ -46,7 +46,7 @@ const EXECUTION_MEMBERS = {
 }
 const EXECUTION_REQUIRED = ['id', 'price', 'amount']
 
-/** Orders stand in place of levels. */
+/** Orders replace levels. */
 const NO_LEVELS = { not: { anyOf: [{ required: ['bids'] }, { required: ['asks'] }] } }
 
 const PREV = whole(0, NUMBER_MAX)
@@ -144,7 +144,7 @@ const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
   ),
 }
 
-/** The document; it validates a message of the publisher, and the others by their names in `$defs`. */
+/** The document, which validates a publisher's message, and the others by their names in `$defs`. */
 export const PUBLICATION_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Messages between a publisher and Tidegate',
@@ -171,7 +171,7 @@ function publication(
   )
 }
 
-/** Entries without epoch or digest are of another kind of book. */
+/** Entries without epoch or digest belong to another kind of book. */
 function heartbeatBook(): JsonSchema {
   const book = {
     market: MARKET,

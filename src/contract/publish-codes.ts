@@ -1,6 +1,5 @@
 /**
- * The subprotocol of publishers, and the close codes of their connections; codes from 4000 are specific to this service.
- * Pure.
+ * The publishers' subprotocol, and their connections' close codes. Codes from 4000 are specific to this service. Pure.
  */
 export const PUBLISH_SUBPROTOCOL = 'tidegate.publish.v1'
 

@@ -1,21 +1,21 @@
-/** What receipts of books have in common for the service that signs them and the program that checks them. Pure. */
+/** Constants and types of book receipts, shared by the service, which signs them, and the checking program. Pure. */
 
-/** `typ` of the header of a receipt, which no token has. */
+/** `typ` in a receipt's header. No token has it. */
 export const RECEIPT_TYPE = 'tidegate-receipt+jws'
 
-/** Path of the JWK Set with the public keys of receipts. */
+/** Path of the JWK Set with the public keys for receipts. */
 export const RECEIPT_KEYS_PATH = '/.well-known/tidegate-receipt-keys.json'
 
-/** What a receipt states; the names are those of its payload. */
+/** A receipt's statement, with the payload's names. */
 export interface ReceiptClaims {
   readonly market: string
-  /** Levels per side; 0 = all. */
+  /** Levels per side (0 = all). */
   readonly depth: number
   readonly price_decimals: number
   readonly amount_decimals: number
-  /** The cursor of the message that completes this book. */
+  /** The cursor in the message that completes this book. */
   readonly cursor: string
-  /** Commit time of that message: RFC 3339, UTC, nine fraction digits. */
+  /** The message's commit time: RFC 3339, UTC, nine fraction digits. */
   readonly time: string
   readonly digest: string
   readonly origin?: string

@@ -1,7 +1,7 @@
 /**
- * Every scope, with the operation that it permits. The token endpoint's `invalid_scope`, the guards, the API description,
- * the scopes that the operator can grant and those of the demo client come from this table. A stored scope of a client
- * that is not in the table, or whose operation is not served, has no effect. Pure.
+ * Every scope, with the operation it permits. The token endpoint's `invalid_scope`, the guards, the API description, the
+ * operator's grants and the demo client's scopes come from this table. A client's stored scope has no effect if the table
+ * lacks it or its operation is not served. Pure.
  */
 export const SCOPES = {
   'exchange:read_aggregated_marketdata_stream': 'WebSocket connection',
@@ -21,7 +21,7 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES
 
-/** Scopes of operations that are served only with the setting `rest.sandbox`. */
+/** Scopes of operations served only with the setting `rest.sandbox`. */
 const SANDBOX_SCOPES: ReadonlySet<Scope> = new Set<Scope>(['funding:write_sandbox_deposit'])
 
 export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
@@ -31,7 +31,7 @@ export const STREAM_SCOPE: Scope = 'exchange:read_aggregated_marketdata_stream'
  */
 export const PUBLISH_SCOPE: Scope = 'exchange:publish_marketdata'
 
-/** The scopes of the operations that a service with these settings serves. */
+/** The scopes for the operations which a service with these settings serves. */
 export function servedScopes(isSandbox: boolean, hasIngest = false): readonly Scope[] {
   return (Object.keys(SCOPES) as Scope[]).filter(
     (scope) => (isSandbox || !SANDBOX_SCOPES.has(scope)) && (hasIngest || scope !== PUBLISH_SCOPE),

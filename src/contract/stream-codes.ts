@@ -1,4 +1,4 @@
-/** Error codes of WebSocket requests, with their meanings. Pure. */
+/** Error codes for WebSocket requests, with their meanings. Pure. */
 export const STREAM_ERRORS = {
   UNKNOWN_ACTION: 'The requested action type is not recognized',
   INTERNAL_SERVER_ERROR: 'Unexpected server error',
@@ -11,8 +11,8 @@ export const STREAM_ERRORS = {
 export type StreamErrorCode = keyof typeof STREAM_ERRORS
 
 /**
- * Close codes of the stream, with the reason text and whether a client should reconnect. Codes from 4000 are specific to
- * this service, the others are those of RFC 6455.
+ * The stream's close codes, with the reason text and whether a client should reconnect. Codes from 4000 are specific to this
+ * service, and RFC 6455 defines the others.
  */
 export const CLOSE_CODES = {
   operator: { code: 1001, reason: 'closed by the operator', reconnect: 'yes' },

@@ -1,4 +1,4 @@
-/** Members that occur in several messages of the stream, as JSON Schemas. Pure. */
+/** Members common to several stream messages, as JSON Schemas. Pure. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -12,7 +12,7 @@ export const NANOSECONDS = { ...text('RFC 3339, UTC, 9 fraction digits'), format
 const PUBLISHED_LEVEL = level('PublishedLevel', 'Total amount of the level; 0 removes it')
 const BEST_LEVEL = level('BestLevel', 'Total amount of the level')
 
-/** Both sides of a published book. */
+/** A published book's sides. */
 const LEVELS = { bids: side('descending', PUBLISHED_LEVEL), asks: side('ascending', PUBLISHED_LEVEL) }
 
 const LEVEL = withOptional(level('Level', 'Total amount of the level; 0 removes it'), {
@@ -30,7 +30,7 @@ const LEVEL = withOptional(level('Level', 'Total amount of the level; 0 removes 
   },
 })
 
-/** Both sides of a book whose levels may name their venues. */
+/** Both sides, where levels may name their venues. */
 export const BOOK_LEVELS = { bids: side('descending', LEVEL), asks: side('ascending', LEVEL) }
 
 /** At most the best level of each side. */
@@ -46,7 +46,7 @@ const INSTRUMENT_STATE = {
   description: 'Whether it trades at the venue; the book is trusted in each of these states. Absent while not known',
 }
 
-/** Members of an execution in the extended protocol. */
+/** Execution members in the extended protocol. */
 export const IDENTITY = {
   id: text('The identifier of the source, or one of this service where the source has none; unique within the market'),
   side: {
@@ -58,7 +58,7 @@ export const IDENTITY = {
   venue: text('Where it was traded: as the source names it, or the name of its feed where the source names none'),
 }
 
-/** Members of the payload of a publication, depending on its type. */
+/** A publication's payload members, depending on its type. */
 export const PUBLICATION = {
   ...LEVELS,
   executions: {
@@ -82,7 +82,7 @@ export const PUBLICATION = {
   reason: text('LOST: why the book is not trusted any more'),
 }
 
-/** The member `stream` of a publication. */
+/** A publication's member `stream`. */
 export const PUBLICATION_POSITION = {
   schema: withOptional(
     object('PublicationPosition', {
@@ -97,7 +97,7 @@ export const PUBLICATION_POSITION = {
   example: { epoch: 'mG3rT0aZ', seq: 16, prev: 12 },
 }
 
-/** A book in the heartbeat of the extended protocol. */
+/** A book in the extended protocol's heartbeat. */
 export const BOOK_STATUS = withOptional(
   object('BookStatus', {
     market: MARKET,
@@ -120,7 +120,7 @@ export const BOOK_STATUS = withOptional(
   },
 )
 
-/** An object with these required members; further members may be added, and clients must ignore them. */
+/** An object with these required members. Further members may be added, and clients must ignore them. */
 export function object(title: string, properties: JsonSchema): JsonSchema {
   return { title, type: 'object', required: Object.keys(properties), properties }
 }

@@ -1,12 +1,12 @@
 /**
- * The addresses that webhooks may be sent to. The caller resolves the name once, checks all addresses and connects to one of
- * them, so a name that resolves differently a moment later (DNS rebinding) has no effect.
+ * Decides which addresses may receive webhooks. The caller resolves the name once, checks all addresses and connects to a
+ * checked one, so a different resolution a moment later (DNS rebinding) has no effect.
  */
 import { BlockList, isIP } from 'node:net'
 
 /**
- * IPv4 ranges that are not public: the IANA registry of special-purpose addresses, multicast, and the platform service of
- * Azure, which answers every virtual machine there. The metadata services of other clouds are in the special ranges.
+ * IPv4 ranges that are not public: the IANA registry of special-purpose addresses, multicast, and Azure's platform service,
+ * which answers every virtual machine there. Other clouds' metadata services are in the special ranges.
  */
 const SPECIAL_RANGES_4 = [
   ['0.0.0.0', 8],
@@ -28,7 +28,7 @@ const SPECIAL_RANGES_4 = [
 ] as const
 
 /**
- * The only public range of IPv6; all others are loopback, mapped or translated IPv4, link-local, unique-local, multicast or
+ * IPv6's only public range. All others are loopback, mapped or translated IPv4, link-local, unique-local, multicast or
  * not assigned.
  */
 const GLOBAL_RANGE_6 = ['2000::', 3] as const
@@ -63,13 +63,13 @@ function isLoopbackAddress(address: string): boolean {
   return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Whether a URL names this machine; only then plain HTTP is accepted. */
+/** Whether a URL names this machine. Only then is plain HTTP accepted. */
 export function isLoopbackHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return host === 'localhost' || isLoopbackAddress(host)
 }
 
-/** Why a webhook must not be sent to these addresses, to which the URL resolved; undefined when all are allowed. */
+/** Why a webhook must not be sent to the URL's resolved addresses, or undefined when all are allowed. */
 export function addressesFault(
   url: URL,
   addresses: readonly string[],

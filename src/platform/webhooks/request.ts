@@ -1,7 +1,7 @@
 /**
  * Sends one webhook request, and returns the complete answer or the reason why there is none. It follows no redirect, does
  * not retry, bounds the answer's time and size, and connects only to checked addresses. A reason contains no credentials and
- * nothing that the peer sent.
+ * no text from the peer.
  */
 import { lookup as resolveName } from 'node:dns/promises'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import { addressesFault, isLoopbackHost } from './addresses.ts'
 
-/** From the resolution of the name to the last byte of the answer. */
+/** From name resolution to the answer's last byte. */
 const REQUEST_MILLISECONDS_MAX = 10_000
 const ANSWER_BYTES_MAX = 65_536
 
@@ -19,7 +19,7 @@ export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Whether addresses that are not public are accepted. */
+  /** Whether private and special addresses are accepted. */
   readonly allowPrivate: boolean
 }
 
@@ -32,11 +32,11 @@ export type Resolve = (hostname: string) => Promise<readonly string[]>
 
 export interface RequestTools {
   readonly clock: Clock
-  /** Default: the resolver of the operating system. */
+  /** Default: the operating system's resolver. */
   readonly resolve?: Resolve
 }
 
-/** A reason why there is no complete answer that this file itself found. */
+/** A reason, found by this file itself, why there is no complete answer. */
 class RequestFault extends Error {
   override name = 'RequestFault'
 }
@@ -114,7 +114,7 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** A lookup function that returns the checked addresses instead of resolving the name again. */
+/** A lookup function that returns the checked addresses and does not resolve the name again. */
 function lookupAmong(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_hostname, options, callback) => {
@@ -129,7 +129,7 @@ async function resolveByMachine(hostname: string): Promise<readonly string[]> {
   return found.map(({ address }) => address)
 }
 
-/** The error code of the system or of the TLS library. Its message is not used: it could contain what the peer sent. */
+/** The error code from the system or the TLS library. Its message is not used, because it could contain the peer's text. */
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null | undefined)?.code ?? 'unknown error'
 }

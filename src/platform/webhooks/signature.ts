@@ -1,6 +1,6 @@
 /**
- * Signatures of webhooks by Standard Webhooks 1.0: HMAC-SHA256 over id, time and body, one for each current secret. No
- * message of this file contains a secret.
+ * Webhook signatures by Standard Webhooks 1.0: HMAC-SHA256 over id, time and body, one for each current secret. No error
+ * message from this file contains a secret.
  */
 import { createHmac } from 'node:crypto'
 
@@ -10,12 +10,12 @@ const SECRET_BYTES_MAX = 64
 
 const SECRET_PREFIX = 'whsec_'
 
-/** The key in a secret such as `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`; undefined when the text is not a secret. */
+/** The key in a secret such as `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`, or undefined when the text is not a secret. */
 function keyOfSecret(secret: string): Buffer | undefined {
   if (!secret.startsWith(SECRET_PREFIX)) return undefined
   const text = secret.slice(SECRET_PREFIX.length)
   const key = Buffer.from(text, 'base64')
-  // Decoding skips characters that are not base64, so only text that encodes back to itself is base64.
+  // Decoding skips other characters, so text is base64 only if it encodes back to itself.
   if (key.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) return undefined
   return key.length >= SECRET_BYTES_MIN && key.length <= SECRET_BYTES_MAX ? key : undefined
 }
@@ -23,7 +23,7 @@ function keyOfSecret(secret: string): Buffer | undefined {
 /** Current secrets, at most: a second one while receivers change to the new one. */
 const SECRETS_MAX = 2
 
-/** The secrets in text that separates them by blanks, commas or line breaks; undefined when the text is invalid. */
+/** The secrets in text, separated by blanks, commas or line breaks, or undefined when the text is invalid. */
 export function secretsOf(text: string): readonly string[] | undefined {
   const secrets = text.split(/[\s,]+/).filter((secret) => secret !== '')
   const areAccepted = secrets.every((secret) => keyOfSecret(secret) !== undefined)
@@ -38,7 +38,7 @@ export interface SignedMessage {
   readonly body: string
 }
 
-/** The three headers of a request, with one signature for each secret. */
+/** The three request headers, with one signature for each secret. */
 export function signatureHeaders(
   { id, timestamp, body }: SignedMessage,
   secrets: readonly string[],
