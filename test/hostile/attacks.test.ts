@@ -77,10 +77,11 @@ describe('the tables of attack cases', () => {
     expect(casesOf(name)).toHaveLength(count)
   })
 
-  it('are complete on the page of measurements, under their attack', () => {
+  it('are listed on the page of measurements, each with the number of its cases', () => {
+    const rows = page.split('\n')
     for (const { name, cases = [] } of ATTACKS) {
-      expect(page, name).toContain(`| \`${name}\` |`)
-      if (cases.length > 0) expect(page).toContain(`**${name}** (${cases.length}): ${cases.join('; ')}.`)
+      const row = rows.find((line) => line.startsWith(`| \`${name}\` |`))
+      expect(row, name).toContain(cases.length > 0 ? `(${cases.length} cases)` : '|')
     }
   })
 })
