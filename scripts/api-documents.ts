@@ -121,7 +121,7 @@ function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
     log: createLog('warn'),
     metrics: createMetricsRegistry(),
     current: { config, origins: absent() },
-    quotas: absent(),
+    money: absent({ quotas: absent(), ledgerState: absent(), converter: undefined }),
     issuesTokens: true,
     scopes: servedScopes(true, true),
     linkAddress: absent(),
@@ -134,7 +134,6 @@ function operatorModulesWithoutStore(): readonly ModuleRoutes[] {
     cluster: { nodes: absent({ name: '' }), questions: absent({ answer: () => undefined }) },
     sourcesOf: absent(),
     publicUrl: absent(),
-    ledgerState: absent(),
   })
 }
 

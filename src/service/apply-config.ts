@@ -32,7 +32,7 @@ interface ReloadedModules {
   readonly listener: PublicListener
   readonly operator: OperatorListener
   readonly ingest: IngestListener | undefined
-  readonly ledger: LedgerUpkeep
+  readonly ledger: LedgerUpkeep | undefined
 }
 
 /** Applies the settings that need an action; all other live settings are read from `current.config` where they are used. */
@@ -58,5 +58,5 @@ export function applyConfig({ config: started, current, log }: ConfigParts, modu
   modules.listener.reloadTls()
   modules.operator.reloadTls()
   modules.ingest?.reloadTls()
-  modules.ledger.registerSoon(config.assets)
+  modules.ledger?.registerSoon(config.assets)
 }

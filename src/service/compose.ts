@@ -4,12 +4,14 @@
  * that fails stops whatever it has started. The listeners open first and answer customers 503 until the store has given
  * what the modules need: its schema, the directory, and the commit times of the last run, before which no market commits.
  */
+
 import type { ClientCredentials, DemoClient } from '../access/clients/demo-client.ts'
 import { Directory } from '../access/clients/directory.ts'
 import { createMetricsRegistry } from '../platform/base/metrics.ts'
 import { createMemoryBus } from '../streaming/sequencing/bus-memory.ts'
 import { applyConfig } from './apply-config.ts'
 import type { ConfigResult } from './config/load.ts'
+import { hasRole, movesMoney } from './config/roles.ts'
 import { SET_BY_PROGRAM } from './config/settings-in-force.ts'
 import { createVerifier } from './config/token-issuer.ts'
 import { createDemoPage } from './pages/demo-page.ts'
@@ -85,7 +87,7 @@ async function startParts(parts: Parts): Promise<Service> {
   const access = await createAccess(parts, db)
   const streaming = createStreaming(parts, db, access.loader, () => readiness().ready)
   const readiness = startReadiness(parts, { db, ...streaming })
-  const money = createMoney(parts, db, streaming.markets.replicas)
+  const money = movesMoney(config) ? createMoney(parts, db, streaming.markets.replicas) : undefined
   const served = { store, access, streaming, money, readiness }
   const operator = await startOperatorListener(parts, served)
   // Stopped after the public listener, whose drain still sends data.
@@ -97,10 +99,10 @@ async function startParts(parts: Parts): Promise<Service> {
   const opened = { operator: operator.url, ...(ingest === undefined ? {} : { ingest: ingest.url }) }
   log.info({ http: listener.url, ...opened }, 'listening')
   await startStore(parts, store, access.encryptionKey)
-  await startLedger(parts, db, money.ledger)
+  if (money !== undefined) await startLedger(parts, db, money.ledger)
   await startAccess(parts, db, access)
   await startStreaming(parts, db, streaming)
-  if (config.roles.includes('worker')) await startWorkers({ ...parts, db, converter: money.converter })
+  if (money !== undefined && hasRole(config, 'worker')) await startWorkers({ ...parts, db, ...money })
   const { local } = streaming
   if (local !== undefined) await waitFor(parts, 'gateway processes', local.processes.whenReady())
   state.started = true
@@ -115,9 +117,8 @@ async function startParts(parts: Parts): Promise<Service> {
       return (config['http.drain_delay_seconds'] + config['stream.drain_seconds']) * 1000 + STOP_MILLISECONDS_MAX
     },
     reload(result) {
-      const { ledger } = money
-      const apply = () => applyConfig(parts, { ...streaming, listener, operator, ingest, ledger })
-      reloads.inc({ outcome: reload({ ...parts, apply, decimals: ledger.decimals }, result) })
+      const apply = () => applyConfig(parts, { ...streaming, listener, operator, ingest, ledger: money?.ledger })
+      reloads.inc({ outcome: reload({ ...parts, apply, decimals: money?.ledger.decimals }, result) })
     },
     stop() {
       state.draining = true

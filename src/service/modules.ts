@@ -2,8 +2,12 @@
  * The modules of the two listeners: the operations of the public REST API, which the guard protects, and the operator's
  * calls. It starts nothing and keeps no state.
  */
+import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { createGuard, type GuardOptions } from '../access/clients/guard.ts'
+import { OPERATOR_CALLS } from '../contract/operator-calls.ts'
+import { Problem } from '../platform/http/problem.ts'
 import type { MarketRoutesOptions } from '../streaming/gateway/market-routes.ts'
+import { MONEY_ROLES } from './config/roles.ts'
 import { type DoctorOptions, registerDoctorRoutes } from './doctor/doctor.ts'
 import { type OverviewHistory, registerOverviewRoute } from './health/overview.ts'
 import type { ModuleRoutes } from './listeners/listener.ts'
@@ -27,11 +31,15 @@ export type PublicModulesOptions = GuardOptions &
 export interface OperatorModulesOptions
   extends AccessOperatorOptions,
     StreamingOperatorOptions,
-    MoneyOperatorOptions,
+    Omit<MoneyOperatorOptions, keyof MoneyParts>,
     Omit<DoctorOptions, 'current' | 'ledgerState' | 'cluster'> {
   readonly current: DoctorOptions['current']
   readonly overview: Pick<OverviewHistory, 'document'>
+  /** Absent in a process whose roles move no money: it answers these calls 503 and names the roles that do. */
+  readonly money: MoneyParts | undefined
 }
+
+type MoneyParts = Pick<MoneyOperatorOptions, 'quotas' | 'ledgerState' | 'converter'>
 
 export function publicModules(options: PublicModulesOptions): readonly ModuleRoutes[] {
   const guarded = { ...options, guard: createGuard(options) }
@@ -46,12 +54,27 @@ export function publicModules(options: PublicModulesOptions): readonly ModuleRou
 
 /** Relative to `/admin/v1`. */
 export function operatorModules(options: OperatorModulesOptions): readonly ModuleRoutes[] {
+  const { money } = options
   return [
     (app) => registerOverviewRoute(app, options.overview),
-    (app) => registerDoctorRoutes(app, options),
+    (app) => registerDoctorRoutes(app, { ...options, ledgerState: money?.ledgerState }),
     ...accessOperatorRoutes(options),
     ...streamingOperatorRoutes(options),
-    ...moneyOperatorRoutes(options),
+    ...(money === undefined ? [] : moneyOperatorRoutes({ ...options, ...money })),
     controlRoutes(options),
+    ...(money === undefined ? [registerMissingRoles] : []),
   ]
+}
+
+/** Answers each call of the operator API that no module of this process has declared. */
+function registerMissingRoles(app: FastifyInstance): void {
+  const roles = MONEY_ROLES.join(' or ')
+  const refuse = () => {
+    const detail = `this process does not serve the call: one with the role ${roles} does`
+    throw new Problem('role_missing', detail, { meta: { roles: MONEY_ROLES } })
+  }
+  for (const call of Object.keys(OPERATOR_CALLS)) {
+    const [method, url] = call.split(' ') as [HTTPMethods, string]
+    if (!app.hasRoute({ method, url: `${app.prefix}${url}` })) app.route({ method, url, handler: refuse })
+  }
 }

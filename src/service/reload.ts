@@ -19,8 +19,8 @@ export interface ReloadOptions {
   readonly clock: Clock
   /** Holds the current configuration, which is replaced. */
   readonly current: { config: Config; origins: Origins }
-  /** Decimals of the assets in the ledger. */
-  readonly decimals: ReadonlyMap<string, number>
+  /** Decimals of the assets in the ledger; absent where this process has none. */
+  readonly decimals?: ReadonlyMap<string, number> | undefined
   /** Applies `current.config` to the service. */
   readonly apply: () => void
 }
@@ -49,7 +49,8 @@ export function reload({ log, clock, current, decimals, apply }: ReloadOptions, 
   }
   const { config, applied, waiting } = merge(current.config, result.config)
   const reason =
-    decimalsFault(decimals, result.config) ?? refusalOf(current.config, result, applied.length + waiting.length)
+    (decimals && decimalsFault(decimals, result.config)) ??
+    refusalOf(current.config, result, applied.length + waiting.length)
   if (reason !== undefined) {
     log.error({ reason }, 'the configuration was not reloaded: it stays as it was')
     return 'refused'

@@ -1,6 +1,8 @@
 /** Starts the operator listener and the public listener, with the modules of the parts that this process has. */
+
 import { type Scope, servedScopes } from '../contract/scopes.ts'
 import { wait } from '../platform/base/time-limit.ts'
+import { hasRole } from './config/roles.ts'
 import type { Config } from './config/settings.ts'
 import { takesPublications } from './config/sources.ts'
 import { issuesTokens } from './config/token-issuer.ts'
@@ -23,7 +25,8 @@ interface Served {
   readonly store: Store
   readonly access: Access
   readonly streaming: Streaming
-  readonly money: Money
+  /** Absent in a process whose roles move no money. */
+  readonly money: Money | undefined
   readonly readiness: () => Readiness
 }
 
@@ -63,7 +66,7 @@ export async function startOperatorListener(parts: Parts, served: Served): Promi
       ...access,
       ...streaming,
       ...operators,
-      ...money,
+      money: money && { ...money, ledgerState: () => money.ledger.state },
       db,
       scopes: scopesOf(config),
       streamUrl: config['stream.public_url'],
@@ -74,7 +77,6 @@ export async function startOperatorListener(parts: Parts, served: Served): Promi
       issuesTokens: issuesTokens(config),
       publicUrl: () => parts.state.publicUrl,
       sourcesOf,
-      ledgerState: () => money.ledger.state,
     }),
   })
   operators.listensAt(listener.url)
@@ -88,7 +90,7 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
   const { config, current, log, metrics, clock, directory, demoPage, lifecycle, state } = parts
   const { db } = store
   const { markets, hub, gateway, proofOf } = streaming
-  const servesRest = config.roles.includes('api')
+  const servesRest = money !== undefined && hasRole(config, 'api')
   const isSimulated = (symbol: string) => markets.replicas.isSimulated(symbol)
   const ratePerSecond = config['rest.rate_per_second']
   const listener = await createPublicListener({
@@ -99,7 +101,7 @@ export async function startPublicListener(parts: Parts, served: Served): Promise
     db,
     refreshDirectory: () => access.loader.refresh(),
     directory,
-    gateway: config.roles.includes('gateway') ? gateway : refusingGateway(clock),
+    gateway: hasRole(config, 'gateway') ? gateway : refusingGateway(clock),
     modules: servesRest ? publicModules({ ...parts, ...money, db, ratePerSecond, hub, isSimulated, proofOf }) : [],
     log,
     metrics,

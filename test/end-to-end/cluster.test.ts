@@ -68,6 +68,29 @@ describe.skipIf(NATS_SERVER.isSkipped || !hasPostgres)(
 
     test('is repaired when a gateway is killed', () => survive('gateway-1'))
 
+    test('each process builds only the parts of its role, and names the roles that serve a call', async () => {
+      for (const name of cluster.names) {
+        const { operator } = cluster.process(name)
+        const read = (path: string) =>
+          fetch(`${operator.url}${path}`, { headers: { authorization: `Bearer ${operator.token}` } })
+        const movesMoney = /^(api|worker)/.test(name)
+        const statuses = await Promise.all(
+          ['deposits', 'overview', 'controls', 'nodes', 'connections', 'markets'].map(
+            async (call) => (await read(`/admin/v1/${call}`)).status,
+          ),
+        )
+        expect([name, ...statuses]).toEqual([name, movesMoney ? 200 : 503, 200, 200, 200, 200, 200])
+        if (!movesMoney) {
+          const refusal = await (await read('/admin/v1/deposits')).json()
+          expect(refusal).toMatchObject({ code: 'role_missing', meta: { roles: ['api', 'worker'] } })
+        }
+        const metrics = await (await read('/metrics')).text()
+        expect([name, metrics.includes('tidegate_ledger_imbalance')]).toEqual([name, movesMoney])
+        // A feed that waits for the lead opens no venue either.
+        if (!name.startsWith('feed')) expect([name, metrics.includes('tidegate_source_live{')]).toEqual([name, false])
+      }
+    })
+
     test('has converted and delivered every deposit that was acknowledged', async () => {
       const statuses = await deposits.stop()
       expect(deposits.acknowledged).toBeGreaterThan(5)

@@ -76,6 +76,8 @@ export interface RestNodeOptions {
   readonly hub?: Pick<Hub, 'markets'>
   /** How deposits are converted as they are credited; absent = they are left to a worker. */
   readonly converter?: Converter
+  /** False: the process has no role that moves money. */
+  readonly movesMoney?: boolean
   /** Default: the clock of the system. */
   readonly clock?: Clock
 }
@@ -184,8 +186,14 @@ export class RestNode {
           cluster: testNode({ clock: shared.clock }),
           publicUrl: () => '',
           sourcesOf: () => [],
-          ledgerState: () => ({ balances: 0, differences: [], overdue: false, changed_postings: [] }),
-          ...(options.converter === undefined ? {} : { converter: options.converter }),
+          money:
+            options.movesMoney === false
+              ? undefined
+              : {
+                  quotas: shared.quotas,
+                  ledgerState: () => ({ balances: 0, differences: [], overdue: false, changed_postings: [] }),
+                  ...(options.converter === undefined ? {} : { converter: options.converter }),
+                },
         }),
       ],
     })

@@ -149,6 +149,11 @@ export const PROBLEMS = {
     status: 503,
     meaning: 'the store is unavailable or did not answer in time, or the node is starting, full or shutting down',
   },
+  role_missing: {
+    status: 503,
+    meaning: 'this process has no role that serves the request; `meta.roles` names those that do',
+    meta: ['roles'],
+  },
   address_unavailable: { status: 503, meaning: 'the service has no key for addresses of this network' },
   pool_empty: { status: 503, meaning: 'every imported address of this network is in use' },
   pool_reserved: {

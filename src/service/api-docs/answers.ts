@@ -79,6 +79,7 @@ const META_MEMBERS = {
   },
   fields: { type: 'array', items: { type: 'string' }, description: 'The members that differ' },
   deposit_id: { type: 'string', description: 'The deposit that is known' },
+  roles: { type: 'array', items: { type: 'string' }, description: 'The roles whose processes serve the request' },
   recorded_before: {
     type: 'string',
     format: 'date-time',

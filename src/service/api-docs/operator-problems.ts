@@ -42,6 +42,10 @@ const LOGIN: readonly ProblemCode[] = ['login_unavailable', 'rate_limited']
 /** Calls that change the state of a record, which may not allow it. */
 const CHANGES_STATE = /^POST \/(rules|deposits|orchestrations|deliveries|change-requests)\/:id\/(?!notes$)/
 
+/** Calls that only processes with a role that moves money serve. */
+const MOVES_MONEY =
+  /^\w+ \/(accounts|address-pool|customers\/:id\/(profiles|quotas)|deliveries|deposit-addresses|deposits|desk|ledger|orchestrations|profiles|rules)\b/
+
 /** Problems that do not follow from method and path. */
 const OF_ITS_OWN: { readonly [Call in DescribedCallId]?: readonly ProblemCode[] } = {
   'GET /login/openid': ['login_unavailable', 'not_found'],
@@ -95,6 +99,7 @@ export function operatorProblemsOf(
   const codes = new Set<ProblemCode>([...EVERYWHERE, ...ownProblemsOf(call)])
   if (!isSafe) for (const code of WITH_BODY) codes.add(code)
   if (isList) codes.add('invalid_cursor')
+  if (MOVES_MONEY.test(call)) codes.add('role_missing')
   if (call.includes('/:')) codes.add('not_found')
   if (CHANGES_STATE.test(call)) codes.add('invalid_state')
   if (!isLoginCall(call)) {

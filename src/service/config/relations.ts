@@ -1,4 +1,5 @@
 /** Constraints between configuration keys, checked when a configuration is loaded. */
+import { hasRole } from './roles.ts'
 import { ROLES } from './settings/bus.ts'
 import type { Config, SettingKey } from './settings.ts'
 
@@ -49,7 +50,7 @@ export const RELATIONS: readonly Relation[] = [
     key: 'roles',
     other: 'bus.url',
     rule: 'must contain feed while bus.url is empty: the books of another process arrive over NATS',
-    holds: (config) => config.roles.includes('feed') || config['bus.url'] !== '',
+    holds: (config) => hasRole(config, 'feed') || config['bus.url'] !== '',
   },
   {
     key: 'roles',
@@ -61,7 +62,7 @@ export const RELATIONS: readonly Relation[] = [
     key: 'roles',
     other: 'ingest.port',
     rule: 'must contain feed while ingest.port is set: what publishers send becomes books there',
-    holds: (config) => config.roles.includes('feed') || config['ingest.port'] === '',
+    holds: (config) => hasRole(config, 'feed') || config['ingest.port'] === '',
   },
   {
     key: 'feed.groups',
@@ -73,7 +74,7 @@ export const RELATIONS: readonly Relation[] = [
     key: 'feed.groups',
     other: 'roles',
     rule: 'must be empty while roles does not contain feed',
-    holds: (config) => config['feed.groups'].length === 0 || config.roles.includes('feed'),
+    holds: (config) => config['feed.groups'].length === 0 || hasRole(config, 'feed'),
   },
   {
     key: 'bus.credentials_file',
@@ -105,7 +106,7 @@ export const RELATIONS: readonly Relation[] = [
     key: 'gateway.processes',
     other: 'roles',
     rule: 'must be 0 while roles does not contain gateway: gateway processes serve the stream',
-    holds: (config) => config['gateway.processes'] === 0 || config.roles.includes('gateway'),
+    holds: (config) => config['gateway.processes'] === 0 || hasRole(config, 'gateway'),
   },
   {
     key: 'http.unfinished_bytes_max',

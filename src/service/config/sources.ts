@@ -2,6 +2,7 @@
  * The `sources` of a configured market: how each entry is parsed, and which may be combined. The form of symbols comes
  * from the venue table.
  */
+
 import { resolve } from 'node:path'
 import { isObject } from '../../platform/base/json-value.ts'
 import {
@@ -14,6 +15,7 @@ import {
 } from '../../streaming/market/configured-market.ts'
 import { VENUES } from '../../streaming/sources/venues/venues.ts'
 import { type Feeds, unknownFeedText } from './feeds.ts'
+import { hasRole } from './roles.ts'
 import { given, type Problem } from './setting-kinds.ts'
 
 /** Longest maximum age of a source, a day. */
@@ -85,7 +87,7 @@ export function takesPublications(
   configured: readonly ConfiguredMarket[],
   { roles, 'ingest.port': port }: IngestSettings,
 ): boolean {
-  return port !== '' || (!roles.includes('feed') && configured.some(({ sources }) => sources.some(isIngested)))
+  return port !== '' || (!hasRole({ roles }, 'feed') && configured.some(({ sources }) => sources.some(isIngested)))
 }
 
 /**
@@ -96,7 +98,7 @@ export function ingestProblems(
   configured: readonly ConfiguredMarket[],
   { roles, 'ingest.port': port }: IngestSettings,
 ): readonly Problem[] {
-  if (port !== '' || !roles.includes('feed')) return []
+  if (port !== '' || !hasRole({ roles }, 'feed')) return []
   return configured.flatMap(({ sources }, index) => {
     const place = sources.findIndex(isIngested)
     if (place < 0) return []

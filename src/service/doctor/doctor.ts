@@ -45,7 +45,8 @@ export interface DoctorOptions {
   readonly clock: Clock
   readonly current: { readonly config: Config; readonly origins: Origins }
   readonly readiness: () => Readiness
-  readonly ledgerState: () => LedgerState
+  /** Absent in a process without a ledger. */
+  readonly ledgerState?: (() => LedgerState) | undefined
   readonly cluster: { readonly nodes: { readonly all: readonly NodeDocument[] } }
 }
 
@@ -106,7 +107,7 @@ async function findingsOf({ db, clock, current, readiness, ledgerState, cluster 
     ...corruptionFindings(db.corruption),
     ...readinessFindings(readiness()),
     ...(await storeFindings(db, config, clock)),
-    ledgerFinding(ledgerState()),
+    ...(ledgerState === undefined ? [] : [ledgerFinding(ledgerState())]),
     ...nodeFindings(cluster.nodes.all),
     examineNode(),
   ]

@@ -1,4 +1,5 @@
 /** The check of `tidegate doctor` on the amounts above which a person decides: without them, any amount passes unseen. */
+import { movesMoney } from '../config/roles.ts'
 import type { Config } from '../config/settings.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
@@ -6,7 +7,7 @@ const KEYS = ['review_above.deposits', 'review_above.payments'] as const
 
 /** None in a sandbox, and on nodes that neither credit nor pay. */
 export function examineReview(config: Config): Finding[] {
-  if (config['rest.sandbox'] || !config.roles.some((role) => role === 'api' || role === 'worker')) return []
+  if (config['rest.sandbox'] || !movesMoney(config)) return []
   const name = 'review'
   const empty = KEYS.filter((key) => config[key].size === 0)
   if (empty.length === 0) return [ok(name, 'large deposits and payments wait for a person')]

@@ -3,7 +3,9 @@
  * a gate is what a role cannot work without on this node alone. What all nodes would lack at the same moment is named and is
  * no gate: a market, its sources, a lease; the store for a gateway or a feed.
  */
+
 import { CORRUPT_STORE_PAGE } from '../../platform/store/corruption.ts'
+import { hasRole, movesMoney } from '../config/roles.ts'
 import type { SchemaState } from '../process/store-wait.ts'
 
 export interface ReadinessCheck {
@@ -81,8 +83,8 @@ export interface ReadinessInput {
 
 export function readinessRows(input: ReadinessInput): readonly ReadinessRow[] {
   const { roles, bus } = input
-  const isGateway = roles.includes('gateway')
-  const needsStore = roles.includes('api') || roles.includes('worker')
+  const isGateway = hasRole({ roles }, 'gateway')
+  const needsStore = movesMoney({ roles })
   const steady = (row: ReadinessCheck, isGate = true): ReadinessRow => ({ ...row, gate: isGate ? 'steady' : 'none' })
   const gates: ReadinessRow[] = [
     { ...check('draining', !input.draining, 'the node is shutting down'), gate: 'immediate' },

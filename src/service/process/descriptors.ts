@@ -3,9 +3,11 @@
  * connection takes one. A process that has none left cannot accept connections, connect to a store or a venue, or open a
  * file.
  */
+
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { Log } from '../../platform/base/log.ts'
 import { SHARED_POOLS } from '../../platform/base/shared-pool.ts'
+import { hasRole } from '../config/roles.ts'
 import type { Config } from '../config/settings.ts'
 
 /** For the operator listener (256), connections to the store and to venues, certificates, logs and the runtime itself. */
@@ -17,7 +19,7 @@ const RESERVE = 512
  */
 export function checkDescriptorLimit(config: Config, log: Log, readLimits = readProcessLimits): void {
   const limit = softLimitOf(readLimits())
-  const servesStream = config.roles.includes('gateway')
+  const servesStream = hasRole(config, 'gateway')
   const connectionsMax = servesStream ? config['stream.connections_max'] : 0
   const needed = connectionsMax + SHARED_POOLS.public_connections.size + RESERVE
   if (limit === undefined || limit >= needed) return

@@ -115,6 +115,7 @@ describe('the OpenAPI document', () => {
       'misdirected_request',
       'upgrade_required',
       'too_many_connections',
+      'role_missing',
     ])
   })
 

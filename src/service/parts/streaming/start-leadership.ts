@@ -2,6 +2,7 @@
  * Takes part in the leadership of feed groups, where several processes may write a market: with `bus.url` and the role
  * `feed`. Publishers are admitted by a process that leads.
  */
+
 import { hostname } from 'node:os'
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
@@ -11,6 +12,7 @@ import type { Ingest } from '../../../streaming/ingest/ingest.ts'
 import { FeedLeadership } from '../../../streaming/markets/feed-leadership.ts'
 import { createFeedLeases } from '../../../streaming/markets/feed-leases.ts'
 import type { MarketWriters } from '../../../streaming/markets/market-writers.ts'
+import { hasRole } from '../../config/roles.ts'
 import type { Config } from '../../config/settings.ts'
 import type { LinkedMarkets } from './start-bus.ts'
 
@@ -26,7 +28,7 @@ interface LeadershipParts {
 /** Undefined where no other process can write the markets, or this one does not. Nothing is led before `startLeadership`. */
 export function createLeadership(parts: LeadershipParts, db: Db): FeedLeadership | undefined {
   const { config } = parts
-  if (config['bus.url'] === '' || !config.roles.includes('feed')) return undefined
+  if (config['bus.url'] === '' || !hasRole(config, 'feed')) return undefined
   const leases = createFeedLeases({ ...parts, db, holderName: `${hostname()}:${process.pid}` })
   return new FeedLeadership({ leases, groups: config['feed.groups'] })
 }

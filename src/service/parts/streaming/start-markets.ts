@@ -3,6 +3,7 @@
  * next start, and the self-audit of what subscribers are sent. Sequencers start in `startSources`, which needs the
  * commit times of the last run.
  */
+
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
@@ -22,6 +23,7 @@ import type { Bus } from '../../../streaming/sequencing/bus.ts'
 import { createSequencerMetrics } from '../../../streaming/sequencing/sequencer-metrics.ts'
 import type { SimulatedTrade } from '../../../streaming/sources/simulator/simulator.ts'
 import { feedTransportProblems } from '../../config/feeds.ts'
+import { hasRole } from '../../config/roles.ts'
 import type { Config } from '../../config/settings.ts'
 import { checkModules } from '../../doctor/module-check.ts'
 import type { Lifecycle } from '../../process/lifecycle.ts'
@@ -87,7 +89,7 @@ export function createMarkets(parts: MarketParts, db: Db, leadership: FeedLeader
  * @param started the configuration of the start, which determines the roles
  */
 export function writtenMarkets(started: Config, { markets }: Config): Config['markets'] {
-  return started.roles.includes('feed') ? markets : []
+  return hasRole(started, 'feed') ? markets : []
 }
 
 /** Audits the markets whose sequencers run in this process. */

@@ -1,0 +1,16 @@
+/** What the roles of a process mean for its parts: the only file that reads the setting `roles`. Pure. */
+import type { Config } from './settings.ts'
+
+type Role = Config['roles'][number]
+type Roles = Pick<Config, 'roles'>
+
+export function hasRole({ roles }: Roles, role: Role): boolean {
+  return roles.includes(role)
+}
+
+/** The roles whose processes keep accounts and move money; the others build no ledger and no converter. */
+export const MONEY_ROLES = ['api', 'worker'] as const satisfies readonly Role[]
+
+export function movesMoney(config: Roles): boolean {
+  return MONEY_ROLES.some((role) => hasRole(config, role))
+}
