@@ -1,6 +1,5 @@
 /** Constraints between configuration keys, checked when a configuration is loaded. */
-import { hasRole } from './roles.ts'
-import { ROLES } from './settings/bus.ts'
+import { hasRole, ROLES } from './roles.ts'
 import type { Config, SettingKey } from './settings.ts'
 
 interface Relation {

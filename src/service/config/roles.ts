@@ -1,8 +1,11 @@
-/** What the roles of a process mean for its parts: the only file that reads the setting `roles`. Pure. */
-import type { Config } from './settings.ts'
+/** The roles of a process, and what they mean for its parts: the only file that reads the setting `roles`. Pure. */
+export const ROLES = ['feed', 'gateway', 'api', 'worker'] as const
 
-type Role = Config['roles'][number]
-type Roles = Pick<Config, 'roles'>
+type Role = (typeof ROLES)[number]
+
+interface Roles {
+  readonly roles: readonly string[]
+}
 
 export function hasRole({ roles }: Roles, role: Role): boolean {
   return roles.includes(role)

@@ -1,8 +1,7 @@
 /** The settings of the roles of a process and of the bus between processes. */
 import { FEED_GROUP, FEED_GROUP_RULE } from '../markets.ts'
+import { ROLES } from '../roles.ts'
 import { list, natsUrl, text } from '../setting-kinds.ts'
-
-export const ROLES = ['feed', 'gateway', 'api', 'worker'] as const
 
 const path = { initial: '', accepts: 'a path', pattern: /^[^\0]{0,4096}$/ } as const
 
