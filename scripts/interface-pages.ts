@@ -130,34 +130,68 @@ ${table(['call', 'what it does', 'role'], rows)}
 `
 }
 
+/** Options that more verbs have are listed once. */
+const COMMON_VERBS_MIN = 10
+
 function commandPage(): string {
   const program = createProgram()
+  const verbs = verbsOf(program, 'tidegate')
+  const counts = new Map<string, number>()
+  for (const { options } of verbs) for (const row of options) counts.set(row, (counts.get(row) ?? 0) + 1)
+  const common = [...counts].filter(([, count]) => count >= COMMON_VERBS_MIN).map(([row]) => row)
+  const sections = verbs.map(({ title, description, example, options }) => {
+    const own = options.filter((row) => !common.includes(row))
+    const shown = example === undefined ? [] : ['', '```sh', example, '```']
+    return [`## ${title}`, '', description, '', ...own, ...shown].join('\n')
+  })
   return `${NOTICE}
 # The command line
 
-Every verb with its arguments and options. \`--help\` after a verb shows the same, with examples. Verbs that read the
-configuration accept each [setting](configuration.md) as an option as well; those are not repeated here.
+Every verb with its arguments, its options and an example. \`--help\` after a verb shows the same with more examples. Verbs that
+read the configuration accept each [setting](configuration.md) as an option. Options of most verbs, listed only here:
 
-${commandSections(program, 'tidegate').join('\n')}`
+${common.join('\n')}
+
+${sections.join('\n\n')}
+`
 }
 
-/** A section for each verb that does something, and for the verbs below it. */
-function commandSections(command: Command, path: string): string[] {
+interface Verb {
+  readonly title: string
+  readonly description: string
+  readonly example: string | undefined
+  /** One list item for each argument that needs a description and each option. */
+  readonly options: readonly string[]
+}
+
+/** Each verb that does something, also below others. */
+function verbsOf(command: Command, path: string): Verb[] {
   return command.commands.flatMap((child) => {
     const childPath = `${path} ${child.name()}`
-    return child.commands.length > 0 ? commandSections(child, childPath) : [commandSection(child, childPath)]
+    return child.commands.length > 0 ? verbsOf(child, childPath) : [verbOf(child, childPath)]
   })
 }
 
-function commandSection(command: Command, path: string): string {
+function verbOf(command: Command, path: string): Verb {
   const words = command.registeredArguments.map((argument) => placeOf(argument))
   const options = command.options.filter((option) => !option.hidden && option.helpGroupHeading === undefined)
   const rows = [
-    ...command.registeredArguments.map((argument) => [`\`${placeOf(argument)}\``, argument.description]),
-    ...options.map((option) => [`\`${option.flags}\``, describeOption(option)]),
-  ].map((row) => row.map(asText))
-  const list = rows.length === 0 ? '' : `\n${table(['argument or option', 'meaning'], rows)}\n`
-  return `## ${path}\n\`${[path, ...words].join(' ')}\`\n\n${asText(sentence(command.description()))}\n${list}`
+    ...command.registeredArguments.map((argument) => [placeOf(argument), argument.description] as const),
+    ...options.map((option) => [option.flags, describeOption(option)] as const),
+  ]
+  return {
+    title: `\`${[path, ...words].join(' ')}\``,
+    description: asText(sentence(command.description())),
+    example: exampleOf(command),
+    options: rows.flatMap(([name, meaning]) => (meaning === '' ? [] : [`- \`${name}\`: ${asText(meaning)}`])),
+  }
+}
+
+/** The first example of the help text. */
+function exampleOf(command: Command): string | undefined {
+  let help = ''
+  command.emit('afterHelp', { error: false, command, write: (text: string) => (help += text) })
+  return /^ *\$ (.*)$/m.exec(help)?.[1]
 }
 
 function placeOf(argument: Argument): string {
