@@ -2,6 +2,7 @@
  * The generated pages of docs/reference that list what can be called: the stream, the REST API, the operator API and the
  * command line. `npm run docs` writes them; a test verifies that the committed ones are current.
  */
+import type { EventEmitter } from 'node:events'
 import type { Argument, Command, Option } from 'commander'
 import { createProgram } from '../src/cli/program.ts'
 import { OPERATOR_CALLS } from '../src/contract/operator-calls.ts'
@@ -190,7 +191,11 @@ function verbOf(command: Command, path: string): Verb {
 /** The first example of the help text. */
 function exampleOf(command: Command): string | undefined {
   let help = ''
-  command.emit('afterHelp', { error: false, command, write: (text: string) => (help += text) })
+  const write = (text: string) => {
+    help += text
+  }
+  // A command is an emitter, which its types do not say: its help text is what it writes for this event.
+  ;(command as unknown as EventEmitter).emit('afterHelp', { error: false, command, write })
   return /^ *\$ (.*)$/m.exec(help)?.[1]
 }
 

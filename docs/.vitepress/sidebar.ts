@@ -45,6 +45,7 @@ export const SIDEBAR: SidebarGroup[] = [
         text: 'Market data',
         collapsed: true,
         items: [
+          { text: 'Read the books of exchanges', link: '/how-to/venues' },
           { text: 'Feed your own order book', link: '/how-to/feeding-your-own-book' },
           { text: 'Test your publisher', link: '/how-to/test-your-publisher' },
           { text: 'Write an adapter', link: '/how-to/writing-an-adapter' },
