@@ -12,6 +12,8 @@ const LEVELS = 30
 const CHANGES_MAX = 6
 const PRICE_DECIMALS = 2
 const AMOUNT_DECIMALS = 4
+/** Commits of an earlier feed, which has ended, can be noted after those of the one that leads. */
+const TIMES_KEPT = 1_000
 
 /** Price and amount as the wire has them, best first. */
 export type SideText = readonly (readonly [price: string, amount: string])[]
@@ -162,11 +164,10 @@ export class MarketTruth {
     return this.#books.get(time) ?? []
   }
 
-  /** Drops what no message that is still to come can be about, except for the book of now and the counts. */
+  /** Drops all but the last books: a message that is still to come is about one of them. */
   forget(): void {
-    const last = [...this.#books].at(-1)
-    this.#books.clear()
-    if (last !== undefined) this.#books.set(...last)
+    const times = [...this.#books.keys()]
+    for (const time of times.slice(0, -TIMES_KEPT)) this.#books.delete(time)
   }
 
   execution(amount: string): ExecutionPlace {
