@@ -10,6 +10,7 @@ import { CLIENT_TYPES, ensureApiTypes } from './api-types.mjs'
 import { buildBrowserPages } from './browser-pages.mjs'
 import { ensureStoreTemplate } from './ensure-template.mjs'
 import { filesBelow, hashOf, ROOT } from './files.mjs'
+import { dashboard } from './grafana-dashboard.mjs'
 import { createInstallReport, showProgress } from './progress.mjs'
 
 export { ROOT }
@@ -126,7 +127,7 @@ function isForThisMachine(entry) {
 export async function ensureBuilt() {
   await ensureInstalled()
   await ensureApiTypes([CLIENT_TYPES])
-  const scripts = ['scripts/setup.mjs', 'scripts/api-types.mjs', 'scripts/browser-pages.mjs']
+  const scripts = ['setup', 'api-types', 'browser-pages', 'grafana-dashboard'].map((name) => `scripts/${name}.mjs`)
   const configurations = ['tsconfig.json', 'packages/client/tsconfig.json', 'package-lock.json', ...scripts]
   const stamp = hashOf([
     ...filesBelow(SOURCE_FOLDER),
@@ -157,6 +158,7 @@ async function build(stamp) {
   // A symbolic link to it in a folder of PATH is the installed program.
   chmodSync(PROGRAM, 0o755)
   ensureStoreTemplate()
+  writeFileSync(join(OUTPUT_FOLDER, 'grafana-dashboard.json'), `${JSON.stringify(dashboard(), null, 2)}\n`)
   writeFileSync(BUILD_STAMP, stamp)
 }
 

@@ -1,7 +1,8 @@
 /** The documentation site: `npm run docs:site` builds it into `build/docs-site`. It requests nothing from other origins. */
-import { cpSync, readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DefaultTheme, UserConfig } from 'vitepress'
+import { dashboard } from '../../scripts/grafana-dashboard.mjs'
 import { adaptToSite, fragmentOf } from './repository-links.ts'
 import { SIDEBAR } from './sidebar.ts'
 
@@ -27,12 +28,13 @@ const config: UserConfig<DefaultTheme.Config> = {
     search: { provider: 'local' },
     externalLinkIcon: true,
   },
-  // Documents for programs that pages link to: OpenAPI, alert rules, dashboards.
+  // Documents for programs: OpenAPI, alert rules, and the dashboard, which is generated.
   buildEnd({ srcDir, outDir }) {
     cpSync(srcDir, outDir, {
       recursive: true,
       filter: (source) => !/\/\.vitepress$|\.md$|\.svg$|\.png$/.test(source) && source !== dirname(srcDir),
     })
+    writeFileSync(join(outDir, 'grafana-dashboard.json'), JSON.stringify(dashboard(), null, 2))
   },
 }
 

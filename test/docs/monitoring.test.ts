@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { parse } from 'yaml'
+import { dashboard as makeDashboard } from '../../scripts/grafana-dashboard.mjs'
 import { type MetricFamily, readOpenMetrics } from '../support/open-metrics.ts'
 import { market, type ServiceInside, startServiceInside, temporaryFolder, tokenOf } from '../support/running-service.ts'
 
@@ -48,11 +49,8 @@ const isPresent = ({ meaning }: Row) => !meaning.includes('absent without TLS')
 const rules = (parse(read('alert-rules.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
   (group) => group.rules,
 )
-const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
-  readonly panels: readonly Panel[]
-  readonly templating: { readonly list: readonly { readonly name: string; readonly query: unknown }[] }
-}
-const panels = dashboard.panels.filter(({ type }) => type !== 'row')
+const dashboard = makeDashboard()
+const panels = (dashboard.panels as readonly Panel[]).filter(({ type }) => type !== 'row')
 const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const))
 
 const folder = temporaryFolder()

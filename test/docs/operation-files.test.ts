@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { dashboard } from '../../scripts/grafana-dashboard.mjs'
 import { loadConfig } from '../../src/service/config/load.ts'
 import { ROOT, readText, readYaml } from './deployment-files.ts'
 
@@ -104,12 +105,11 @@ describe('the configuration of Alertmanager', () => {
 
 describe('the provisioning of Grafana', () => {
   it('has a data source of the kind that the dashboard asks for, with the interval of the scrapes', () => {
-    const dashboard = JSON.parse(readText('docs/how-to/monitoring/grafana-dashboard.json'))
-    const [wanted] = dashboard.templating.list.filter(({ name }: { name: string }) => name === 'datasource')
+    const wanted = dashboard().templating.list.find(({ name }) => name === 'datasource')
     const [source] = readYaml<{ datasources: { type: string; jsonData: object }[] }>(
       'deploy/grafana/datasource.yaml',
     ).datasources
-    expect(source?.type).toBe(wanted.query)
+    expect(source?.type).toBe(wanted?.query)
     const { global } = readYaml<{ global: { scrape_interval: string } }>('deploy/prometheus.yml')
     expect(source?.jsonData).toEqual({ timeInterval: global.scrape_interval })
   })
@@ -119,7 +119,7 @@ describe('the provisioning of Grafana', () => {
       'deploy/grafana/dashboard.yaml',
     ).providers
     expect(readText('docs/how-to/monitoring/README.md')).toContain(
-      `docs/how-to/monitoring/grafana-dashboard.json ${provider?.options.path}/`,
+      `dist/grafana-dashboard.json ${provider?.options.path}/`,
     )
   })
 })
