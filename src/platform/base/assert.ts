@@ -1,7 +1,4 @@
-/**
- * A condition of our own code does not hold: a bug. It ends the process, unless a listener answers it as `internal`.
- * Pure.
- */
+/** A failed invariant in our own code: a bug. It ends the process, unless a listener answers it as `internal`. Pure. */
 export class AssertionError extends Error {
   override name = 'AssertionError'
 }

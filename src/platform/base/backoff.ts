@@ -1,6 +1,5 @@
 /**
- * Backoff with jitter: the delay before the next attempt after failures in a row. Delays have the unit of the limits.
- * Pure.
+ * Backoff with jitter: the delay before the next attempt after consecutive failures. Delays use the limits' unit. Pure.
  */
 
 export interface BackoffLimits {
@@ -10,14 +9,14 @@ export interface BackoffLimits {
   readonly longest: number
 }
 
-/** Range of the random factor that a delay is multiplied by; the upper limit is excluded. */
+/** Range for the random factor. The upper limit is excluded. */
 export type Jitter = readonly [least: number, most: number]
 
-/** Doubling this often exceeds every limit in use; the result stays a finite number. */
+/** Doubling this often exceeds every limit in use. The result stays a finite number. */
 const DOUBLINGS_MAX = 30
 
 /**
- * Delay after a number of failures in a row: `first` after one, doubled after each further one, at most `longest`.
+ * Delay after consecutive failures: `first` after one, doubled after each further one, at most `longest`.
  * @param failures 1 or more
  */
 export function backoff({ first, longest }: BackoffLimits, failures: number): number {
@@ -25,7 +24,7 @@ export function backoff({ first, longest }: BackoffLimits, failures: number): nu
 }
 
 /**
- * The same delay multiplied by a random factor, so that clients that failed together do not return together.
+ * The same delay multiplied by a random factor, so clients with a common failure do not return together.
  * @param random a number in [0, 1)
  */
 export function jitteredBackoff(

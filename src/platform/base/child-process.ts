@@ -1,4 +1,4 @@
-/** Starts a process from a file of the program, compiled or as source. */
+/** Starts a process from one of the program's files, compiled or as source. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -1,7 +1,7 @@
 /**
- * The clock that is passed to everything that waits, times out or writes timestamps, so that tests control time. The
- * system clock advances with the monotonic clock of the process and follows a step of the wall clock when it is next read.
- * Also formats the timestamps of the API.
+ * The clock passed to everything that waits, times out or writes timestamps, so tests control time. The system clock
+ * advances with the process's monotonic clock and follows a wall-clock step when it is next read. Also formats the
+ * API's timestamps.
  */
 
 /** A wall-clock instant: whole milliseconds since the Unix epoch and the nanoseconds (0..999999) inside that millisecond. */
@@ -10,7 +10,7 @@ export interface Instant {
   readonly nanoseconds: number
 }
 
-/** A scheduled callback; cancelling one that has run or was cancelled does nothing. */
+/** A scheduled callback. Cancelling it has no effect after it ran or was cancelled. */
 export interface Timer {
   cancel(): void
 }
@@ -18,15 +18,15 @@ export interface Timer {
 export interface Clock {
   /** The wall clock, which may step in both directions. */
   wallInstant(): Instant
-  /** Milliseconds, with fractions, of a clock that never goes backwards; only differences are meaningful. */
+  /** Milliseconds, with fractions, on a clock that never goes backwards. Only differences are meaningful. */
   monotonicMilliseconds(): number
   /** Runs `callback` once after at least `delayMilliseconds`. A pending timer does not keep the process alive. */
   schedule(delayMilliseconds: number, callback: () => void): Timer
   /** Runs `callback` once, at the end of this event-loop tick: after the I/O events that are ready now. */
   endOfTick(callback: () => void): void
   /**
-   * How many times more slowly than the clocks of other systems it runs, 1 unless given. A limit that another system
-   * enforces by its own clock is this number of times as long.
+   * How many times more slowly it runs than other systems' clocks, 1 unless given. A limit that another system enforces
+   * by its own clock is multiplied by this number.
    */
   readonly slowness?: number
 }
@@ -64,7 +64,7 @@ export function createSystemClock(): Clock {
 let lastSecond = -1
 let lastSecondText = ''
 
-/** `2006-01-02T15:04:05` of a time in milliseconds since the epoch; one second is formatted once. */
+/** `2006-01-02T15:04:05` for a time in milliseconds since the epoch. Each second is formatted once. */
 function secondText(milliseconds: number): string {
   const second = Math.floor(milliseconds / 1000)
   if (second !== lastSecond) {

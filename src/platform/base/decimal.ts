@@ -4,10 +4,10 @@
  * Pure.
  */
 
-/** An integer count of 10^-scale units; `number` when safe, `bigint` otherwise (canonical). */
+/** An integer count in units of 10^-scale: `number` when safe, `bigint` otherwise (canonical). */
 export type Scaled = number | bigint
 
-/** Why a text is not a decimal of the requested scale. `too-fine`: it has non-zero digits beyond the scale. */
+/** Why a text is not a decimal with the requested scale. `too-fine`: it has non-zero digits beyond the scale. */
 export type DecimalProblem = 'malformed' | 'too-fine'
 
 /** Sign, integer digits, fraction digits, exponent: what JSON allows in a number, also with leading zeros. */
@@ -18,10 +18,10 @@ const PLAIN_CHARACTERS_MAX = 24
 const DIGIT_ZERO = 0x30
 const DIGIT_NINE = 0x39
 const POINT = 0x2e
-/** 10 to the power of the index, as far as doubles are exact. */
+/** 10 to the power given by the index, as far as doubles are exact. */
 const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`))
 
-/** Brings an integer into the canonical form of `Scaled`. */
+/** Brings an integer into the canonical `Scaled` form. */
 function canonical(value: bigint): Scaled {
   return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value
 }
@@ -32,8 +32,8 @@ export function parseDecimal(text: string, scale: number): Scaled | DecimalProbl
 }
 
 /**
- * The fast path, for nearly all numbers that exchanges send: digits with at most one point that fit into a safe integer
- * at the scale. Integers up to that limit are exact in a double, and a larger product is never rounded back below it.
+ * The fast path, for nearly all numbers from exchanges: digits with at most one point, within the safe integers at the
+ * scale. Integers up to that limit are exact in a double, and a larger product is never rounded back below it.
  * Undefined for everything else, which `parseAny` reads in ten times the time.
  */
 function parsePlain(text: string, scale: number): number | undefined {
@@ -101,7 +101,7 @@ export function rescale(value: Scaled, fromScale: number, toScale: number): Scal
 export function addScaled(left: Scaled, right: Scaled): Scaled {
   if (typeof left === 'number' && typeof right === 'number') {
     const sum = left + right
-    // Of two safe integers no sum is rounded into the safe range.
+    // The sum of two safe integers is never rounded into the safe range.
     if (Number.isSafeInteger(sum)) return sum
   }
   return canonical(BigInt(left) + BigInt(right))

@@ -1,4 +1,4 @@
-/** Whether an error of the system has this code, such as `ENOENT`. */
+/** Whether a system error has this code, such as `ENOENT`. */
 export function hasCode(error: unknown, code: string): boolean {
   return (error as NodeJS.ErrnoException | null | undefined)?.code === code
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the parts of a JSON text without parsing their values, so that they can be repeated exactly as they were sent,
- * numbers with all their digits. The text must be one that `JSON.parse` accepts. Pure.
+ * Finds the parts of a JSON text without parsing their values, so they can be repeated exactly as sent, numbers with
+ * all their digits. The text must be valid for `JSON.parse`. Pure.
  */
 
 const QUOTE = 0x22
@@ -11,7 +11,9 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** The members of an object as name and text of the value; of a repeated name the last, as with `JSON.parse`. */
+/**
+ * An object's members: each name with its value's text. The last member wins for a repeated name, as with `JSON.parse`.
+ */
 export function memberTexts(object: string): Map<string, string> {
   const members = new Map<string, string>()
   let position = skipBlank(object, skipBlank(object, 0) + 1)
@@ -26,7 +28,7 @@ export function memberTexts(object: string): Map<string, string> {
   return members
 }
 
-/** The text of each element of an array. */
+/** The text of each array element. */
 export function elementTexts(array: string): string[] {
   const elements: string[] = []
   let position = skipBlank(array, skipBlank(array, 0) + 1)
@@ -39,14 +41,14 @@ export function elementTexts(array: string): string[] {
 }
 
 /**
- * The same value without blanks between tokens and without needless escapes, numbers unchanged; and the depth to which
- * objects and arrays are nested: 0 for a scalar, 1 for an outermost object or array.
+ * The same value without blanks between tokens and without needless escapes, numbers unchanged. Also its nesting depth:
+ * 0 for a scalar, 1 for an outermost object or array.
  */
 export function compactText(text: string): { readonly text: string; readonly levels: number } {
   let compact = ''
   let depth = 0
   let levels = 0
-  // A run without blanks and strings begins here; it is copied as a whole.
+  // A run without blanks and strings begins here. It is copied as a whole.
   let pieceStart = skipBlank(text, 0)
   let position = pieceStart
   while (position < text.length) {
@@ -69,7 +71,7 @@ export function compactText(text: string): { readonly text: string; readonly lev
   return { text: compact + text.slice(pieceStart), levels }
 }
 
-/** The position after the value that starts at `start`. */
+/** The position after the value starting at `start`. */
 function valueEnd(text: string, start: number): number {
   const first = text.charCodeAt(start)
   if (first === QUOTE) return stringEnd(text, start)

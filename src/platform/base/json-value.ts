@@ -1,4 +1,4 @@
-/** Reads JSON that comes from outside the program, without assuming anything about it. Pure. */
+/** Reads JSON from outside the program, without assuming anything about it. Pure. */
 
 /** A JSON object whose members have not been checked yet. */
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -8,12 +8,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The members of an object; none for any other value. */
+/** An object's members. Any other value has none. */
 export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
-/** The value of a JSON text; undefined for text that is not JSON. */
+/** The parsed value, or undefined when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,23 +1,23 @@
 /**
- * A bucket per key, for a bounded number of keys. Beyond it the least recently used bucket is dropped: it is the first to be
- * full, and a full bucket is the same as a new one. It interprets no key.
+ * A bucket per key, for a bounded number of keys. Beyond it the least recently used bucket is dropped: it is the first
+ * to be full, and a full bucket is the same as a new one. It interprets no key.
  */
 
 export interface Bucket {
-  /** Milliseconds until it is as new; 0 when it is. */
+  /** Milliseconds until it is as new, or 0 when it is. */
   readonly fullInMilliseconds: number
 }
 
 export interface KeyLimits {
   readonly keysMax: number
   /**
-   * Keys of one holder. Its further keys share one bucket, so that invented keys bring no new buckets, and one holder cannot
-   * displace the buckets of others.
+   * Keys per holder. Its further keys share one bucket, so invented keys bring no new buckets, and one holder cannot
+   * displace other holders' buckets.
    */
   readonly keysPerHolderMax?: number
 }
 
-/** Full buckets that are dropped before a new one is made, which releases the memory of a flood: at most 0.1 ms. */
+/** Full buckets dropped before a new one is made, which releases a flood's memory: at most 0.1 ms. */
 const DROPPED_AT_ONCE_MAX = 1_000
 
 export class KeyedBuckets<B extends Bucket> {
@@ -33,7 +33,7 @@ export class KeyedBuckets<B extends Bucket> {
     this.#limits = limits
   }
 
-  /** Number of buckets that are kept. */
+  /** The number of buckets kept. */
   get size(): number {
     return this.#entries.size
   }
@@ -42,14 +42,14 @@ export class KeyedBuckets<B extends Bucket> {
     return this.#entries.get(key)?.bucket
   }
 
-  /** The bucket of the key, a new one if there is none, as the most recently used. */
+  /** The key's bucket, a new one if there is none, as the most recently used. */
   use(key: string, holder = ''): B {
     const present = this.#entries.get(key)
     if (present !== undefined) return this.#moveToEnd(key, present)
     this.#drop()
     const { keysPerHolderMax } = this.#limits
     const count = this.#holders.get(holder) ?? 0
-    // The bucket that further keys share has the holder as its key, and counts as one of its keys.
+    // The bucket shared by further keys has the holder as its key, and counts as one of its keys.
     const place = keysPerHolderMax === undefined || count < keysPerHolderMax - 1 ? key : holder
     const shared = this.#entries.get(place)
     if (shared !== undefined) return this.#moveToEnd(place, shared)

@@ -1,20 +1,20 @@
 /**
- * Writes lines to a file descriptor without waiting for its reader. The lines of one event-loop tick are written
- * together; lines that the reader does not take are buffered up to `bytesMax`, and further ones are dropped and counted.
- * Only `flush` waits, for a bounded time. After an error (a closed pipe, a full disk) the pending lines are dropped, and
- * the next line is written again.
+ * Writes lines to a file descriptor without waiting for its reader. The lines written in one event-loop tick are
+ * coalesced. Lines that the reader does not take are buffered up to `bytesMax`, and further ones are dropped and
+ * counted. Only `flush` waits, for a bounded time. After an error (a closed pipe, a full disk) the pending lines are
+ * dropped, and the next line is written again.
  */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
 export interface LineWriterOptions {
-  /** Size of the buffer in bytes. */
+  /** Buffer size in bytes. */
   readonly bytesMax: number
   /** The line that reports how many lines were dropped. */
   readonly droppedLine: (lines: number) => string
 }
 
-/** Time between attempts to write to a descriptor that is full. */
+/** Time between attempts to write to a full descriptor. */
 const RETRY_MILLISECONDS = 50
 /** The same, during `flush`. */
 const FLUSH_PAUSE_MILLISECONDS = 5
@@ -24,16 +24,16 @@ export class LineWriter {
   readonly #descriptor: number
   readonly #bytesMax: number
   readonly #droppedLine: (lines: number) => string
-  /** Being written, from `#offset`; a descriptor may accept a part of it. */
+  /** Being written, from `#offset`. A descriptor may accept only a part. */
   #current = Buffer.alloc(0)
   #offset = 0
   #lines: string[] = []
   /** Size of `#lines`. */
   #bytes = 0
   #dropped = 0
-  /** Dropped lines that no line has reported yet. */
+  /** Dropped lines not yet reported. */
   #unreported = 0
-  /** Number of dropped lines that the report in `#current` names; 0: it contains no report. */
+  /** The number of dropped lines named by the report in `#current`, or 0 when it contains no report. */
   #reporting = 0
   #isScheduled = false
 
@@ -47,12 +47,15 @@ export class LineWriter {
     return this.#descriptor
   }
 
-  /** Lines that were dropped since the start. */
+  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** Buffers the line, which must end with a line break, until the end of this tick; drops it when the buffer is full. */
+  /**
+   * Buffers the line until the end of this tick, or drops it when the buffer is full. The line must end with a line
+   * break.
+   */
   write(line: string): void {
     const bytes = Buffer.byteLength(line)
     if (this.#bytes + this.#current.length - this.#offset + bytes > this.#bytesMax) {
@@ -66,7 +69,7 @@ export class LineWriter {
     setImmediate(() => this.#run())
   }
 
-  /** Writes the buffer, blocking for at most `millisecondsMax`; unwritten lines stay buffered. */
+  /** Writes the buffer, blocking for at most `millisecondsMax`. Unwritten lines stay buffered. */
   flush(millisecondsMax: number): void {
     const end = performance.now() + millisecondsMax
     const pause = new Int32Array(new SharedArrayBuffer(4))
@@ -81,7 +84,7 @@ export class LineWriter {
     setTimeout(() => this.#run(), RETRY_MILLISECONDS).unref()
   }
 
-  /** Writes until the descriptor is full; false when something is left. */
+  /** Writes until the descriptor is full. Returns false when something is left. */
   #writeAll(): boolean {
     for (;;) {
       if (this.#offset === this.#current.length && !this.#fill()) return true
@@ -95,7 +98,10 @@ export class LineWriter {
     }
   }
 
-  /** Moves the buffered lines to `#current`, after a report of dropped ones; false when there is nothing to write. */
+  /**
+   * Moves the buffered lines to `#current`, after a report of dropped ones. Returns false when there is nothing to
+   * write.
+   */
   #fill(): boolean {
     const report = this.#unreported > 0 ? this.#droppedLine(this.#unreported) : ''
     this.#current = Buffer.from(report + this.#lines.join(''))
@@ -107,7 +113,7 @@ export class LineWriter {
     return this.#current.length > 0
   }
 
-  /** The next line that is written is preceded by a report of how many are missing. */
+  /** A report with the number of missing lines precedes the next written line. */
   #dropCurrent(): void {
     const rest = this.#current.subarray(this.#offset)
     let lines = 0
@@ -126,8 +132,8 @@ export class LineWriter {
 }
 
 /**
- * A descriptor of stderr whose writes never block. A pipe or terminal is opened again, because the flags of descriptor 2
- * are shared with the other processes that have it. Files are written through descriptor 2.
+ * A stderr descriptor whose writes never block. A pipe or terminal is opened again, because other processes share the
+ * flags of descriptor 2. Files are written through descriptor 2.
  */
 export function openStderr(): number {
   const stats = fstatSync(2)

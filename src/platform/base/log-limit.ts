@@ -1,14 +1,14 @@
 /**
- * Limits the lines of one kind in the log, so that rejected requests cannot fill it: a token bucket per kind. The first
- * line after a suppression carries the number of suppressed lines. Kinds are constants of the program, never client input,
- * so their number is bounded.
+ * Limits the log lines per kind, so rejected requests cannot fill the log: a token bucket for each kind. The first line
+ * after a suppression carries the number of suppressed lines. Kinds are program constants, never client input, so their
+ * number is bounded.
  */
 import type { Clock } from './clock.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-/** Enough to see which clients are rejected and why; for a flood, the count of suppressed lines suffices. */
+/** Enough to see which clients are rejected and why. For a flood, the count of suppressed lines suffices. */
 const LINES_PER_SECOND = 10
-/** Lines of a burst: one for each client of a fleet that is misconfigured. */
+/** Lines in a burst: one for each client in a misconfigured fleet. */
 const LINES_BURST = 100
 
 interface Kind {
@@ -25,8 +25,8 @@ export class LogLimit {
   }
 
   /**
-   * Counts one line of `kind`. Undefined: it must not be written. Otherwise the fields to add to it: how many lines of
-   * this kind were suppressed since the last one, if any.
+   * Counts one line of `kind`. Undefined: it must not be written. Otherwise the fields to add to it: how many such
+   * lines were suppressed since the last one, if any.
    */
   admit(kind: string | number): { readonly suppressed?: number } | undefined {
     let known = this.#kinds.get(kind)

@@ -1,8 +1,8 @@
 /**
- * The log: one line of JSON per event on stderr. The event name is a constant that can be searched for; variable parts are
- * fields. Fields that may carry a secret are redacted by name, as a last line of defence. A slow reader never blocks the
- * process: when the buffer is full, lines are dropped, counted, and reported once writing works again. At the end of the
- * process, also after a crash, the buffer is written for a bounded time.
+ * The log: one JSON line per event on stderr. The event name is a searchable constant, and variable parts are fields.
+ * Fields that may carry a secret are redacted by name, as a last line of defence. A slow reader never blocks the
+ * process: when the buffer is full, lines are dropped, counted, and reported once writing works again. When the process
+ * ends, also after a crash, the buffer is written for a bounded time.
  */
 import { type Logger, levels, pino } from 'pino'
 import { LineWriter, openStderr } from './line-writer.ts'
@@ -11,25 +11,25 @@ export type Log = Logger
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Names of fields that are never written, at the top level or one level below. */
+/** Field names that are never written, at the top level or one level below. */
 const SECRET_MEMBERS = ['authorization', 'token', 'access_token', 'client_secret', 'secret', 'password', 'pepper']
 
-/** About 4,000 lines: some seconds of a busy node. */
+/** About 4,000 lines: some seconds on a busy node. */
 const BUFFER_BYTES_MAX = 1_048_576
-/** Longest that the end of the process waits for the reader of the log. */
+/** The longest wait for the log's reader when the process ends. */
 const FLUSH_MILLISECONDS_MAX = 1_000
 
-/** The threshold of each log that was created here. */
+/** The threshold for each log created here. */
 const thresholds = new WeakMap<Log, { least: number }>()
 
-/** The one writer of stderr, made with the first line. */
+/** The one stderr writer, made with the first line. */
 let writer: LineWriter | undefined
 
 export function createLog(level: LogLevel): Log {
   const threshold = { least: severityOf(level) }
   const log = pino(
     {
-      // The threshold decides, not the level of the logger: child loggers copy the level and cannot be changed later.
+      // The threshold decides, not the logger's level: child loggers copy the level and cannot be changed later.
       level: 'debug',
       hooks: {
         logMethod(args, method, severity) {
@@ -48,13 +48,13 @@ export function createLog(level: LogLevel): Log {
   return log
 }
 
-/** Sets the level of `log`, which `createLog` made, and of all its child loggers. */
+/** Sets the level for `log`, which `createLog` made, and all its child loggers. */
 export function setLogLevel(log: Log, level: LogLevel): void {
   const threshold = thresholds.get(log)
   if (threshold !== undefined) threshold.least = severityOf(level)
 }
 
-/** Lines of all logs of this process that were dropped because stderr was not read. */
+/** Lines dropped from all logs in this process because stderr was not read. */
 export function droppedLogLines(): number {
   return writer?.dropped ?? 0
 }

@@ -1,11 +1,11 @@
-/** Suggests the known word that was most likely meant by a mistyped one. */
+/** Suggests the known word most likely meant by a mistyped one. */
 
-/** The candidate with the smallest edit distance, at most a third of the word or 2; undefined when there is none. */
+/** The candidate with the smallest edit distance, at most a third of the word or 2. Undefined when there is none. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1
   for (const candidate of candidates) {
-    // The difference in length is a lower bound of the distance.
+    // The length difference is a lower bound for the distance.
     if (Math.abs(word.length - candidate.length) >= bestDistance) continue
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance < bestDistance) {
@@ -16,7 +16,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best
 }
 
-/** Levenshtein distance: the fewest insertions, deletions and replacements that turn one word into the other. */
+/** Levenshtein distance: the fewest insertions, deletions and replacements between two words. */
 function editDistance(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index)
   for (let row = 1; row <= left.length; row++) {

@@ -1,7 +1,7 @@
 /**
- * A value that is fetched from elsewhere and kept, such as the keys of an issuer. After the first fetch no caller waits for the
- * source: the kept value is returned while a newer one is fetched, also while the source fails. There is at most one fetch at a
- * time, which callers share, and a least time between two, however often the value is asked for.
+ * A value fetched from elsewhere and kept, such as an issuer's keys. After the first fetch no caller waits for the
+ * source: the kept value is returned while a newer one is fetched, also while the source fails. There is at most one
+ * fetch at a time, which callers share, and a least time between two, however often callers ask.
  */
 import type { Clock } from './clock.ts'
 
@@ -9,7 +9,7 @@ export interface RefreshedValueOptions<Value> {
   readonly clock: Clock
   /** Age from which the value is fetched again. */
   readonly freshMilliseconds: number
-  /** The least time between the beginnings of two fetches. */
+  /** The least time between two fetches, from start to start. */
   readonly pauseMilliseconds: number
   /** Must end by itself: the next fetch waits for it. */
   fetch(): Promise<Value>
@@ -31,14 +31,16 @@ export class RefreshedValue<Value> {
     this.#options = options
   }
 
-  /** The value; the first one has to be waited for. `undefined`: there is none yet. */
+  /** The value. Only the first one has to be awaited. `undefined`: there is none yet. */
   async current(): Promise<Value | undefined> {
     if (this.#value === undefined) await this.#ask()
     else if (this.#now() - this.#fetchedMilliseconds >= this.#options.freshMilliseconds) void this.#ask()
     return this.#value
   }
 
-  /** The value after the source was asked again; `undefined`: there is no other one, or the source was asked just now. */
+  /**
+   * The value after the source was asked again. `undefined`: there is no other one, or the source was asked just now.
+   */
   async newer(): Promise<Value | undefined> {
     const before = this.#value
     await this.#ask()

@@ -1,12 +1,13 @@
 /**
- * Reads a whole regular file of a limited size. A pipe, device or directory in its place is an error, where reading it
- * could block for ever.
+ * Reads a whole regular file with a limited size. A pipe, device or directory in its place is an error, where reading
+ * it could block for ever.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- * @throws the errors of `node:fs`, and an Error without a code when it is not a regular file or too large. None quotes
- *   the content.
+ *
+ * @throws `node:fs` errors, and an Error without a code when it is not a regular file or too large. None quotes the
+ *   content.
  */
 export function readRegularFile(path: string, bytesMax: number): Buffer {
   // Without O_NONBLOCK, opening a pipe blocks until it has a writer.
@@ -15,7 +16,7 @@ export function readRegularFile(path: string, bytesMax: number): Buffer {
     if (!fstatSync(descriptor).isFile()) throw new Error('it is not a regular file')
     const content = Buffer.alloc(bytesMax + 1)
     let length = 0
-    // The reported size may be 0 (files of /proc), or change meanwhile.
+    // The reported size may be 0 (files in /proc), or change meanwhile.
     for (let count = -1; count !== 0 && length <= bytesMax; length += count) {
       count = readSync(descriptor, content, length, content.length - length, null)
     }
@@ -26,7 +27,7 @@ export function readRegularFile(path: string, bytesMax: number): Buffer {
   }
 }
 
-/** Why a file could not be read: the system's error code, or the reason that `readRegularFile` gives. */
+/** Why a file could not be read: the system's error code, or the reason given by `readRegularFile`. */
 export function fileErrorText(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code ?? message

@@ -1,17 +1,18 @@
 /**
- * A clock that stands still while this process does not run: suspended, starved of processor time, or blocked. A peer whose
- * messages could not be read then is not found silent. Between `start` and `stop` it looks at the time twice a second; of a
- * longer time than that it counts one interval only. Wall-clock times and ends of ticks are those of the underlying clock.
+ * A clock that stands still while this process does not run: suspended, starved of processor time, or blocked. A peer
+ * is then not found silent because its messages could not be read. Between `start` and `stop` it looks at the time
+ * twice a second, and counts a longer time as one interval only. Wall-clock times and tick ends come from the
+ * underlying clock.
  */
 import type { Clock, Instant, Timer } from './clock.ts'
 
 const INTERVAL_MILLISECONDS = 500
-/** An interval that ends this late was not one in which the process ran. */
+/** When an interval ends this late, the process was not running. */
 const LATE_MILLISECONDS = 500
 
 export class RunningClock implements Clock {
   readonly #clock: Clock
-  /** Counted up to `#seenMilliseconds` of the underlying clock. */
+  /** Counted up to the underlying clock's `#seenMilliseconds`. */
   #countedMilliseconds = 0
   #seenMilliseconds: number
   #timer: Timer | undefined

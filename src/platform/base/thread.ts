@@ -1,4 +1,4 @@
-/** Starts a worker thread from a file of the program, compiled or as source. */
+/** Starts a worker thread from one of the program's files, compiled or as source. */
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 /**
@@ -8,7 +8,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 export function startThread(file: string, base: string, options: WorkerOptions): Worker {
   const all = { ...options, execArgv: [] }
   if (!base.endsWith('.ts')) return new Worker(new URL(`${file}.js`, base), all)
-  // Source only. Node 20 does not apply `--import tsx` to the entry file of a thread, so the entry is a line of code that
+  // Source only. Node 20 does not apply `--import tsx` to a thread's entry file, so the entry is a line of code that
   // registers the loader and imports the file. The loader is resolved from the working directory.
   const source = JSON.stringify(new URL(`${file}.ts`, base).href)
   const code = `import('tsx/esm/api').then(({ register }) => { register(); return import(${source}) })`

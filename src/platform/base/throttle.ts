@@ -1,6 +1,6 @@
 /**
- * Lets an action through at most once per period and counts the calls that it held back: for log lines that a stranger
- * could cause again and again. It reads the clock that it is given and never sets a timer.
+ * Lets an action through at most once per period and counts the suppressed calls: for log lines that a stranger could
+ * cause repeatedly. It reads the given clock and never sets a timer.
  */
 import type { Clock } from './clock.ts'
 
@@ -15,7 +15,9 @@ export class Throttle {
     this.#periodMilliseconds = periodMilliseconds
   }
 
-  /** Runs `action` unless it ran within the last period; it is given the number of calls held back since then. */
+  /**
+   * Runs `action` unless it ran within the last period. The action receives the number of calls suppressed since then.
+   */
   run(action: (suppressed: number) => void): void {
     const now = this.#clock.monotonicMilliseconds()
     if (this.#lastMilliseconds !== undefined && now - this.#lastMilliseconds < this.#periodMilliseconds) {

@@ -1,11 +1,11 @@
 /**
- * Waiting on the clock that is passed in: for a time, for a promise or work with a time limit, or until a signal aborts. No
- * timer outlives the wait. `AbortSignal.any` is not used: Node.js 20 collects a timeout inside it as garbage, and it never
+ * Waiting on the given clock: for a time, for a promise or work with a time limit, or until a signal aborts. No timer
+ * outlives the wait. `AbortSignal.any` is not used: Node.js 20 collects a timeout inside it as garbage, and it never
  * fires.
  */
 import type { Clock, Timer } from './clock.ts'
 
-/** Resolves after `milliseconds`; at once for 0. */
+/** Resolves after `milliseconds`, at once for 0. */
 export function wait(clock: Clock, milliseconds: number): Promise<void> {
   if (milliseconds === 0) return Promise.resolve()
   return new Promise((resolve) => {
@@ -27,8 +27,8 @@ export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): 
 }
 
 /**
- * Settles like `promise`, or with the result of `onLate` when `promise` has not settled after `milliseconds`. The work behind
- * `promise` continues: `onLate` must end it where necessary. Rejects with the error that `onLate` throws.
+ * Settles like `promise`, or with the `onLate` result when `promise` has not settled after `milliseconds`. The work
+ * behind `promise` continues: `onLate` must end it where necessary. Rejects with any error thrown by `onLate`.
  */
 export async function withTimeLimit<Value, Late>(
   clock: Clock,
@@ -53,7 +53,7 @@ export async function withTimeLimit<Value, Late>(
   }
 }
 
-/** Settles as `promise` does, and rejects at once with the reason of the signal when that aborts. */
+/** Settles as `promise` does, and rejects at once with the signal's reason when that aborts. */
 export function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)
@@ -73,8 +73,8 @@ interface Deadline {
 }
 
 /**
- * Settles like `work`, or rejects with `late`. The signal of `work` is aborted by `stop`, and at the latest when this
- * settles.
+ * Settles like `work`, or rejects with `late`. The signal passed to `work` is aborted by `stop`, and at the latest when
+ * this settles.
  */
 export async function withDeadline<Value>(
   { clock, milliseconds, stop, late }: Deadline,
@@ -85,7 +85,7 @@ export async function withDeadline<Value>(
   if (stop?.aborted) end()
   else stop?.addEventListener('abort', end)
   const working = work(ending.signal)
-  // The time limit may win the race; its loser must not reject without a handler.
+  // The time limit may win the race. Its loser must not reject without a handler.
   working.catch(() => undefined)
   try {
     return await withTimeLimit(clock, milliseconds, working, () => {

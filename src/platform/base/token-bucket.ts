@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#refilledMilliseconds = clock.monotonicMilliseconds()
   }
 
-  /** Takes a token and returns 0; or takes none and returns the milliseconds until there is one. */
+  /** Takes a token and returns 0, or takes none and returns the milliseconds until there is one. */
   take(): number {
     this.#refill()
     if (this.#tokens < 1 - ROUNDING) return ((1 - this.#tokens) / this.#perSecond) * 1000
@@ -30,27 +30,27 @@ export class TokenBucket {
     return 0
   }
 
-  /** Returns a token that was taken for something that does not count. */
+  /** Returns a token taken for something that does not count. */
   giveBack(): void {
     this.#refill()
     this.#tokens = Math.min(this.#burst, this.#tokens + 1)
   }
 
   /**
-   * Takes tokens that the bucket may not have: its balance becomes negative, down to -burst, so the longest wait for the
-   * next token is (burst + 1) / perSecond seconds.
+   * Takes tokens even when the bucket lacks them: its balance becomes negative, down to -burst, so the longest wait for
+   * the next token is (burst + 1) / perSecond seconds.
    */
   charge(tokens: number): void {
     this.#refill()
     this.#tokens = Math.max(-this.#burst, this.#tokens - tokens)
   }
 
-  /** Whole tokens that were left after the last call; the refill since then is not counted. */
+  /** Whole tokens left after the last call. The refill since then is not counted. */
   get left(): number {
     return Math.floor(this.#tokens)
   }
 
-  /** Milliseconds until the bucket is full again; 0 when it is. */
+  /** Milliseconds until the bucket is full again, or 0 when it is. */
   get fullInMilliseconds(): number {
     this.#refill()
     return ((this.#burst - this.#tokens) / this.#perSecond) * 1000

@@ -1,8 +1,8 @@
 /**
- * Traces, through the API of OpenTelemetry alone: an SDK that the operator registers before the program starts
- * (`node --import`) receives the spans and sends them where it likes. Without one nothing is recorded, and a caller pays one
- * look-up, or nothing where it asks once (`updateTracer`, `isTracing`). A span has names, counts and outcomes, and of an
- * error its name only: never a message, a statement's text, an address, a token or an amount.
+ * Traces, through the OpenTelemetry API alone: an SDK registered by the operator before the program starts (`node
+ * --import`) receives the spans and sends them where it likes. Without one nothing is recorded, and a caller pays one
+ * look-up, or nothing where it asks once (`updateTracer`, `isTracing`). A span has names, counts and outcomes. It has
+ * only an error's name, and never a message, a statement's text, an address, a token or an amount.
  */
 import {
   context,
@@ -17,15 +17,15 @@ import {
 import { programVersion } from './version.ts'
 
 const NAME = 'tidegate'
-/** Shortest time between two traced updates of the books: an SDK costs microseconds for each span. */
+/** Shortest time between two traced book updates: an SDK costs microseconds for each span. */
 const UPDATES_MILLISECONDS = 1_000
 
 type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** The tracer of the registered SDK; undefined when there is none. */
+/** The registered SDK's tracer, or undefined when there is none. */
 function registeredTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider()
-  // The provider of this copy of the API, when no copy has one registered.
+  // The provider in this copy of the API, when no copy has one registered.
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(NAME) === undefined) return undefined
   return provider.getTracer(NAME, programVersion())
 }
@@ -40,7 +40,7 @@ function fail(span: Span, errorName: string): void {
   span.setAttribute('error.type', errorName)
 }
 
-/** Runs `work` in a span; spans that it starts are children of it. Errors are noted by name and rethrown. */
+/** Runs `work` in a span. Spans started by it are children. Errors are noted by name and rethrown. */
 export function inSpan<Result>(name: string, attributes: Attributes, work: () => Promise<Result>): Promise<Result> {
   const tracer = registeredTracer()
   if (tracer === undefined) return work()
@@ -56,7 +56,7 @@ export function inSpan<Result>(name: string, attributes: Attributes, work: () =>
   })
 }
 
-/** Records a span of work that has just ended, as a child of the current one. */
+/** Records a span for work that has just ended, as a child of the current one. */
 export function recordSpan(name: string, attributes: Attributes, tookMilliseconds: number, errorName?: string): void {
   const endMilliseconds = Date.now()
   const span = registeredTracer()?.startSpan(name, {
@@ -68,14 +68,14 @@ export function recordSpan(name: string, attributes: Attributes, tookMillisecond
   span.end(endMilliseconds)
 }
 
-/** The span of a request, whose parts run in different events. */
+/** The span for a request, whose parts run in different events. */
 export interface RequestSpan {
-  /** Runs a part: spans that it starts are children of the request's. */
+  /** Runs a part. Spans started by it are children of the request's. */
   run(part: () => void): void
   end(attributes: Attributes, isFailed: boolean): void
 }
 
-/** Starts the span of a request to a server, the root of a trace; only while `isTracing`. */
+/** Starts the span for a request to a server, the root of a trace. Only while `isTracing`. */
 export function startRequestSpan(name: string, attributes: Attributes): RequestSpan {
   const tracer = registeredTracer() ?? trace.getTracer(NAME)
   const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes: { ...attributes } }, ROOT_CONTEXT)
@@ -90,12 +90,12 @@ export function startRequestSpan(name: string, attributes: Attributes): RequestS
   }
 }
 
-/** The times of an update of a book: wall clock, milliseconds. */
+/** A book update's times: wall clock, milliseconds. */
 export interface TracedUpdate {
   readonly market: string
-  /** When the message of the source arrived. */
+  /** When the source's message arrived. */
   readonly receivedMilliseconds: number
-  /** By the clock of the process that committed it, as the time before. */
+  /** By the clock in the committing process, as the time before. */
   readonly committedMilliseconds: number
   /** When the commit had reached this process. */
   readonly arrivedMilliseconds: number
@@ -104,9 +104,9 @@ export interface TracedUpdate {
 }
 
 /**
- * Returns what records an update of a book, at most one per second: a span from its arrival at the source to the write,
- * with a child until the commit, one for the way of the commit to this process, and one from there. Undefined without
- * an SDK, so that the path of a frame has nothing to call.
+ * Returns the function that records a book update, at most one per second: a span from its arrival at the source to the
+ * write, with one child until the commit, one for the commit's way to this process, and one from there. Undefined
+ * without an SDK, so a frame's path has nothing to call.
  */
 export function updateTracer(): ((update: TracedUpdate) => void) | undefined {
   const tracer = registeredTracer()
@@ -115,7 +115,7 @@ export function updateTracer(): ((update: TracedUpdate) => void) | undefined {
   return ({ market, receivedMilliseconds, writtenMilliseconds, ...update }) => {
     if (writtenMilliseconds - lastMilliseconds < UPDATES_MILLISECONDS) return
     lastMilliseconds = writtenMilliseconds
-    // The time of a commit can be ahead of the clock, and is of another clock if another process committed it.
+    // A commit's time can be ahead of the clock. It comes from another clock if another process committed it.
     const committed = Math.min(Math.max(update.committedMilliseconds, receivedMilliseconds), writtenMilliseconds)
     const arrived = Math.min(Math.max(update.arrivedMilliseconds, committed), writtenMilliseconds)
     const attributes = { 'tidegate.market': market }

@@ -1,4 +1,4 @@
-/** The version of the program, from its package.json. */
+/** The program's version, from its package.json. */
 import { readFileSync } from 'node:fs'
 
 export function programVersion(): string {
