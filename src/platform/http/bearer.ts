@@ -1,18 +1,18 @@
 /**
- * Bearer credentials (RFC 6750): reads the token of an `Authorization` header, and builds the refusals with their
+ * Bearer credentials (RFC 6750): reads the token from an `Authorization` header, and builds the refusals with their
  * `WWW-Authenticate` challenges. Every listener uses it. It never verifies a token, and no detail repeats one.
  */
 import { Problem } from './problem.ts'
 
-/** Longest token that is read: ours have about 700 characters, those of external issuers up to some thousand. */
+/** Longest token that is read: ours have about 700 characters, external issuers' up to some thousand. */
 export const TOKEN_CHARACTERS_MAX = 16_384
 
 /** The scheme, and the spaces around the token. */
 const SURROUNDING_CHARACTERS_MAX = 100
 
 /**
- * The token of the header, or the reason why there is none. A header of another scheme carries no token, so its
- * challenge names no error (RFC 6750 section 3.1). The cost does not grow with the length of the header.
+ * The header's token, or the reason why there is none. A header with another scheme carries no token, so its challenge
+ * names no error (RFC 6750 section 3.1). The cost does not grow with the header's length.
  */
 export function readBearerToken(authorization: string | undefined): string | Problem {
   if (authorization === undefined || !/^Bearer(?: |$)/i.test(authorization)) {
@@ -23,12 +23,12 @@ export function readBearerToken(authorization: string | undefined): string | Pro
   return token ?? invalidToken('the Authorization header is not of the form Bearer TOKEN, or is too long')
 }
 
-/** 401 for a token that was sent and is not accepted. */
+/** 401 for a token that is not accepted. */
 export function invalidToken(detail: string): Problem {
   return new Problem('invalid_token', detail, challenge('Bearer error="invalid_token"'))
 }
 
-/** 403 for a valid token that does not carry the scope. */
+/** 403 for a valid token without the scope. */
 export function insufficientScope(detail: string, scope: string): Problem {
   return new Problem('insufficient_scope', detail, challenge(`Bearer error="insufficient_scope", scope="${scope}"`))
 }

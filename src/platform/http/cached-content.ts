@@ -1,6 +1,6 @@
 /**
- * Content that is the same in every answer: its bytes, their gzip form and their entity tag, each computed once (RFC 9110
- * sections 8.8.3, 12.5.3, 13.1.2). Compression runs in the thread pool, not on the event loop.
+ * Content that is the same in every answer: its bytes, their gzip form and their entity tag, each computed once (RFC
+ * 9110 sections 8.8.3, 12.5.3, 13.1.2). Compression runs in the thread pool, not on the event loop.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -21,7 +21,9 @@ export class CachedContent {
     this.#tag = createHash('sha256').update(this.#bytes).digest('base64url')
   }
 
-  /** Sets status and headers of the answer; resolves to its body, or null when the client has the content already (304). */
+  /**
+   * Sets the answer's status and headers. Resolves to its body, or null when the client has the content already (304).
+   */
   async answer({ headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer | null> {
     const isCompressed = acceptsGzip(headers['accept-encoding'] ?? '')
     const tag = `"${this.#tag}${isCompressed ? '-gzip' : ''}"`
@@ -37,7 +39,7 @@ export class CachedContent {
   }
 }
 
-/** Adds to a `Vary` field that is already set, such as `Origin`. */
+/** Adds to an existing `Vary` field, such as `Origin`. */
 function varyWith(present: unknown): string {
   return typeof present === 'string' && present !== '' ? `${present}, Accept-Encoding` : 'Accept-Encoding'
 }

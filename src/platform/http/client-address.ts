@@ -1,7 +1,7 @@
 /**
- * The client's address of a request: the peer's, or, when the peer is a trusted proxy, the one that the proxy wrote into
- * `X-Forwarded-For`, followed hop by hop from the right up to the first hop that is not trusted. Entries written by an
- * untrusted peer are never used, and neither are entries that are not addresses.
+ * A request's client address. It is the peer's, or, behind a trusted proxy, the one in the proxy's `X-Forwarded-For`,
+ * followed hop by hop from the right up to the first untrusted hop. Entries written by an untrusted peer are never
+ * used, and neither are entries that are not addresses.
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
@@ -10,25 +10,26 @@ import { NO_HOLDER } from '../base/shared-pool.ts'
 import { isLoopbackAddress } from './host-check.ts'
 
 export interface ClientAddress {
-  /** The client's address without a port; IPv4 in dotted form, also when it was mapped into IPv6. */
+  /** The client's address without a port. IPv4 is in dotted form, also when it was mapped into IPv6. */
   (request: IncomingMessage): string
   /** As what an address holds a shared pool: a trusted proxy and loopback are many clients, so they are no holder. */
   holderOf(address: string): string
 }
 
-/** The address of a request whose socket is closed already. */
+/** The address for a request whose socket is closed already. */
 const UNKNOWN = 'unknown'
-/** Only the end of the field is read, which the nearest proxies wrote: enough for a hundred hops. */
+/** Only the field's end is read, which the nearest proxies wrote: enough for a hundred hops. */
 const FORWARDED_CHARACTERS_MAX = 4_096
 const RANGE_NAMES = ['loopback', 'linklocal', 'uniquelocal']
 const MAPPED_PREFIX = /^::ffff:(?=\d+\.)/i
-/** Groups of an IPv6 address that name a network; one customer of a provider gets at least a /64. */
+/** IPv6 address groups that name a network. A provider's customer gets at least a /64. */
 const NETWORK_GROUPS = 4
 const IPV6_GROUPS = 8
 
 /**
+ *
  * @param trusted addresses, CIDR ranges, and the names `loopback`, `linklocal`, `uniquelocal`
- * @param onUntrusted notified of a peer that is not trusted and sends `X-Forwarded-For`
+ * @param onUntrusted called for an untrusted peer that sends `X-Forwarded-For`
  */
 export function createClientAddress(
   trusted: readonly string[],
@@ -48,7 +49,7 @@ export function createClientAddress(
       onUntrusted(bareAddress(peer))
       return bareAddress(peer)
     }
-    // From the peer back to the first untrusted hop; an entry that is not an address ends the path before it.
+    // From the peer back to the first untrusted hop. An entry that is not an address ends the path before it.
     const nearest = { socket, headers: { 'x-forwarded-for': String(forwarded).slice(-FORWARDED_CHARACTERS_MAX) } }
     const named = all(nearest as unknown as IncomingMessage, isProxy).map(bareAddress)
     const firstFault = named.findIndex((address) => isIP(address) === 0)
@@ -57,13 +58,13 @@ export function createClientAddress(
   return Object.assign(addressOf, { holderOf })
 }
 
-/** Whether an address is one of the trusted proxies. */
+/** Whether an address is a trusted proxy. */
 export function createProxyTrust(trusted: readonly string[]): (address: string) => boolean {
   const isTrusted = trusted.length === 0 ? () => false : compile([...trusted])
   return (address) => isTrusted(bareAddress(address), 0)
 }
 
-/** Whether `text` is a valid entry of the list of trusted proxies. */
+/** Whether `text` is a valid entry for the trusted proxies. */
 export function isProxyRange(text: string): boolean {
   const [address = ''] = text.split('/', 1)
   // The library also accepts abbreviations (`10.1` as 10.0.0.1), which are more likely mistakes.
@@ -77,7 +78,7 @@ export function isProxyRange(text: string): boolean {
   }
 }
 
-/** The key of limits per address: an IPv4 address, or the /64 of an IPv6 address. */
+/** The key for limits per address: an IPv4 address, or an IPv6 address's /64. */
 export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address
   const [head = '', tail] = (address.split('%', 1)[0] as string).split('::')
@@ -89,7 +90,7 @@ export function addressBlock(address: string): string {
   return `${network.join(':')}::/64`
 }
 
-/** A dotted IPv4 address at the end of an IPv6 address counts as two groups. */
+/** A dotted IPv4 address at an IPv6 address's end counts as two groups. */
 function groupsOf(back: readonly string[]): number {
   return back.length + (back.at(-1)?.includes('.') ? 1 : 0)
 }

@@ -1,10 +1,15 @@
 /**
- * The connections of a listener that are not WebSocket streams. It limits their number and the bytes of unfinished and
- * unanswered requests that they hold, in total and for each holder, and how slowly a request may arrive, and it answers
- * requests that the HTTP parser rejects. The holder of a connection is its address, and while a request is answered the
- * client that sent it. It guarantees that no connection is cut for a new one while its request is being answered, that a
- * socket error ends only that connection, that a parser error is never sent as the answer to a valid request, and that the
- * route of a request answers when its body ends early. After an upgrade only the error listener remains on the socket.
+ * A listener's connections other than WebSocket streams. It limits their number and the bytes in unfinished and
+ * unanswered requests, in total and for each holder, and how slowly a request may arrive. It also answers requests
+ * rejected by the HTTP parser. A connection's holder is its address, and while a request is answered the client that
+ * sent it.
+ *
+ * Guarantees:
+ * - No connection is cut for a new one while its request is being answered.
+ * - A socket error ends only that connection.
+ * - A parser error is never sent as the answer to a valid request.
+ * - A request's route answers when its body ends early.
+ * - After an upgrade only the error listener remains on the socket.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -20,11 +25,13 @@ export type CutReason = 'connections' | 'unfinished_bytes'
 
 export interface ConnectionsOptions {
   readonly clock: Clock
-  /** Connections that are not streams; above it, or above a quarter of one holder, the least recently used idle one is cut. */
+  /**
+   * Connections other than streams. Above it, or above one holder's quarter, the least recently used idle one is cut.
+   */
   readonly connectionsMax: number
   /**
-   * Bytes of unfinished and unanswered requests of all connections; above it, or above a holder's quarter, the oldest are
-   * cut.
+   * Bytes in unfinished and unanswered requests on all connections. Above it, or above a holder's quarter, the oldest
+   * are cut.
    */
   readonly unfinishedBytesMax: number
   /** As what an address holds connections. */
@@ -32,7 +39,9 @@ export interface ConnectionsOptions {
   /** Called for every answer that no route sent. */
   readonly onAnswer: (problem: Problem, requestId: string) => void
   readonly onCut: (reason: CutReason, count: number) => void
-  /** Takes the connection of a WebSocket handshake. Absent: handshakes are requests like any other, and routes answer. */
+  /**
+   * Takes the connection for a WebSocket handshake. Absent: handshakes are requests like any other, and routes answer.
+   */
   readonly upgrade?: Upgrade
 }
 
@@ -42,22 +51,22 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 interface Counted {
   /** A raw socket, replaced by the TLS socket over it. */
   socket: Socket
-  /** The holder of its address. */
+  /** The holder for its address. */
   readonly addressHolder: string
   /** Who holds it now. */
   holder: string
 }
 
-/** Pipelined requests of one connection; no known client pipelines more than one. */
+/** Pipelined requests on one connection. No known client pipelines more than one. */
 const AHEAD_MAX = 100
 /**
- * After the answer to a request that the parser rejected, a connection is cut when the peer is silent for this long. Cutting
- * it at once could lose the answer.
+ * After the answer to a request rejected by the parser, a connection is cut when the peer is silent for this long.
+ * Cutting it at once could lose the answer.
  */
 const FAREWELL_SILENCE_MILLISECONDS = 2_000
 /** The connection is cut after this long, whatever the peer sends or reads. */
 const FAREWELL_MILLISECONDS = 5_000
-/** Time between two checks of the rates. */
+/** Time between two rate checks. */
 const CHECK_MILLISECONDS = 1_000
 
 export class Connections {
@@ -68,7 +77,7 @@ export class Connections {
   readonly #sockets = new Map<string, Counted>()
   readonly #places = new WeakMap<Socket, string>()
   readonly #intakes = new WeakMap<Socket, Intake>()
-  /** Listeners that all sockets share; `this` is the socket. */
+  /** Listeners shared by all sockets. `this` is the socket. */
   readonly #onClose: (this: Socket) => void
   readonly #onData: (this: Socket, chunk: Buffer) => void
   #isOverTls = false
@@ -91,7 +100,7 @@ export class Connections {
     return this.#sockets.size
   }
 
-  /** Bytes of unfinished and unanswered requests. */
+  /** Bytes in unfinished and unanswered requests. */
   get unfinishedBytes(): number {
     return this.#budget.heldBytes
   }
@@ -116,14 +125,14 @@ export class Connections {
     this.#checkRates(server)
   }
 
-  /** Cuts the connections that have not finished a TLS handshake: they have no request, and closing would wait for them. */
+  /** Cuts connections with an unfinished TLS handshake: they have no request, and closing would wait for them. */
   cutHandshakes(): void {
     if (!this.#isOverTls) return
     for (const { socket } of this.#sockets.values()) if (!('encrypted' in socket)) socket.destroy()
   }
 
   /**
-   * Until the request is answered, its connection and the bytes of the connection are held by the client that sent it, or by
+   * Until the request is answered, its connection and the connection's bytes are held by the client that sent it, or by
    * the address that a proxy has named. Throws when that holder has its quarter of the connections.
    */
   hold({ socket }: IncomingMessage, holder: string): void {
@@ -136,7 +145,7 @@ export class Connections {
     this.#move(counted, holder)
   }
 
-  /** Answers a request that the parser rejected: a head that is too large or too slow, an incomplete body, not HTTP. */
+  /** Answers a request rejected by the parser: a head that is too large or too slow, an incomplete body, not HTTP. */
   answerFault(error: NodeJS.ErrnoException, socket: Socket): void {
     const intake = this.#intakes.get(socket)
     // Not HTTP (a failed TLS handshake), or the peer is gone.
@@ -155,13 +164,16 @@ export class Connections {
     else {
       intake.isEnding = true
       this.#cutInTheEnd(socket)
-      // The route that reads the body answers; the connection ends with its answer.
+      // The route reading the body answers, and the connection ends with its answer.
       latest.response.setHeader('connection', 'close')
       latest.request.emit('error', problem)
     }
   }
 
-  /** @param speaksHttp false for the raw socket of a TLS connection */
+  /**
+   *
+   * @param speaksHttp false for the raw socket under a TLS connection
+   */
   #arrived(socket: Socket, speaksHttp: boolean): void {
     const { remoteAddress, remotePort, localAddress, localPort } = socket
     const place = `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`
@@ -191,9 +203,9 @@ export class Connections {
   }
 
   /**
-   * Cuts one connection for a new one: the least recently used of those without a request, else of those whose request is
-   * unfinished, else the new one.
-   * @param holder whose connection is cut; undefined: any
+   * Cuts one connection for a new one: the least recently used without a request, else one with an unfinished request,
+   * else the new one.
+   * @param holder whose connection is cut. Undefined: any
    */
   #cutFor(socket: Socket, holder: string | undefined): void {
     let unfinished: Socket | undefined
@@ -235,7 +247,7 @@ export class Connections {
     if (intake.open.size > AHEAD_MAX) socket.destroy()
   }
 
-  /** Node limits the duration of a head and of a request; a peer that sends too slowly is cut before that. */
+  /** Node limits the duration for a head and for a request. A peer that sends too slowly is cut before that. */
   #checkRates(server: Server): void {
     const { clock } = this.#options
     const check = (): void => {
@@ -266,7 +278,7 @@ export class Connections {
     return counted
   }
 
-  /** Undefined when the socket is in the count no more, or is a raw socket that was replaced. */
+  /** Undefined when the socket is no longer counted, or is a replaced raw socket. */
   #countedOf(socket: Socket): Counted | undefined {
     const counted = this.#sockets.get(this.#places.get(socket) ?? '')
     return counted?.socket === socket ? counted : undefined
@@ -285,7 +297,7 @@ export class Connections {
     this.#intakes.get(socket)?.release()
   }
 
-  /** Releases everything that is held for a socket that becomes a stream: there may be very many, and they live long. */
+  /** Releases everything held for a socket that becomes a stream: there may be very many, and they live long. */
   #release(socket: Socket): void {
     this.#forget(socket)
     this.#places.delete(socket)

@@ -1,17 +1,18 @@
 /**
- * CORS: which pages of other origins may read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). Credentials are
- * never allowed: there are no cookies, and a page sends the token itself. Without configured origins no header is sent. A
- * preflight is answered only for a path that exists, so 404 and 405 are unchanged. WebSocket handshakes are not affected.
+ * CORS: which cross-origin pages may read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). Credentials are
+ * never allowed: there are no cookies, and a page sends the token itself. Without configured origins no header is sent.
+ * A preflight is answered only for an existing path, so 404 and 405 are unchanged. WebSocket handshakes are not
+ * affected.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** Header fields that a page may read in addition to those that are always readable. */
+/** Header fields that a page may read in addition to the always readable ones. */
 const EXPOSED = 'X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Tidegate-Ignored-Parameters'
 
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
   'access-control-allow-headers': 'Authorization, Content-Type',
-  // Two hours, the longest that Chromium caches.
+  // Two hours, the longest time that Chromium caches.
   'access-control-max-age': '7200',
 }
 

@@ -1,21 +1,21 @@
 /**
- * Protects a listener against web pages. A page whose domain is made to resolve to this machine (DNS rebinding) sends
- * that domain in `Host`, and a page of another origin sends its origin in `Origin`; both are rejected before any other
- * check. An IP address in `Host` cannot be rebound and is accepted, as probes send it. A request without `Host`
- * (HTTP/1.0) or `Origin` does not come from a web page and is accepted.
+ * Protects a listener against web pages. A page whose domain resolves to this machine (DNS rebinding) sends that domain
+ * in `Host`, and a cross-origin page sends its origin in `Origin`. Both are rejected before any other check. An IP
+ * address in `Host` cannot be rebound and is accepted, as probes send it. A request without `Host` (HTTP/1.0) or
+ * `Origin` does not come from a web page and is accepted.
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { Problem } from './problem.ts'
 
-/** The problem with the `Host` or `Origin` of a request; undefined when there is none. */
+/** The problem with a request's `Host` or `Origin`, or undefined when there is none. */
 export type HostCheck = (request: IncomingMessage) => Problem | undefined
 
 /**
- * @param allowed names that are accepted besides IP addresses and `localhost`; called for each request, as it may
- * change
- * @param setting the name of the setting that contains them, for the problem's detail
- * @param publicOrigin the origin of pages that reach the listener through a proxy; empty: there is none
+ *
+ * @param allowed names accepted besides IP addresses and `localhost`. Called for each request, as it may change
+ * @param setting the setting's name, for the problem's detail
+ * @param publicOrigin the origin for pages that reach the listener through a proxy. Empty: there is none
  */
 export function createHostCheck(allowed: () => readonly string[], setting: string, publicOrigin = ''): HostCheck {
   return (request) => {
@@ -46,7 +46,7 @@ export function isLoopbackAddress(address: string): boolean {
   return isIP(ipv4) === 4 ? ipv4.startsWith('127.') : address === '::1'
 }
 
-/** Whether the request was sent by a page of the origin that it is addressed to; false without `Origin`. */
+/** Whether the request comes from a page with the origin that it is addressed to. False without `Origin`. */
 export function isSameOrigin({ headers: { host, origin }, socket }: IncomingMessage): boolean {
   if (host === undefined || origin === undefined) return false
   return origin === originAt('encrypted' in socket ? 'https' : 'http', host)
@@ -57,7 +57,7 @@ function isAccepted(name: string, allowed: readonly string[]): boolean {
   return allowed.some((other) => canonical(other) === name)
 }
 
-/** The name or address in a `Host` field, without port and brackets, in lower case; empty when it is invalid. */
+/** The name or address in a `Host` field, without port and brackets, in lower case. Empty when it is invalid. */
 function hostNameOf(host: string): string {
   if (!URL.canParse(`http://${host}`)) return ''
   return canonical(new URL(`http://${host}`).hostname)

@@ -1,9 +1,9 @@
 /**
- * Counts the received bytes that a listener holds in memory: incomplete heads and bodies, requests that are not answered
- * yet, and the last head of an idle connection, which Node's parser keeps until the next one begins (measured with Node 20:
- * 500 connections that had each sent a head of 500 KB held 215 MB after their answers). An `Intake` counts for one
- * connection, an `IntakeBudget` for the listener; when the budget is exceeded, or the part of it that one holder may have,
- * it selects the connections to cut. Only sizes are kept here, never data.
+ * Counts the received bytes that a listener holds in memory: incomplete heads and bodies, requests that are not
+ * answered yet, and an idle connection's last head, which Node's parser keeps until the next one begins (measured with
+ * Node 20: 500 connections that had each sent a 500 KB head held 215 MB after their answers). An `Intake` counts for
+ * one connection, an `IntakeBudget` for the listener. When the budget, or one holder's part, is exceeded, it selects
+ * the connections to cut. Only sizes are kept here, never data.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,21 +12,21 @@ import { SharedPool } from '../base/shared-pool.ts'
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Bytes of the request that are held until it is answered. */
+  /** The request's bytes, held until it is answered. */
   heldBytes: number
-  /** Bytes of its body that were discarded because it had been answered already. */
+  /** Its body's bytes that were discarded because it had been answered already. */
   discardedBytes: number
   /** Whether its complete body has been counted. */
   isCounted: boolean
 }
 
-/** The rate of a message is not checked until it has taken this long. */
+/** A message's rate is not checked until it has taken this long. */
 const RATE_GRACE_MILLISECONDS = 5_000
-/** Minimum mean rate of a message. The slowest mobile links are more than ten times as fast. */
+/** Minimum mean rate for a message. The slowest mobile links are more than ten times as fast. */
 const RATE_BYTES_PER_SECOND_MIN = 512
 /**
- * Cutting ends at this share of the budget, or of a holder's part, so that connections are not searched again for every
- * chunk. More than a tenth is free then.
+ * Cutting ends at this share of the budget, or of a holder's part. More than a tenth is then free, so connections are
+ * not searched again for every chunk.
  */
 const SHARE_LEFT = 7 / 8
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -43,20 +43,23 @@ export class Intake {
   heldBytes = 0
   readonly #budget: IntakeBudget
   #holder: string
-  /** Received since the last request that was counted: an unfinished body or head. */
+  /** Received since the last counted request: an unfinished body or head. */
   #pendingBytes = 0
-  /** Size of the last complete head, which the parser keeps. */
+  /** The last complete head's size, which the parser keeps. */
   #parserBytes = 0
   /** A message has begun, and its head is not complete. */
   #isHeadOpen = false
-  /** Of the message in progress: when it began, and the bytes received. */
+  /** For the message in progress: when it began, and the bytes received. */
   #startMilliseconds = 0
   #messageBytes = 0
   #lastChunkBytes = 0
   /** The last chunk ended where a head or a chunked body ends. */
   #endsClean = false
 
-  /** @param holder of the connection, until `move` */
+  /**
+   *
+   * @param holder the connection's holder, until `move`
+   */
   constructor(socket: Socket, budget: IntakeBudget, holder: string) {
     this.socket = socket
     this.#budget = budget
@@ -78,14 +81,14 @@ export class Intake {
     return this.#isHeadOpen || this.open.size === 0 || this.latest?.request.complete === false
   }
 
-  /** Must be called with each chunk before it is parsed; returns the connections to cut so that the budget is kept. */
+  /** Must be called with each chunk before it is parsed. Returns the connections to cut to keep the budget. */
   received(chunk: Buffer, nowMilliseconds: number): readonly Intake[] {
     this.#count(true)
     const bytes = chunk.length
     const isBodyOpen = this.latest?.request.complete === false
     this.#endsClean = endsClean(chunk)
     if (!isBodyOpen && !this.#isHeadOpen) {
-      // Old clients send a line end after a body; it does not begin a message.
+      // Old clients send a line end after a body. It does not begin a message.
       if (this.#endsClean && bytes <= 2) return []
       this.#isHeadOpen = true
       this.#start(nowMilliseconds)
@@ -144,8 +147,8 @@ export class Intake {
   }
 
   /**
-   * Counts the body of the latest request once it is complete, so that what is pending belongs to the next message.
-   * @param isInLastChunk whether it ended in the chunk that came last
+   * Counts the latest request's body once it is complete, so pending bytes belong to the next message.
+   * @param isInLastChunk whether it ended in the latest chunk
    */
   #count(isInLastChunk: boolean): void {
     const { latest } = this
@@ -164,14 +167,14 @@ export class Intake {
     this.#hold(bodyBytes)
   }
 
-  /** The rest of a body whose request is answered is discarded as it arrives. */
+  /** The rest of a body is discarded as it arrives when its request is answered. */
   #discard(): void {
     const { latest } = this
     if (latest === undefined || latest.request.complete || this.open.has(latest)) return
     latest.discardedBytes += this.#takePending(this.#pendingBytes)
   }
 
-  /** Takes up to `bytes` of the pending bytes. */
+  /** Takes up to `bytes` from the pending bytes. */
   #takePending(bytes: number): number {
     const taken = Math.min(bytes, this.#pendingBytes)
     this.#pendingBytes -= taken
@@ -184,7 +187,7 @@ export class Intake {
   }
 }
 
-/** The bytes that all connections of a listener hold. */
+/** The bytes held by all connections to a listener. */
 export class IntakeBudget {
   readonly #bytesMax: number
   readonly #pool: SharedPool
@@ -212,7 +215,7 @@ export class IntakeBudget {
     return true
   }
 
-  /** A message has begun on the connection: it moves to the end of the order. */
+  /** A message has begun on the connection, which moves to the end of the order. */
   renew(intake: Intake): void {
     if (!this.#intakes.has(intake) && intake.socket.destroyed) return
     this.#intakes.delete(intake)
@@ -223,7 +226,7 @@ export class IntakeBudget {
     if (this.#intakes.delete(intake)) this.#pool.add(intake.holder, -intake.heldBytes)
   }
 
-  /** The bytes of the connection belong to another holder. */
+  /** The connection's bytes belong to another holder. */
   move(intake: Intake, holder: string): void {
     if (!this.#intakes.has(intake)) return
     this.#pool.add(intake.holder, -intake.heldBytes)
@@ -231,14 +234,14 @@ export class IntakeBudget {
   }
 
   /**
-   * Selects the connections to cut after bytes of `holder` have come: the holder's own when it has more than its part, then
-   * any when all have more than the budget.
+   * Selects the connections to cut after bytes from `holder` have come: the holder's own when it has more than its
+   * part, then any when all have more than the budget.
    */
   takeExcess(holder: string): Intake[] {
     const excess: Intake[] = []
     if (this.#pool.refusal(holder, 0) === 'share') {
       const own = [...this.#intakes].filter((intake) => intake.holder === holder)
-      // A single connection is limited by the message that it may send.
+      // A single connection is limited by its message's own limit.
       if (own.length > 1) excess.push(...this.#take(own, () => this.#pool.held(holder), this.#pool.shareMax))
     }
     if (this.heldBytes > this.#bytesMax) excess.push(...this.#take(this.#intakes, () => this.heldBytes, this.#bytesMax))
@@ -246,10 +249,10 @@ export class IntakeBudget {
   }
 
   /**
-   * Selects the connections to cut so that those of a group hold less than a limit, and stops counting them. The oldest come
-   * first, those that wait for the peer before those that wait for us. A connection that holds less than half of the mean is
-   * never cut, so small requests do not suffer from large ones. The others hold more than half of all bytes, so one pass is
-   * enough.
+   * Selects the connections to cut so that a group's connections hold less than a limit, and stops counting them. The
+   * oldest come first, those waiting for the peer before those waiting for us. A connection that holds less than half
+   * the mean is never cut, so small requests do not suffer from large ones. The others hold more than half of all
+   * bytes, so one pass is enough.
    */
   #take(group: Iterable<Intake>, heldBytes: () => number, bytesMax: number): Intake[] {
     const intakes = [...group]
@@ -268,7 +271,7 @@ export class IntakeBudget {
   }
 }
 
-/** Size of a head as clients write it, `NAME: VALUE` with one space. */
+/** A head's size as clients write it, `NAME: VALUE` with one space. */
 function headBytesOf({ method = '', url = '', rawHeaders }: IncomingMessage): number {
   let bytes = method.length + url.length + ' '.length + ' HTTP/1.1\r\n\r\n'.length
   for (const text of rawHeaders) bytes += text.length + 2

@@ -1,8 +1,9 @@
 /**
- * Strict parsing of JSON bodies: valid UTF-8, valid JSON, no duplicate member, no text that cannot be stored (U+0000, lone
- * surrogates), a bounded number of values and nesting levels. `JSON.parse` decides what is JSON. A scan of the text before
- * it finds what `JSON.parse` accepts silently and stops at the limits, so a hostile body is neither parsed nor validated.
- * `__proto__` is a member like any other: `JSON.parse` creates an own property, and schemas decide where it is allowed.
+ * Strict parsing for JSON bodies: valid UTF-8, valid JSON, no duplicate member, no text that cannot be stored (U+0000,
+ * lone surrogates), a bounded number of values and nesting levels. `JSON.parse` decides what is JSON. A scan before it
+ * finds the defects that `JSON.parse` accepts silently. The scan stops at the limits, so a hostile body is neither
+ * parsed nor validated. `__proto__` is a member like any other: `JSON.parse` creates an own property, and schemas
+ * decide where it is allowed.
  */
 import type { FieldError } from './problem.ts'
 
@@ -10,10 +11,10 @@ export type JsonReading =
   | { readonly ok: true; readonly value: unknown; readonly text: string }
   | { readonly ok: false; readonly error: FieldError }
 
-/** An object or array that is open at the current position. */
+/** An object or array still open at the current position. */
 interface Frame {
   readonly isObject: boolean
-  /** Names so far; absent before the second member, because most objects of a hostile body have at most one. */
+  /** Names so far. Absent before the second member, because most objects in a hostile body have at most one. */
   names: Set<string> | undefined
   /** The current member or element. */
   step: string | number
@@ -21,18 +22,18 @@ interface Frame {
   hasMember: boolean
 }
 
-/** A fault that the scan found. After a limit, the text is not parsed. */
+/** A fault found by the scan. After a limit, the text is not parsed. */
 interface Finding {
   readonly error: FieldError
   readonly isLimit: boolean
 }
 
 /**
- * Members and elements of a body, counted by its opening brackets and commas. The largest valid body has about 8,000:
- * metadata of 16 KiB.
+ * A body's members and elements, counted by its opening brackets and commas. The largest valid body has about 8,000:
+ * metadata with 16 KiB.
  */
 export const BODY_ENTRIES_MAX = 50_000
-/** Nesting of a body. The deepest valid one has 10 levels: metadata has up to 8. */
+/** A body's nesting. The deepest valid one has 10 levels: metadata has up to 8. */
 export const BODY_LEVELS_MAX = 64
 
 const OPEN_OBJECT = 0x7b
@@ -71,11 +72,11 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
-/** Scans a text once, string by string. Its result for text that is not JSON is arbitrary; it always ends. */
+/** Scans a text once, string by string. It always ends. Its result is arbitrary for text that is not JSON. */
 class Scan {
   readonly #text: string
   readonly #frames: Frame[] = []
-  /** Position of the first backslash at or after the current position. */
+  /** The first backslash at or after the current position. */
   #backslash: number
   #entries = 0
 
@@ -123,7 +124,7 @@ class Scan {
     return undefined
   }
 
-  /** Position of the closing quote (the end of the text where there is none), and whether an escape comes before it. */
+  /** The closing quote's position (the text's end where there is none), and whether an escape comes before it. */
   #stringAt(start: number): { readonly end: number; readonly hasEscape: boolean } {
     let end = indexOrEnd(this.#text, '"', start + 1)
     for (let next = start + 1; ; ) {
@@ -182,7 +183,7 @@ function pointerOf(frames: readonly Frame[]): string {
   return frames.map(({ step }) => `/${pointerStep(String(step))}`).join('')
 }
 
-/** One step of a JSON pointer (RFC 6901 section 3), made safe to show. */
+/** One JSON pointer step (RFC 6901 section 3), made safe to show. */
 function pointerStep(name: string): string {
   return name
     .replaceAll('~', '~0')

@@ -1,4 +1,4 @@
-/** The parameter `limit` of all lists: how it is read, and how the API descriptions show it. */
+/** The parameter `limit` for all lists: how it is read, and how the API descriptions show it. */
 
 export const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 1_000

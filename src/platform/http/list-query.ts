@@ -1,8 +1,8 @@
 /**
- * The query strings of lists. A list declares its parameters once, as a table, from which the parser, the types of the
- * parsed values and the parameters in the API description are made. Every list also has `limit`, `order` and
- * `page_cursor`. Up to twenty errors are reported at once; unknown parameters are ignored and named in a header of the
- * answer. Lists bypass the schema validator: it would report only the first error.
+ * The query strings for lists. A list declares its parameters once, as a table, which yields the parser, the parsed
+ * values' types and the parameters in the API description. Every list also has `limit`, `order` and `page_cursor`. Up
+ * to twenty errors are reported at once. Unknown parameters are ignored and named in an answer header. Lists bypass the
+ * schema validator: it would report only the first error.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid } from '../base/ids.ts'
@@ -10,7 +10,7 @@ import { LIMIT_DEFAULT, LIMIT_RULE, LIMIT_SCHEMA, limitOf } from './list-limit.t
 import { readTimeRange, TIME_COMPARISONS, type TimeRange } from './list-times.ts'
 import { QueryFaults, type QueryValues, queryValues } from './query-values.ts'
 
-/** One row of a list's table; `times` declares five parameters, `NAME.lt` to `NAME.gt`. */
+/** One row in a list's table. `times` declares five parameters, `NAME.lt` to `NAME.gt`. */
 export type ListParameter =
   | { readonly kind: 'text' | 'texts' | 'uuids' | 'times'; readonly meaning: string }
   | { readonly kind: 'order_by' | 'choices'; readonly meaning: string; readonly values: readonly string[] }
@@ -25,12 +25,12 @@ type ValueOf<Parameter> = Parameter extends { kind: 'times' }
       ? string
       : readonly string[]
 
-/** The names that filter; a list with one sort column accepts `order_by` without effect. */
+/** The filter names. A list with one sort column accepts `order_by` without effect. */
 type FilterName<Parameters extends ListParameters> = {
   [Name in keyof Parameters]: Parameters[Name] extends { kind: 'order_by' } ? never : Name
 }[keyof Parameters]
 
-/** A parsed query; filters that were not given are absent. */
+/** A parsed query. Filters that were not given are absent. */
 export interface ListQuery<Parameters extends ListParameters> {
   readonly filters: { readonly [Name in FilterName<Parameters>]?: ValueOf<Parameters[Name]> }
   /** 1..1000. */
@@ -39,17 +39,17 @@ export interface ListQuery<Parameters extends ListParameters> {
   readonly pageCursor?: string
   /** The filters as a cursor is bound to them. */
   readonly binding: Readonly<Record<string, string | readonly string[]>>
-  /** Names that the list has no parameter for. */
+  /** Names without a parameter in the list. */
   readonly ignored: readonly string[]
 }
 
 /**
- * What is left of the filters once a list has taken out those that it applies. `left satisfies AllApplied` does not compile
- * while the list's table documents a filter that the list does not apply.
+ * The remaining filters after a list has taken out the ones that it applies. `left satisfies AllApplied` does not
+ * compile while the list's table documents an unapplied filter.
  */
 export type AllApplied = Readonly<Record<string, never>>
 
-/** Reports an error of one parameter. */
+/** Reports an error in one parameter. */
 type Reject = (detail: string) => undefined
 
 const ENTRIES_MAX = 100
@@ -70,17 +70,17 @@ export function texts(meaning: string) {
   return { kind: 'texts', meaning } as const
 }
 
-/** UUIDs, any of which may match; converted to lower case. */
+/** UUIDs, any of which may match. They are converted to lower case. */
 export function uuids(meaning: string) {
   return { kind: 'uuids', meaning } as const
 }
 
-/** The sort column of a list that has only one: accepted, without effect. */
+/** The sort column in a list with only one: accepted, without effect. */
 export function orderBy<const Values extends readonly string[]>(values: Values, meaning: string) {
   return { kind: 'order_by', meaning, values } as const
 }
 
-/** Values of an enumeration, any of which may match. */
+/** Enumeration values, any of which may match. */
 export function choices<const Values extends readonly string[]>(values: Values, meaning: string) {
   return { kind: 'choices', meaning, values } as const
 }
@@ -91,7 +91,7 @@ export function times(meaning: string) {
 }
 
 /**
- * Options of a list's route: `request.query` is the parsed query, and a header of the answer names the ignored parameters.
+ * Options for a list's route: `request.query` is the parsed query, and an answer header names the ignored parameters.
  * `listQuerySchema` is its schema for the API description and validates nothing.
  */
 export function readsListQuery<Parameters extends ListParameters>(parameters: Parameters) {
@@ -105,7 +105,10 @@ export function readsListQuery<Parameters extends ListParameters>(parameters: Pa
   }
 }
 
-/** Options of the route of a list without parameters, which is one answer: the same header names those that it is sent. */
+/**
+ * Options for the route to a list without parameters, which is one answer: the same header names the parameters sent to
+ * it.
+ */
 export const IGNORES_PARAMETERS = {
   async preValidation({ url }: FastifyRequest, reply: FastifyReply): Promise<void> {
     const faults = new QueryFaults()
@@ -119,7 +122,10 @@ function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
   if (names.length > 0) reply.header(IGNORED_HEADER, ignoredField(names))
 }
 
-/** @param url the request target; the part after its `?` is parsed */
+/**
+ *
+ * @param url the request target, whose part after `?` is parsed
+ */
 function readListQuery<Parameters extends ListParameters>(parameters: Parameters, url: string): ListQuery<Parameters> {
   const faults = new QueryFaults()
   const reject =
@@ -226,7 +232,7 @@ function readLimit(given: readonly string[], reject: Reject): number | undefined
   return limitOf(value) ?? reject(LIMIT_RULE)
 }
 
-/** The valid entries of an array; `undefined` when there are none, or one is invalid. */
+/** An array's valid entries, or `undefined` when there are none or one is invalid. */
 function readEach(
   given: readonly string[],
   reject: Reject,
@@ -245,7 +251,7 @@ function bindingOf(value: unknown): string | readonly string[] {
 }
 
 function textFault(value: string): string | undefined {
-  // A code point is one or two UTF-16 units; a much longer text is not split to count its code points.
+  // A code point is one or two UTF-16 units. A much longer text is not split to count its code points.
   const length = value.length > 2 * TEXT_CHARACTERS_MAX ? value.length : [...value].length
   if (length < 1 || length > TEXT_CHARACTERS_MAX) return `must have 1 to ${TEXT_CHARACTERS_MAX} characters`
   return value.includes(UNSTORABLE) ? 'must not contain U+0000' : undefined
@@ -259,11 +265,14 @@ function choiceFault(value: string, allowed: readonly string[]): string | undefi
   return allowed.includes(value) ? undefined : `must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}`
 }
 
-/** Names come from the client: characters that a header field cannot carry are percent-encoded, and the length is limited. */
+/**
+ * Names come from the client. Characters outside a header field's alphabet are percent-encoded, and the length is
+ * limited.
+ */
 function ignoredField(names: readonly string[]): string {
   let field = ''
   for (const name of names) {
-    // A surrogate pair that was cut in half cannot be encoded.
+    // Half a surrogate pair cannot be encoded.
     const start = name.slice(0, IGNORED_CHARACTERS_MAX).replace(/[\uD800-\uDBFF]$/, '')
     field += `${field === '' ? '' : ', '}${encodeURIComponent(start)}`
     if (field.length > IGNORED_CHARACTERS_MAX) return `${field.slice(0, IGNORED_CHARACTERS_MAX)}...`

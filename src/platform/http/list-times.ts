@@ -1,7 +1,7 @@
 /**
- * Comparisons of times in list queries. Records have times of whole milliseconds and a filter may be finer, so each
- * comparison is converted exactly to milliseconds: before 12:00:00.0005 means at or before 12:00:00.000. All comparisons
- * of one time form one range. Integers only, so nothing is rounded. Pure.
+ * Time comparisons in list queries. Records have times in whole milliseconds and a filter may be finer, so each
+ * comparison is converted exactly to milliseconds: before 12:00:00.0005 means at or before 12:00:00.000. All
+ * comparisons for one time form one range. Integers only, so nothing is rounded. Pure.
  */
 
 /** The comparisons, with their wording in the API description. */
@@ -15,7 +15,7 @@ export const TIME_COMPARISONS = {
 
 type Comparison = keyof typeof TIME_COMPARISONS
 
-/** From one millisecond to another, both inclusive; an absent end is open. RFC 3339 in UTC. */
+/** From one millisecond to another, both inclusive. An absent end is open. RFC 3339 in UTC. */
 export interface TimeRange {
   readonly from?: string
   readonly until?: string
@@ -30,19 +30,19 @@ export interface Instant {
   readonly isWhole: boolean
 }
 
-/** The times that the store accepts: the years 0001 to 9999. */
+/** The times accepted by the store: the years 0001 to 9999. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const MINUTE_MILLISECONDS = 60_000
 /** The rule in error details. */
 export const TIME_RULE = 'must be an RFC 3339 time such as 2006-01-02T15:04:05Z, with at most 9 fraction digits'
 
-/** RFC 3339 section 5.6. The sign of an offset is a space where a `+` was not percent-encoded. */
+/** RFC 3339 section 5.6. An offset's sign is a space where a `+` was not percent-encoded. */
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([-+ ])(\d{2}):(\d{2}))$/
 
 /**
- * The range that satisfies all given comparisons; `undefined` when none is given.
- * @param read returns the text of one comparison, when it is given
+ * The range that satisfies all given comparisons, or `undefined` when none is given.
+ * @param read returns one comparison's text, when it is given
  * @param reject called for a comparison that is not a time
  */
 export function readTimeRange(
@@ -72,7 +72,10 @@ export function readTimeRange(
   }
 }
 
-/** Parses one time and rounds it up to a whole millisecond: RFC 3339 in UTC; `undefined` when the text is not a time. */
+/**
+ * Parses one time and rounds it up to a whole millisecond: RFC 3339 in UTC. Returns `undefined` when the text is not a
+ * time.
+ */
 export function readTime(text: string): string | undefined {
   const instant = readInstant(text)
   if (instant === undefined) return undefined
@@ -97,7 +100,7 @@ function range(comparison: Comparison, { milliseconds, isWhole }: Instant): [fir
   }
 }
 
-/** Parses an RFC 3339 time; undefined when the text is not one. */
+/** Parses an RFC 3339 time. Returns undefined when the text is not one. */
 export function readInstant(text: string): Instant | undefined {
   const match = TIME.exec(text)
   if (match === null) return undefined
@@ -113,7 +116,7 @@ export function readInstant(text: string): Instant | undefined {
     offsetMinute = '00',
   ] = match
   const midnight = midnightOf(date)
-  // Second 60 is a leap second; like most clocks, it is read as the first second of the next minute.
+  // Second 60 is a leap second. Like most clocks, it is read as the first second of the next minute.
   const isClock = hour <= '23' && minute <= '59' && second <= '60' && offsetHour <= '23' && offsetMinute <= '59'
   if (midnight === undefined || !isClock) return undefined
   const offsetMinutes = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === '-' ? -1 : 1)
@@ -125,10 +128,10 @@ export function readInstant(text: string): Instant | undefined {
   }
 }
 
-/** The last date that was parsed: those of a publisher's messages hardly ever change, and parsing one is slow. */
+/** The last parsed date: dates in a publisher's messages hardly ever change, and parsing one is slow. */
 let lastDate: { readonly text: string; readonly midnight: number } | undefined
 
-/** The beginning of a day in UTC, in milliseconds since the epoch; undefined when there is no such day. */
+/** The beginning of a UTC day, in milliseconds since the epoch, or undefined when there is no such day. */
 function midnightOf(text: string): number | undefined {
   if (lastDate?.text === text) return lastDate.midnight
   const midnight = Date.parse(`${text}T00:00:00.000Z`)

@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server of a listener, plain or over TLS (1.2 and later), HTTP/1.1 only: all its limits of size and time, and
- * its event listeners. A failed TLS handshake ends only its connection.
+ * Node's HTTP server for a listener, plain or over TLS (1.2 and later), HTTP/1.1 only: all its size and time limits,
+ * and its event listeners. A failed TLS handshake ends only its connection.
  */
 import { createServer, IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
@@ -17,11 +17,11 @@ export interface TlsContext extends SecureContextOptions {
 }
 
 export interface NodeServerOptions {
-  /** Largest head of a request. */
+  /** Largest request head. */
   readonly headerBytesMax: number
-  /** Longest that a client may take to send a whole request; a TLS handshake may take a fifth of it. */
+  /** Longest time for sending a whole request. A TLS handshake may take a fifth of it. */
   readonly requestMilliseconds: number
-  /** Certificate and key; absent = no TLS. */
+  /** Certificate and key. Absent: no TLS. */
   readonly tls: TlsContext | undefined
   readonly connections: Connections
   readonly log: Log
@@ -31,9 +31,9 @@ export interface NodeServerOptions {
 /** Time between two log lines about connections that could not be accepted. */
 const ACCEPT_LOG_MILLISECONDS = 60_000
 
-/** Longest that a client may take to send a head, which even a slow client sends at once. */
+/** Longest time for sending a head, which even a slow client sends at once. */
 const HEAD_MILLISECONDS_MAX = 10_000
-/** Longer than the 60 s of load balancers, so that the balancer closes idle connections. */
+/** Longer than the 60 s used by load balancers, so the balancer closes idle connections. */
 const KEEP_ALIVE_MILLISECONDS = 72_000
 /** A connection without any traffic for this long during a request or its answer is closed. */
 const STALLED_MILLISECONDS = 60_000
@@ -60,13 +60,13 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
           ...tls,
           handshakeTimeout: Math.ceil(requestMilliseconds / 5),
         })
-  // One more than allowed, so that too many are seen and rejected; further ones are not stored.
+  // One more than allowed, so an excess is seen and rejected. Further ones are not stored.
   server.maxHeadersCount = HEAD_FIELDS_MAX + 1
   server.setTimeout(STALLED_MILLISECONDS)
   surviveAcceptErrors(server, options)
   connections.watch(server)
   server.on('request', handle)
-  // Requests with `Expect` reach the routes like any other: checks that need no body precede `100 Continue`.
+  // Requests with `Expect` reach the routes like any other: checks without a body precede `100 Continue`.
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   // Scanners and old clients cause these continually.
@@ -77,8 +77,8 @@ export function createNodeServer(options: NodeServerOptions, handle: RequestList
 }
 
 /**
- * Without descriptors or memory (EMFILE, ENFILE, ENOBUFS) a connection cannot be accepted; the next one may be. Any other
- * error without a listener ends the process.
+ * Without descriptors or memory (EMFILE, ENFILE, ENOBUFS) a connection cannot be accepted, but the next one may be. Any
+ * other error without a listener ends the process.
  */
 function surviveAcceptErrors(server: Server, { log, clock }: NodeServerOptions): void {
   const throttle = new Throttle(clock, ACCEPT_LOG_MILLISECONDS)
@@ -90,9 +90,9 @@ function surviveAcceptErrors(server: Server, { log, clock }: NodeServerOptions):
 }
 
 /**
- * Node keeps up to 1,000 parsers of closed connections for reuse, each with the head that it was reading: 1,000
- * connections that were cut 500 KB into a head left 500 MB that was never freed (measured with Node 20, where creating a
- * parser takes no measurable time). The list is not a public API; where it does not exist, nothing is changed.
+ * Node keeps up to 1,000 parsers from closed connections for reuse, each with the head that it was reading: 1,000
+ * connections cut 500 KB into a head left 500 MB that was never freed (measured with Node 20, where creating a parser
+ * takes no measurable time). The list is not a public API. Where it does not exist, nothing is changed.
  */
 function keepNoParsers(): void {
   const common = process.getBuiltinModule('_http_common') as { readonly parsers?: { max: number } } | undefined
@@ -105,14 +105,14 @@ export function replaceCertificate(server: Server, context: SecureContextOptions
 }
 
 /**
- * Requests that are treated as upgrades: WebSocket handshakes, and CONNECT, after which the connection is no longer HTTP.
- * Node passes every request that offers any upgrade to an `upgrade` listener, so a client that offers HTTP/2 in plain text
- * (`h2c`, as Java's does with its first request) would never reach its route; RFC 9110 section 7.8 allows a server to
+ * Requests treated as upgrades: WebSocket handshakes, and CONNECT, after which the connection is no longer HTTP. Node
+ * passes every request that offers any upgrade to an `upgrade` listener, so a client that offers HTTP/2 in plain text
+ * (`h2c`, as Java's does with its first request) would never reach its route. RFC 9110 section 7.8 allows a server to
  * ignore the offer and answer normally.
  */
 class PlainUnlessWebSocket extends IncomingMessage {
-  // The value that Node's parser sets. The constructor of the base class sets it first, before a private member of this
-  // class would exist.
+  // The value set by Node's parser. The base class's constructor sets it first, before a private member in this class
+  // would exist.
   declare _offersUpgrade: boolean | null
 
   get upgrade(): boolean {
@@ -126,8 +126,7 @@ class PlainUnlessWebSocket extends IncomingMessage {
 }
 
 /**
- * Whether the connection of a request must end with its answer: after an ignored offer, the parser reads no further
- * request.
+ * Whether a request's connection must end with its answer: after an ignored offer, the parser reads no further request.
  */
 export function endsConnection(request: IncomingMessage): boolean {
   return request.headers.upgrade !== undefined

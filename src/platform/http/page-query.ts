@@ -1,4 +1,4 @@
-/** The query parameters of the operator's lists (`limit`, `order`, `page_cursor`), and the answers of all lists. */
+/** The query parameters for the operator's lists (`limit`, `order`, `page_cursor`), and the answers for all lists. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { LIMIT_DEFAULT, LIMIT_RULE, LIMIT_SCHEMA, limitOf } from './list-limit.ts'
 import { invalidRequest } from './problem.ts'
@@ -12,7 +12,7 @@ export const PageQuery = Type.Object({
   page_cursor: Type.Optional(Type.String()),
 })
 
-/** The schema of a query for the API description, where `limit` is a number: the validator sees texts only. */
+/** A query's schema for the API description, where `limit` is a number: the validator sees texts only. */
 export function describedQuery({ properties, ...rest }: { readonly properties?: object }): object {
   if (properties === undefined || !('limit' in properties)) return { ...rest, properties }
   return { ...rest, properties: { ...properties, limit: LIMIT_SCHEMA } }
@@ -24,13 +24,13 @@ export interface PageParameters {
   readonly pageCursor?: string
 }
 
-/** The schema of `next_page_cursor` of every page. */
+/** The schema for `next_page_cursor` in every page. */
 export const NextPageCursor = Type.String({
   description:
     'Absent on the last page, and only there: a page may hold fewer items than `limit`, or none, because it ends at 2 MiB and after 5,000 examined records',
 })
 
-/** The schema of one page of a list. */
+/** The schema for one list page. */
 export function pageOf<Item extends TSchema>(item: Item) {
   return Type.Object({ items: Type.Array(item), next_page_cursor: Type.Optional(NextPageCursor) })
 }
@@ -49,7 +49,7 @@ export function readPageQuery(query: Static<typeof PageQuery>): PageParameters {
   return pageCursor === undefined || pageCursor === '' ? { limit, order } : { limit, order, pageCursor }
 }
 
-/** The answer of a list whose items are JSON text already; its route needs WRITES_RAW_JSON. */
+/** The answer for a list whose items are JSON text already. Its route needs WRITES_RAW_JSON. */
 export function pageDocument({ itemTexts, next_page_cursor }: PageParts) {
   const items = new RawJson('[', ...itemTexts, ']')
   return next_page_cursor === undefined ? { items } : { items, next_page_cursor }

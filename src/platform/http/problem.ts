@@ -1,13 +1,13 @@
 /**
- * Problems (RFC 9457): the form of every HTTP error except those of the token and revocation endpoints. Contains the
- * table of codes and writes the documents. A detail names the field and the rule, and never quotes a secret.
+ * Problems (RFC 9457): the form for every HTTP error, except at the token and revocation endpoints. Contains the code
+ * table and writes the documents. A detail names the field and the rule, and never quotes a secret.
  */
 import { STATUS_CODES } from 'node:http'
 import { writeJson } from './raw-json.ts'
 import { securityHeaders } from './security-headers.ts'
 
 /**
- * Every problem code with its status, its meaning, and the members that its `meta` may have. Codes are stable: clients may
+ * Every problem code with its status, its meaning, and the members allowed in its `meta`. Codes are stable: clients may
  * switch on them.
  */
 export const PROBLEMS = {
@@ -170,7 +170,7 @@ interface ProblemRow {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** Names of the members of `meta` for a code. */
+/** The names allowed in a code's `meta`. */
 export type MetaMember<Code extends ProblemCode = ProblemCode> = Code extends ProblemCode
   ? (typeof PROBLEMS)[Code] extends { readonly meta: readonly (infer Name)[] }
     ? Name
@@ -181,7 +181,7 @@ export function isProblemCode(code: unknown): code is ProblemCode {
   return typeof code === 'string' && Object.hasOwn(PROBLEMS, code)
 }
 
-/** One violated rule: of a URL parameter, or of a body member by its JSON pointer (RFC 6901). */
+/** One violated rule, for a URL parameter or for a body member by its JSON pointer (RFC 6901). */
 export type FieldError =
   | { readonly parameter: string; readonly detail: string }
   | { readonly pointer: string; readonly detail: string }
@@ -193,7 +193,7 @@ interface ProblemExtras<Code extends ProblemCode> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An error answer that a handler throws. It is not our failure and is not logged as one. */
+/** An error answer thrown by a handler. It is not our failure and is not logged as one. */
 export class Problem<Code extends ProblemCode = ProblemCode> extends Error {
   override name = 'Problem'
   readonly code: Code
@@ -212,7 +212,7 @@ export class Problem<Code extends ProblemCode = ProblemCode> extends Error {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8'
 
-/** The document of RFC 9457 section 3; `about:blank` means that the title is the standard phrase of the status. */
+/** The document from RFC 9457 section 3. `about:blank` means: the title is the status's standard phrase. */
 export function problemDocument(problem: Problem, requestId: string): object {
   const { status, code, message: detail, extras } = problem
   const { errors, meta } = extras
@@ -234,14 +234,14 @@ export function problemResponse(problem: Problem, requestId: string, socket: obj
   return `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('')}\r\n${body}`
 }
 
-/** A validation problem; its detail is the first error with its field. */
+/** A validation problem, whose detail is the first error with its field. */
 export function invalidRequest(errors: readonly [FieldError, ...FieldError[]]): Problem {
   const [first] = errors
   const field = 'parameter' in first ? first.parameter : first.pointer || 'body'
   return new Problem('invalid_request', `${shortened(field)}: ${first.detail}`, { errors: errors.map(withShortField) })
 }
 
-/** Longest field name that an answer repeats, in UTF-16 code units; clients can send names of any length. */
+/** Longest field name that an answer repeats, in UTF-16 code units. Clients can send names with any length. */
 const FIELD_CHARACTERS_MAX = 500
 
 function withShortField(error: FieldError): FieldError {
@@ -250,7 +250,7 @@ function withShortField(error: FieldError): FieldError {
 }
 
 function shortened(field: string): string {
-  // Half of a surrogate pair could not be sent as UTF-8.
+  // Half a surrogate pair could not be sent as UTF-8.
   return field.length > FIELD_CHARACTERS_MAX
     ? `${field.slice(0, FIELD_CHARACTERS_MAX).replace(/\p{Surrogate}$/u, '')}…`
     : field

@@ -1,36 +1,36 @@
 /**
- * The parameters of a query string, strictly decoded, and the errors found in them, which one answer reports together.
- * Values are taken by name; the names that were not taken are the ignored parameters. A query string may be as long as
- * a head, so the number of its parameters is limited, and so is the number of errors.
+ * A query string's parameters, strictly decoded, and its errors, which one answer reports together. Values are taken by
+ * name. The remaining names are the ignored parameters. A query string may be as long as a head, so the number of its
+ * parameters is limited, and so is the number of errors.
  */
 import { type FieldError, invalidRequest, Problem } from './problem.ts'
 
-/** The list of orchestrations, which has the most parameters, takes ten arrays of up to 100 entries. */
+/** The list of orchestrations, which has the most parameters, takes ten arrays with up to 100 entries each. */
 export const QUERY_PAIRS_MAX = 1_000
 
 export class QueryValues {
   readonly #values = new Map<string, string[]>()
 
-  /** Adds a value after those that came before it. */
+  /** Adds a value after the earlier ones. */
   add(name: string, value: string): void {
     const known = this.#values.get(name)
     if (known === undefined) this.#values.set(name, [value])
     else known.push(value)
   }
 
-  /** Every value of `name`, in order. */
+  /** Every value for `name`, in order. */
   take(name: string): readonly string[] {
     const values = this.#values.get(name) ?? []
     this.#values.delete(name)
     return values
   }
 
-  /** Every value of an array: repeated keys, and `name[]` as some libraries write it. */
+  /** Every value in an array: repeated keys, and `name[]` as some libraries write it. */
   takeAll(name: string): readonly string[] {
     return [...this.take(name), ...this.take(`${name}[]`)]
   }
 
-  /** As `takeAll`, where a value may contain several, separated by commas; at most the first `countMax`. */
+  /** As `takeAll`, where a value may contain several, separated by commas. At most the first `countMax`. */
   takeSplit(name: string, countMax: number): readonly string[] {
     const split: string[] = []
     for (const value of this.takeAll(name)) {
@@ -45,13 +45,13 @@ export class QueryValues {
     return [...this.#values.keys()]
   }
 
-  /** In the form that schemas describe: a string for a single parameter, an array for a repeated one. */
+  /** In the schemas' form: a string for a single parameter, an array for a repeated one. */
   plain(): Readonly<Record<string, unknown>> {
     return Object.fromEntries([...this.#values].map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
   }
 }
 
-/** The parameters of a request target; each that is not percent-encoded UTF-8 is reported. */
+/** A request target's parameters. Each one that is not percent-encoded UTF-8 is reported. */
 export function queryValues(url: string, faults: QueryFaults): QueryValues {
   const values = new QueryValues()
   let count = 0
@@ -85,16 +85,16 @@ function decode(raw: string): string | undefined {
   }
 }
 
-/** Errors that one answer reports. */
+/** The number of errors in one answer. */
 const FAULTS_MAX = 20
 /** Longest parameter name in an error: it comes from the client and may be as long as the query. */
 const NAME_CHARACTERS_MAX = 200
 
-/** Collects the errors of a query string, up to FAULTS_MAX; the last one ends the parsing. */
+/** Collects a query string's errors, up to FAULTS_MAX. The last one ends the parsing. */
 export class QueryFaults {
   readonly #errors: FieldError[] = []
 
-  /** Adds an error; throws when there are FAULTS_MAX. */
+  /** Adds an error. Throws when there are FAULTS_MAX. */
   add(parameter: string, detail: string): void {
     this.#errors.push({ parameter: parameter.slice(0, NAME_CHARACTERS_MAX), detail })
     if (this.#errors.length === FAULTS_MAX) this.throwIfAny()

@@ -1,8 +1,9 @@
 /**
- * Rate limits: one token bucket per key, and its header fields: `RateLimit` and `RateLimit-Policy` of
+ * Rate limits: one token bucket per key, and its header fields: `RateLimit` and `RateLimit-Policy` from
  * draft-ietf-httpapi-ratelimit-headers (structured fields), and `Retry-After` when a request is rejected. The number of
- * keys is bounded. It never waits and does not interpret keys. Failed logins are counted here too: by whoever checks the
- * secret first and then takes one for the failure, or takes one for the attempt and gives it back after a success.
+ * keys is bounded. It never waits and does not interpret keys. Failed logins are counted here too. The caller either
+ * checks the secret first and then takes a token for the failure, or takes one for the attempt and gives it back after
+ * a success.
  */
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import type { Clock } from '../base/clock.ts'
@@ -11,27 +12,26 @@ import { TokenBucket } from '../base/token-bucket.ts'
 import { Problem } from './problem.ts'
 
 export interface RateLimit {
-  /** Name of the policy in the header fields: lower-case letters, digits and `-`. */
+  /** The policy's name in the header fields: lower-case letters, digits and `-`. */
   readonly name: string
   readonly perSecond: number
-  /** Requests that are accepted at once after an idle period. */
+  /** Requests accepted at once after an idle period. */
   readonly burst: number
-  /** Keys that are remembered; default KEYS_MAX. */
+  /** The number of remembered keys. Default: KEYS_MAX. */
   readonly keysMax?: number
 }
 
 export interface RateVerdict {
   readonly allowed: boolean
-  /** Whole seconds until the next request is accepted; 0 when this one was. */
+  /** Whole seconds until the next request is accepted, or 0 when this one was. */
   readonly retryAfterSeconds: number
-  /** Header fields of the answer; includes `retry-after` when the request is rejected. */
+  /** The answer's header fields. They include `retry-after` when the request is rejected. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * About 30 MB of keys and buckets. Only when more keys than this appear within the time that a bucket takes to fill
- * (burst / rate) does a dropped one get a new burst. Rejecting new keys instead would let the owner of many addresses shut
- * out all other clients.
+ * About 30 MB in keys and buckets. Only when more keys than this appear within a bucket's fill time (burst / rate) does
+ * a dropped one get a new burst. Rejecting new keys instead would let a client with many addresses shut out all others.
  */
 const KEYS_MAX = 100_000
 
@@ -47,18 +47,18 @@ export class RateLimiter {
     this.#policy = `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`
   }
 
-  /** Number of keys that are remembered. */
+  /** The number of remembered keys. */
   get size(): number {
     return this.#buckets.size
   }
 
-  /** Counts one request of `key`. A rejected request takes no token. */
+  /** Counts one request for `key`. A rejected request takes no token. */
   take(key: string): RateVerdict {
     const bucket = this.#buckets.use(key)
     const waitMilliseconds = bucket.take()
     const allowed = waitMilliseconds === 0
     const retryAfterSeconds = Math.ceil(waitMilliseconds / 1000)
-    // Until the bucket is full again; when rejected, not later than Retry-After, as the draft requires.
+    // Until the bucket is full again. When rejected, not later than Retry-After, as the draft requires.
     const resetSeconds = allowed ? Math.ceil(bucket.fullInMilliseconds / 1000) : retryAfterSeconds
     const headers = {
       'ratelimit-policy': this.#policy,
@@ -68,7 +68,7 @@ export class RateLimiter {
     return { allowed, retryAfterSeconds, headers }
   }
 
-  /** Undoes the count of one request of `key`; a key that was dropped meanwhile has a full bucket anyway. */
+  /** Undoes the count for one request. A key that was dropped meanwhile has a full bucket anyway. */
   giveBack(key: string): void {
     this.#buckets.get(key)?.giveBack()
   }

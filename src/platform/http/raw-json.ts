@@ -1,23 +1,23 @@
 /**
- * Writes JSON in which some values are JSON text already: metadata is returned with every digit of its numbers, which
- * parsing would lose, and records that the store wrote as JSON are not parsed again. `JSON.stringify` writes everything
- * else, several times as fast as a loop over members: it writes a placeholder for each raw value, which is replaced
+ * Writes JSON in which some values are JSON text already: metadata is returned with all digits in its numbers, which
+ * parsing would lose, and JSON records from the store are not parsed again. `JSON.stringify` writes everything else,
+ * several times as fast as a loop over members: it writes a placeholder for each raw value, which is replaced
  * afterwards. Long texts are kept as parts and not copied before they are sent. Pure.
  */
 import type { TSchema } from 'typebox'
 import { assert } from '../base/assert.ts'
 
 /**
- * The placeholder of a raw value. No string contains its text, since quotes in strings are escaped, and no object of ours
+ * A raw value's placeholder. No string contains its text, since quotes in strings are escaped, and none of our objects
  * has such a member.
  */
 const PLACEHOLDER = { '\0raw': 0 }
 const PLACEHOLDER_TEXT = JSON.stringify(PLACEHOLDER)
 
-/** The raw values of the document that is being written, in order; undefined while another caller uses `JSON.stringify`. */
+/** The raw values in the document being written, in order. Undefined while another caller uses `JSON.stringify`. */
 let rawValues: RawJson[] | undefined
 
-/** The text of one valid JSON value, in consecutive parts. */
+/** One valid JSON value's text, in consecutive parts. */
 export class RawJson {
   readonly parts: readonly string[]
 
@@ -32,7 +32,7 @@ export class RawJson {
   }
 }
 
-/** A JSON text that is too long to be copied at once. fastify does not accept it as a payload: `unread-answers` sends it. */
+/** A JSON text too long to be copied at once. fastify does not accept it as a payload: `unread-answers` sends it. */
 export class LongJson {
   readonly parts: readonly string[]
 
@@ -45,14 +45,14 @@ export class LongJson {
 const PARTS_CHARACTERS_MIN = 65_536
 
 /**
- * Options of a route whose answers contain raw values: its schema describes them, and `writeAnswer` serialises them. The
- * cast is needed because fastify's type allows only strings, while it passes any result to the hooks unchanged.
+ * Options for a route whose answers contain raw values: its schema describes them, and `writeAnswer` serialises them.
+ * The cast is needed because fastify's type allows only strings, while it passes any result to the hooks unchanged.
  */
 export const WRITES_RAW_JSON = { serializerCompiler: () => writeAnswer as (value: unknown) => string }
 
 /**
- * Options of a route whose answer has this schema: it describes the answer, and changes nothing in it.
- * @param request the schemas of the request
+ * Options for a route whose answer has this schema: it describes the answer, and changes nothing in it.
+ * @param request the request's schemas
  */
 export function answered<Request extends object>(schema: TSchema, request?: Request) {
   return { ...WRITES_RAW_JSON, schema: { ...(request as Request), response: { 200: schema } } }

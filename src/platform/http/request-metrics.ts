@@ -1,6 +1,6 @@
 /**
- * Metrics of the listeners: requests by route and status, connections that are not streams, bytes of unfinished requests,
- * connections that were cut. All listeners of a process share them; the listener is a label.
+ * The listeners' metrics: requests by route and status, connections other than streams, bytes in unfinished requests,
+ * cut connections. All listeners in a process share them. The listener is a label.
  */
 import { Counter, Gauge, Histogram, type MetricsRegistry } from '../base/metrics.ts'
 import type { Connections } from './connections.ts'
@@ -9,13 +9,13 @@ export interface RequestMetrics {
   readonly requests: Counter<'listener' | 'method' | 'route' | 'status'>
   readonly seconds: Histogram<'listener' | 'route'>
   readonly cuts: Counter<'listener' | 'reason'>
-  /** By the name of the listener; a later listener of the same name replaces it. */
+  /** By the listener's name. A later listener with the same name replaces it. */
   readonly listeners: Map<string, Connections>
 }
 
 const metricsByRegistry = new WeakMap<MetricsRegistry, RequestMetrics>()
 
-/** The metrics of a registry, created on the first call. */
+/** A registry's metrics, created on the first call. */
 export function requestMetrics(metrics: MetricsRegistry): RequestMetrics {
   const known = metricsByRegistry.get(metrics)
   if (known !== undefined) return known

@@ -1,11 +1,12 @@
 /**
- * A span for each request, while an SDK of OpenTelemetry is registered: method, route, status and request id. It contains
- * neither the URL nor a header, and continues no trace of a client: each request is the root of one. Probes have none.
+ * A span for each request, while an OpenTelemetry SDK is registered: method, route, status and request id. It contains
+ * neither the URL nor a header, and does not continue a client's trace: each request is the root of one. Probes have
+ * none.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isTracing, type RequestSpan, startRequestSpan } from '../base/tracing.ts'
 
-/** Adds the hooks, before any other hook that starts asynchronous work; nothing without an SDK. */
+/** Adds the hooks, before any other hook that starts asynchronous work. Without an SDK it adds nothing. */
 export function traceRequests(app: FastifyInstance, listener: string): void {
   if (!isTracing()) return
   const spans = new WeakMap<FastifyRequest, RequestSpan>()
@@ -22,7 +23,7 @@ export function traceRequests(app: FastifyInstance, listener: string): void {
     spans.set(request, span)
     span.run(done)
   })
-  // The body is read in events of the socket, which do not belong to the span.
+  // The body is read in socket events, which do not belong to the span.
   app.addHook('preValidation', (request, _reply, done) => {
     const span = spans.get(request)
     if (span === undefined) done()

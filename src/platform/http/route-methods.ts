@@ -1,5 +1,5 @@
 /**
- * The methods of each path, collected from the routes as they are declared, so that a wrong method on an existing path is
+ * The methods for each path, collected from the routes as they are declared, so a wrong method on an existing path is
  * 405 with `Allow` and not 404. Pure.
  */
 interface Route {
@@ -15,7 +15,7 @@ export class RouteMethods {
     this.#routes.push({ segments: segmentsOf(pattern), methods: typeof methods === 'string' ? [methods] : methods })
   }
 
-  /** Methods of the path of `url`, sorted; empty when the path does not exist. */
+  /** The methods for the path in `url`, sorted. Empty when the path does not exist. */
   at(url: string): string[] {
     const segments = segmentsOf(url.split('?', 1)[0] as string)
     const found = new Set(this.#routes.filter((route) => matches(route, segments)).flatMap(({ methods }) => methods))

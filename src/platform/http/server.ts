@@ -1,8 +1,8 @@
 /**
- * The HTTP server of both listeners: fastify with problem documents as errors, strict JSON bodies, request ids, limits
- * of size and time, 405 with Allow, one metric sample and one log line per request (a limited number of lines for
- * rejected ones). It guarantees that every error is a problem document that names field and rule, and that neither a
- * URL's query nor a header reaches the log. It imports no product module: `translate` maps their errors.
+ * The HTTP server for both listeners: fastify with problem documents as errors, strict JSON bodies, request ids, size
+ * and time limits, 405 with Allow, one metric sample and one log line per request (a limited number for rejected ones).
+ * Every error is a problem document that names field and rule. Neither a URL's query nor a header reaches the log. It
+ * imports no product module: `translate` maps their errors.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
@@ -32,57 +32,57 @@ import { validationErrors } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client's address: the peer's, or the one that a trusted proxy names. */
+    /** The client's address: the peer's, or the one named by a trusted proxy. */
     clientAddress: string
-    /** As what that address holds shared pools; empty when it is the address of many clients. */
+    /** The address as holder in shared pools. Empty when many clients have it. */
     holder: string
-    /** The text of a JSON body: its numbers have digits that the parsed value may have lost. */
+    /** A JSON body's text: its numbers have digits that the parsed value may have lost. */
     bodyText: string
   }
   interface FastifyContextConfig {
     /** Requested every few seconds by monitoring: successes are logged at debug level. */
     isProbe?: true
-    /** For the API description: the schema of a body that the handler validates itself. */
+    /** For the API description: the schema for a body that the handler validates itself. */
     describedBody?: object
   }
 }
 
-/** Maps an error that this folder does not know to a problem; undefined when it is a bug. */
+/** Maps an error unknown in this folder to a problem, or returns undefined when it is a bug. */
 export type TranslateError = (error: unknown) => Problem | undefined
 
 export interface HttpServerOptions {
-  /** The name of the listener in logs and metrics. */
+  /** The listener's name in logs and metrics. */
   readonly listener: 'public' | 'operator' | 'ingest'
   readonly log: Log
   readonly metrics: MetricsRegistry
-  /** Largest head of a request; more is 431. */
+  /** Largest request head. More is 431. */
   readonly headerBytesMax: number
-  /** Longest that a client may take to send a whole request; more is 408. */
+  /** Longest time for sending a whole request. More is 408. */
   readonly requestMilliseconds: number
-  /** Maps the errors of product modules. */
+  /** Maps the product modules' errors. */
   readonly translate: TranslateError
-  /** Certificate and key; absent = plain HTTP. */
+  /** Certificate and key. Absent: plain HTTP. */
   readonly tls?: TlsContext
-  /** How client addresses are determined; absent = the peers', and no proxy is trusted. */
+  /** How client addresses are determined. Absent: the peers' addresses, without a trusted proxy. */
   readonly clientAddress?: ClientAddress
-  /** Browser origins that may read answers; absent = none. */
+  /** Browser origins that may read answers. Absent: none. */
   readonly corsOrigins?: readonly string[]
-  /** Limits of answers that clients do not read; absent = `UNREAD_LIMITS`. */
+  /** Limits for answers that clients do not read. Absent: `UNREAD_LIMITS`. */
   readonly limits?: UnreadLimits
-  /** Connections that are not streams; absent = those of the public listener. */
+  /** Connections other than streams. Absent: the public listener's number. */
   readonly connectionsMax?: number
-  /** Bytes of unfinished and unanswered requests, of all connections; absent = those of the operator listener. */
+  /** Bytes in unfinished and unanswered requests, on all connections. Absent: the operator listener's number. */
   readonly unfinishedBytesMax?: number
-  /** Handles WebSocket handshakes; absent = routes answer them, and the connection ends with the answer. */
+  /** Handles WebSocket handshakes. Absent: routes answer them, and the connection ends with the answer. */
   readonly upgrade?: Upgrade
   /** Absent = the system's. */
   readonly clock?: Clock
 }
 
-/** Largest body of a request, where its route has no limit of its own; more is 413. */
+/** Largest request body, where its route has no limit. More is 413. */
 export const BODY_BYTES_MAX = 1_048_576
 
-/** The query of a request until it is parsed. */
+/** A request's query until it is parsed. */
 const NO_QUERY = Object.freeze({})
 /** Time between two log lines about cut connections. */
 const CUT_LOG_MILLISECONDS = 60_000
@@ -99,7 +99,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     genReqId: newId,
     // A client's `X-Request-Id` is ignored: ids in the log are ours and unique.
     requestIdHeader: false,
-    // A draining server answers the requests that it has received; /readyz has notified the load balancer.
+    // A draining server answers the received requests. /readyz has notified the load balancer.
     return503OnClosing: false,
     routerOptions: { querystringParser: () => NO_QUERY },
     rewriteUrl: ({ url }) => withoutUselessQuery(originForm(url ?? '/'), methods),
@@ -110,7 +110,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: false,
-        // Only the first error is reported: collecting all of them lets a small request take minutes.
+        // Only the first error is reported: collecting them all lets a small request take minutes.
         allErrors: false,
         verbose: true,
       },
@@ -164,7 +164,7 @@ function createConnections(
   return connections
 }
 
-/** The problem for an error of a handler, of fastify, or of validation; `undefined`: a bug of ours. */
+/** The problem for an error in a handler, in fastify, or in validation. `undefined`: our bug. */
 export function problemOf(
   error: unknown,
   { routeOptions }: FastifyRequest,
@@ -201,7 +201,7 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Prob
   const { headers } = problem.extras
   reply
     .status(problem.status)
-    // Errors of fastify itself occur before any hook.
+    // Errors in fastify itself occur before any hook.
     .headers({ ...securityHeaders(request.raw.socket), 'x-request-id': request.id, ...headers })
     .type(PROBLEM_MEDIA_TYPE)
     .send(writeJson(problemDocument(problem, request.id)))
@@ -225,9 +225,7 @@ function readQueries(app: FastifyInstance): void {
   })
 }
 
-/**
- * Only JSON in UTF-8, without Content-Encoding: the size of a decompressed body has no bound. An empty body is no body.
- */
+/** Only JSON in UTF-8, without Content-Encoding: a decompressed body's size has no bound. An empty body is no body. */
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('bodyText', '')
@@ -247,7 +245,7 @@ function readJsonBodies(app: FastifyInstance): void {
     request.bodyText = reading.text
     return reading.value
   })
-  // So that the errors of a missing body name the missing members.
+  // So that a missing body's errors name the missing members.
   app.addHook('preValidation', async (request) => {
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
   })
@@ -258,7 +256,7 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Removes the query of a path that does not exist: the router would parse it, and half a megabyte takes tens of
+ * Removes the query when the path does not exist: the router would parse it, and half a megabyte takes tens of
  * milliseconds. A percent-encoded path may be equal to an existing one and keeps its query.
  */
 function withoutUselessQuery(url: string, methods: RouteMethods): string {
@@ -294,13 +292,13 @@ function answerErrors(
   })
 }
 
-/** 405 with the methods of a resource. */
+/** 405 with a resource's methods. */
 export function methodNotAllowed(allowed: readonly string[]): Problem {
   const list = allowed.join(', ')
   return new Problem('method_not_allowed', `this resource supports ${list}`, { headers: { allow: list } })
 }
 
-/** The header fields of every answer, and the checks that precede those of the path. */
+/** The header fields for every answer, and the checks before the path's own. */
 function startAnswers(app: FastifyInstance, clientAddress: ClientAddress, connections: Connections): void {
   app.decorateRequest('clientAddress', '')
   app.decorateRequest('holder', '')
@@ -319,7 +317,7 @@ function startAnswers(app: FastifyInstance, clientAddress: ClientAddress, connec
   app.addHook('preParsing', async ({ raw, answeredClient }) => {
     if (answeredClient !== NO_HOLDER) connections.hold(raw, answeredClient)
   })
-  // The body is read in events of the socket, which belong to no request.
+  // The body is read in socket events, which belong to no request.
   app.addHook('preValidation', ({ answeredClient }, _reply, done) => runFor(answeredClient, done))
   // Every check that needs no body has passed.
   app.addHook('preParsing', async (request, reply) => {
@@ -350,7 +348,7 @@ function observeRequests(
     if (passed === undefined) return
     const milliseconds = Math.round(reply.elapsedTime)
     const fields = { listener, method, route, status, request_id: id, client_address, milliseconds, ...passed }
-    // Every page of the console reads many times a minute.
+    // Every console page reads many times a minute.
     const isRead = listener === 'operator' && ['GET', 'HEAD'].includes(request.method)
     const isQuiet = (isRead || request.routeOptions.config.isProbe === true) && status < 400
     log[isQuiet ? 'debug' : 'info'](fields, 'request answered')

@@ -1,6 +1,6 @@
 /**
- * The schema of a string enumeration. It states `type: string` next to `enum`: without it the validator compares values of
- * any type with every word, and finds repeated entries of an array in quadratic time.
+ * The schema for a string enumeration. It states `type: string` next to `enum`: without it the validator compares
+ * values of any type with every word, and finds repeated array entries in quadratic time.
  */
 import { type TEnum, Type } from 'typebox'
 

@@ -1,5 +1,5 @@
 /**
- * Reads the certificate and the key of a listener, and the authorities of its clients. An error names the file and the rule,
+ * Reads a listener's certificate and key, and the authorities for its clients. An error names the file and the rule,
  * and never quotes the content.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
@@ -13,13 +13,13 @@ export interface TlsFiles {
   readonly certFile: string
   /** PEM, without a passphrase. */
   readonly keyFile: string
-  /** PEM: authorities that must have signed the certificate of a client; absent = clients need none. */
+  /** PEM: authorities that must have signed a client's certificate. Absent: clients need none. */
   readonly clientCaFile?: string
 }
 
 export interface TlsIdentity {
   readonly context: TlsContext
-  /** Expiry of the certificate, milliseconds since the epoch. */
+  /** The certificate's expiry, milliseconds since the epoch. */
   readonly endsMilliseconds: number
   /** Defects that do not prevent its use. */
   readonly warnings: readonly string[]
@@ -30,7 +30,10 @@ export class TlsFileError extends Error {
   override name = 'TlsFileError'
   readonly part: keyof TlsFiles
 
-  /** @param part which of the files */
+  /**
+   *
+   * @param part which file
+   */
   constructor(part: keyof TlsFiles, path: string, fault: string) {
     super(`${path}: ${fault}`)
     this.part = part

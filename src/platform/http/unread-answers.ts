@@ -1,9 +1,9 @@
 /**
- * Limits the answers that peers have not read yet: their bytes per client and in total, and how slowly a peer may read. A
- * client over its budget is rejected before its next request costs anything, and so is the answer to a GET that does not
- * fit; the answer to a write is never replaced, because the write has been done. Long answers are passed to the socket in
- * slices, so that no event-loop tick encodes a whole page and the progress of a slow peer is visible. Requests without a
- * client have no budget, only the minimum rate.
+ * Limits the answers that peers have not read yet: their bytes per client and in total, and how slowly a peer may read.
+ * A client over its budget is rejected before its next request costs anything, and so is an oversized answer to a GET.
+ * The answer to a write is never replaced, because the write has been done. Long answers are passed to the socket in
+ * slices, so no event-loop tick encodes a whole page and a slow peer's progress is visible. Requests without a client
+ * have no budget, only the minimum rate.
  */
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -17,15 +17,15 @@ import { LongJson } from './raw-json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client whose budget the answer counts against, set by the guard; empty: none. */
+    /** The client whose budget the answer counts against, set by the guard. Empty: none. */
     answeredClient: string
   }
 }
 
 export interface UnreadLimits {
-  /** Unread bytes per client, not more than a quarter of all; more is 429. A single answer may be larger. */
+  /** Unread bytes per client, not more than a quarter of all. More is 429. A single answer may be larger. */
   readonly clientBytesMax: number
-  /** Unread bytes of all clients; more is 503. */
+  /** Unread bytes for all clients. More is 503. */
   readonly bytesMax: number
   /** A peer that reads more slowly, measured over READ_WINDOW_MILLISECONDS, is cut. */
   readonly bytesPerSecondMin: number
@@ -39,11 +39,11 @@ export const UNREAD_LIMITS: UnreadLimits = {
 }
 
 /**
- * The window in which a peer's rate is measured. The kernel accepts several hundred kilobytes at once and then shows no
+ * The window for measuring a peer's rate. The kernel accepts several hundred kilobytes at once and then shows no
  * progress for a while, so a shorter window would cut peers that read steadily.
  */
 const READ_WINDOW_MILLISECONDS = 30_000
-/** Characters or bytes that are passed to the socket at once: up to 192 KiB of UTF-8. */
+/** Characters or bytes passed to the socket at once: up to 192 KiB in UTF-8. */
 const SLICE_LENGTH = 65_536
 const RETRY_AFTER = { headers: { 'retry-after': '1' } }
 
@@ -57,12 +57,12 @@ export interface UnreadAnswersOptions {
 
 /** A connection with unread answers. */
 interface UnreadConnection {
-  /** Bytes of answers that the kernel has not accepted yet. */
+  /** Answer bytes that the kernel has not accepted yet. */
   unread: number
-  /** Bytes accepted in the current window, and bytes that were waiting when it began. */
+  /** Bytes accepted in the current window, and bytes waiting when it began. */
   taken: number
   unreadAtStart: number
-  /** Ends the current window; absent while there is no answer. */
+  /** Ends the current window. Absent while there is no answer. */
   window: Timer | undefined
 }
 
@@ -92,7 +92,7 @@ export class UnreadAnswers {
       if (payload instanceof LongJson) await nextTick()
       return this.#send(request, reply, payload)
     }
-    // A route's hooks run after those of the enclosing scopes, which need the answer as a whole; for HEAD, fastify's own
+    // A route's hooks run after those in the enclosing scopes, which need the whole answer. For HEAD, fastify's own
     // hook, which counts and drops the bytes, must run last.
     app.addHook('onRoute', (route) => {
       const others = [route.onSend ?? []].flat().filter((hook) => hook !== send)
@@ -154,7 +154,7 @@ export class UnreadAnswers {
     this.#connections.set(socket, connection)
     connection.taken = 0
     connection.unreadAtStart = connection.unread
-    // After a pause of this process, pending write completions are handled first.
+    // After a pause in this process, pending write completions are handled first.
     const check = () => clock.endOfTick(() => this.#check(socket, connection))
     connection.window = clock.schedule(READ_WINDOW_MILLISECONDS, check)
   }
@@ -179,18 +179,20 @@ export class UnreadAnswers {
   }
 }
 
-/** Receives the number of bytes of an answer that the connection has accepted. */
+/** Receives the number of answer bytes that the connection has accepted. */
 interface AnswerProgress {
   take(bytes: number): void
 }
 
-/** The parts of an answer; undefined for a stream, which is sent unchanged, and for an empty answer. */
+/** An answer's parts. Undefined for a stream, which is sent unchanged, and for an empty answer. */
 function partsOf(payload: unknown): readonly (string | Buffer)[] | undefined {
   if (payload instanceof LongJson) return payload.parts
   return typeof payload === 'string' || Buffer.isBuffer(payload) ? [payload] : undefined
 }
 
-/** Slices of about SLICE_LENGTH, one per tick; the next is encoded when the connection has accepted the previous one. */
+/**
+ * Slices with about SLICE_LENGTH, one per tick. The next is encoded when the connection has accepted the previous one.
+ */
 async function* slices(parts: readonly (string | Buffer)[], { take }: AnswerProgress): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let bytes = 0
@@ -236,7 +238,7 @@ interface UnreadMetrics {
 
 const metricsByRegistry = new WeakMap<MetricsRegistry, UnreadMetrics>()
 
-/** The metrics of a registry, created on the first call. */
+/** A registry's metrics, created on the first call. */
 function metricsOf(registry: MetricsRegistry): UnreadMetrics {
   const known = metricsByRegistry.get(registry)
   if (known !== undefined) return known

@@ -1,14 +1,17 @@
 /**
- * Converts the errors of the schema validator to those of a problem: the field by its name or JSON pointer, and the rule.
- * The validator stops at the first error: collecting all of them took up to 97 s for one body of 1 MiB. A value is quoted
- * only where an enumeration rejects it, and shortened. Pure.
+ * Converts the schema validator's errors to a problem's: the field by its name or JSON pointer, and the rule. The
+ * validator stops at the first error: collecting them all took up to 97 s for one 1 MiB body. A value is quoted only
+ * where an enumeration rejects it, and shortened. Pure.
  */
 import type { FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from './problem.ts'
 
 const QUOTED_CHARACTERS_MAX = 100
 
-/** @param context the part of the request that was validated, as fastify names it */
+/**
+ *
+ * @param context the validated part of the request, as fastify names it
+ */
 export function validationErrors(
   errors: readonly FastifySchemaValidationError[],
   context: string | undefined,
@@ -35,8 +38,8 @@ interface Alternative {
 }
 
 /**
- * For a schema with alternatives (`oneOf`) the validator reports the errors of each. Those of the alternative whose
- * required members are all present are used, else those of the first.
+ * For a schema with alternatives (`oneOf`) the validator reports the errors for each. Preferred are the errors from the
+ * alternative whose required members are all present, else from the first.
  */
 function errorsOfBranch(errors: readonly VerboseError[]): readonly VerboseError[] {
   const last = errors.at(-1)
@@ -48,7 +51,7 @@ function errorsOfBranch(errors: readonly VerboseError[]): readonly VerboseError[
   return ofBranch.length > 0 ? ofBranch : [last]
 }
 
-/** The validator checks the number of members first; a missing required member is the more helpful error. */
+/** The validator checks the number of members first. A missing required member is the more helpful error. */
 function missingBeforeFew(error: VerboseError): VerboseError {
   if (error.keyword !== 'minProperties') return error
   const { data, parentSchema } = error
@@ -56,7 +59,7 @@ function missingBeforeFew(error: VerboseError): VerboseError {
   return missingProperty === undefined ? error : { ...error, keyword: 'required', params: { missingProperty } }
 }
 
-/** A missing or unknown member is reported at the enclosing object; the field is the member. */
+/** A missing or unknown member is reported at the enclosing object. The field is the member. */
 function memberStep({ keyword, params }: FastifySchemaValidationError): string {
   const member = keyword === 'required' ? params.missingProperty : params.additionalProperty
   return typeof member === 'string' ? `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` : ''

@@ -1,6 +1,6 @@
 /**
- * The parts of a WebSocket handshake that every listener with WebSockets has: the checks of the request besides path,
- * subprotocol and token, the limit on handshakes whose token is being verified, and the answer that refuses one.
+ * The common parts for every listener with WebSocket handshakes: the checks on the request besides path, subprotocol
+ * and token, the limit on handshakes whose token is being verified, and the answer that refuses one.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -10,7 +10,7 @@ import { SHARED_POOLS, SharedPool } from '../base/shared-pool.ts'
 import { Problem, problemResponse } from './problem.ts'
 
 /**
- * The problem of a request that is no handshake of RFC 6455.
+ * The problem with a request that is not an RFC 6455 handshake.
  * @param name what the path serves, for the problem's detail: `the stream`
  */
 export function refuseUpgrade({ headers, method }: IncomingMessage, name: string): Problem | undefined {
@@ -29,10 +29,13 @@ export function refuseUpgrade({ headers, method }: IncomingMessage, name: string
   return undefined
 }
 
-/** Clients offer one or two. Without a limit, a head full of names takes tens of milliseconds, before any token is checked. */
+/**
+ * Clients offer one or two. Without a limit, a head full of names takes tens of milliseconds, before any token is
+ * checked.
+ */
 const SUBPROTOCOLS_MAX = 16
 
-/** The subprotocols that a handshake offers, or the problem of the header. */
+/** The subprotocols offered by a handshake, or the header's problem. */
 export function offeredSubprotocols({ headers }: IncomingMessage): readonly string[] | Problem {
   const header = headers['sec-websocket-protocol']
   if (header === undefined) return []
@@ -53,7 +56,7 @@ export function badHandshake(detail: string): Problem {
 /** Seconds after which a client may retry when it met a limit or the node was not ready. */
 export const HANDSHAKE_RETRY_SECONDS = 5
 
-/** This node cannot take the connection now; another one, or this one later, may. */
+/** This node cannot take the connection now. Another one, or this one later, may. */
 export function handshakeUnavailable(detail: string): Problem {
   return new Problem('unavailable', detail, { headers: { 'Retry-After': String(HANDSHAKE_RETRY_SECONDS) } })
 }
@@ -65,13 +68,13 @@ export interface HandshakePeer {
   readonly holder: string
 }
 
-/** Memory of one besides its headers: the socket, the request, and what the peer sends meanwhile. */
+/** Its memory besides its headers: the socket, the request, and the peer's bytes meanwhile. */
 const HANDSHAKE_BYTES = 16_384
 
 export class PendingHandshakes {
   readonly #pool = new SharedPool(SHARED_POOLS.pending_handshakes.size)
 
-  /** Runs a check of a handshake, unless all of them, or those of its holder, use as much memory as they may. */
+  /** Runs a handshake check, unless all checks, or its holder's, use as much memory as they may. */
   async hold<Result>(
     { rawHeaders }: IncomingMessage,
     holder: string,
