@@ -1,0 +1,109 @@
+/**
+ * The ratchet on sentences: "of", "that" and semicolons per 1,000 words, in the comments of each area, in the pages of each
+ * folder of the documentation, and in errors and help texts. Genitive chains, relative clauses and semicolons make sentences
+ * that have to be read twice; a natural sentence counts more than a figure.
+ */
+import { expect, it } from 'vitest'
+import { type Counts, countComments, countPage, countTexts, GOALS, type Measure, noCounts, rateOf } from './grammar.ts'
+import { productTexts, readSourceTree } from './source-tree.ts'
+
+/** What is above the goal: the figure may only fall, and a row that is not needed fails. */
+const ABOVE_GOAL: readonly (readonly [subject: string, measure: Measure, rate: number])[] = [
+  ['docs/explanation', 'of', 31],
+  ['docs/explanation', 'that', 20],
+  ['docs/explanation', 'semicolons', 9],
+  ['docs/how-to', 'of', 31],
+  ['docs/how-to', 'that', 19],
+  ['docs/how-to', 'semicolons', 11],
+  ['docs/measurements', 'semicolons', 7],
+  ['docs/reference', 'of', 36],
+  ['docs/reference', 'that', 15],
+  ['docs/reference', 'semicolons', 16],
+  ['docs/tutorials', 'of', 23],
+  ['docs/tutorials', 'that', 14],
+  ['docs/tutorials', 'semicolons', 15],
+  ['packages/client', 'of', 41],
+  ['packages/client', 'that', 22],
+  ['packages/client', 'semicolons', 14],
+  ['packages/client-python', 'of', 33],
+  ['packages/client-python', 'that', 21],
+  ['packages/client-python', 'semicolons', 13],
+  ['packages/console', 'of', 44],
+  ['packages/console', 'that', 21],
+  ['packages/console', 'semicolons', 13],
+  ['packages/fix-adapter', 'of', 26],
+  ['packages/fix-adapter', 'that', 13],
+  ['packages/fix-adapter', 'semicolons', 11],
+  ['pages', 'of', 23],
+  ['pages', 'that', 14],
+  ['pages', 'semicolons', 18],
+  ['src/access', 'of', 38],
+  ['src/access', 'that', 24],
+  ['src/access', 'semicolons', 17],
+  ['src/money', 'of', 48],
+  ['src/money', 'that', 24],
+  ['src/money', 'semicolons', 16],
+  ['src/platform', 'of', 38],
+  ['src/platform', 'that', 26],
+  ['src/platform', 'semicolons', 15],
+  ['src/service', 'of', 49],
+  ['src/service', 'that', 21],
+  ['src/service', 'semicolons', 15],
+  ['src/streaming', 'that', 15],
+  ['src/streaming', 'semicolons', 10],
+  ['texts of src', 'of', 28],
+  ['texts of src', 'that', 13],
+  ['texts of src', 'semicolons', 16],
+]
+
+/** Fewer words say nothing about how sentences are made. */
+const WORDS_MIN = 300
+
+/** `src/streaming`, `packages/client`, `docs/how-to`, or `pages` for those at the top. */
+function subjectOf(path: string): string | undefined {
+  if (/^[A-Z]+\.md$/.test(path)) return path === 'CHANGELOG.md' ? undefined : 'pages'
+  const [top, folder] = path.split('/') as [string, string | undefined]
+  if (!['src', 'packages', 'docs'].includes(top) || !/\.(tsx?|mjs|md)$/.test(path)) return undefined
+  if (/migrations\/\d|\/build\/|\/dist\/|node_modules/.test(path)) return undefined
+  return folder === undefined || folder.includes('.') ? top : `${top}/${folder}`
+}
+
+function countsOfProduct(): Map<string, Counts> {
+  const subjects = new Map<string, Counts>()
+  const of = (subject: string) => {
+    const counts = subjects.get(subject) ?? noCounts()
+    subjects.set(subject, counts)
+    return counts
+  }
+  for (const [path, text] of productTexts()) {
+    const subject = subjectOf(path)
+    if (subject === undefined) continue
+    if (path.endsWith('.md')) countPage(of(subject), text)
+    else countComments(of(subject), text)
+  }
+  countTexts(of('texts of src'), readSourceTree())
+  for (const [subject, { words }] of subjects) if (words < WORDS_MIN) subjects.delete(subject)
+  return subjects
+}
+
+it('no area and no folder of pages has more than its figure per 1,000 words', () => {
+  const measured = [...countsOfProduct()].flatMap(([subject, counts]) =>
+    (Object.keys(GOALS) as Measure[]).map((measure) => ({ subject, measure, rate: rateOf(counts, measure) })),
+  )
+  const allowed = (subject: string, measure: Measure) =>
+    ABOVE_GOAL.find((row) => row[0] === subject && row[1] === measure)?.[2]
+  const over = measured.filter(({ subject, measure, rate }) => rate > (allowed(subject, measure) ?? GOALS[measure]))
+  expect(over).toEqual([])
+  const isNeeded = ([subject, measure]: (typeof ABOVE_GOAL)[number]) =>
+    measured.some((row) => row.subject === subject && row.measure === measure && row.rate > GOALS[measure])
+  expect(ABOVE_GOAL.filter((row) => !isNeeded(row))).toEqual([])
+})
+
+it('the counts leave out code and find every measure', () => {
+  const counts = noCounts()
+  countComments(counts, "/** The limit of `of that;` files; a word. */\nconst of = 'that' // that is one")
+  expect(counts).toEqual({ words: 9, of: 1, that: 1, semicolons: 1 })
+  const page = noCounts()
+  countPage(page, 'The end of it.\n\n    of that;\n\n[a page](of-that.md)\n')
+  expect(page).toEqual({ words: 6, of: 1, that: 0, semicolons: 0 })
+})
