@@ -1,5 +1,7 @@
 /** The simulation on fixed seeds: `npm run simulate` runs it on any seed, for any time. */
 import { describe, expect, it } from 'vitest'
+import { note } from '../support/note.ts'
+import { explain, runSeeds, SimulationFailure } from './run.ts'
 import { simulate } from './simulate.ts'
 
 const SEEDS = [1, 11, 20_261_128]
@@ -17,6 +19,15 @@ describe('the simulation of the streaming service', () => {
     for (const [name, count] of sums) expect(count, name).toBeGreaterThan(10)
     expect(sums.get('faults')).toBeGreaterThan(300)
     expect(sums.get('frames')).toBeGreaterThan(50_000)
+  })
+
+  it.skipIf(process.env.TIDEGATE_LONG !== '1')('ten minutes of fresh seeds have everything right', () => {
+    try {
+      const totals = runSeeds({ seed: Date.now() % 1_000_000_000, minutes: 10, onProgress: () => undefined })
+      note(JSON.stringify(totals))
+    } catch (error) {
+      throw error instanceof SimulationFailure ? new Error(explain(error)) : error
+    }
   })
 
   it('two runs of one seed write the same bytes', () => {
