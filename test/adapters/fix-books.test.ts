@@ -61,7 +61,7 @@ describe('a book by position', () => {
     level(undefined, 1, '101', '4', place(1)),
   ]
 
-  it('shifts levels as entries are inserted, deleted and replaced, and drops what leaves the depth', async () => {
+  it('a book by position shifts levels as entries are inserted, deleted and replaced, and drops what leaves the depth', async () => {
     const { ingest, book, send, acceptor } = await start(first, { keyedBy: 'position', depth: 3 })
     await ingest.until('the book', () => book.snapshots === 1)
     expect(await send(level(0, 0, '99.5', '7', place(2)))).toEqual(['1@100 7@99.5 2@99', '4@101'])
@@ -73,7 +73,7 @@ describe('a book by position', () => {
     expect(acceptor.of('V')[0]?.get(264)).toBe('3')
   })
 
-  it('is requested again when a position does not exist', async () => {
+  it('a book by position is requested again when a position does not exist', async () => {
     const { ingest, book, acceptor, send } = await start(first, { keyedBy: 'position' })
     await ingest.until('the book', () => book.snapshots === 1)
     expect(await send(level(2, 0, '90', '0', place(7)))).toEqual(['1@100 2@99 3@98', '4@101'])
@@ -85,7 +85,7 @@ describe('a book by order', () => {
   const id = (text: string): Field => [278, text]
   const first = [level(undefined, 0, '100', '1', id('a')), level(undefined, 0, '100', '2', id('b'))]
 
-  it('publishes orders as they are added, changed, replaced and deleted', async () => {
+  it('a book by order publishes orders as they are added, changed, replaced and deleted', async () => {
     const { ingest, book, send, acceptor } = await start(first, { keyedBy: 'order' })
     await ingest.until('the book', () => book.snapshots === 1)
     expect(await send(level(0, 1, '101', '5', [37, 'c']))).toEqual(['3@100', '5@101'])
@@ -109,7 +109,7 @@ describe('a book by order', () => {
     ],
     ['an order added twice', level(0, 0, '100', '1', [278, 'a'])],
     ['an order without an identifier', level(0, 0, '100', '1')],
-  ])('is requested again after %s', async (_, entry) => {
+  ])('a book by order is requested again after %s', async (_, entry) => {
     const { ingest, book, acceptor, send } = await start(first, { keyedBy: 'order' })
     await ingest.until('the book', () => book.snapshots === 1)
     expect(await send(entry)).toEqual(['3@100', ''])
@@ -120,7 +120,7 @@ describe('a book by order', () => {
 describe('the trading state', () => {
   const first = [level(undefined, 0, '100', '1'), level(undefined, 0, '99', '2'), level(undefined, 1, '101', '4')]
 
-  it('is waited for, published, and orders that cross in an auction are held back until it ends', async () => {
+  it('the trading state is waited for, published, and orders that cross in an auction are held back until it ends', async () => {
     const { ingest, book, send, status, show, acceptor } = await start(first, { securityStatus: true })
     await acceptor.until('the request', () => acceptor.of('e').length === 1 && acceptor.of('V').length === 1)
     expect(book.snapshots).toBe(0)
@@ -153,7 +153,7 @@ describe('the trading state', () => {
 describe('a book that is crossed while trading is open', () => {
   const first = [level(undefined, 0, '100', '1'), level(undefined, 1, '101', '4')]
 
-  it('is lost until the engine uncrosses it', async () => {
+  it('a book that is crossed while trading is open is lost until the engine uncrosses it', async () => {
     const { ingest, book, acceptor, send, waiters } = await start(first)
     await ingest.until('the book', () => book.snapshots === 1)
     acceptor.send('X', incremental(SYMBOL, 'BTCUSD-1', [level(0, 0, '101', '1')]))
@@ -162,7 +162,7 @@ describe('a book that is crossed while trading is open', () => {
     expect([book.snapshots, acceptor.of('V').length]).toEqual([2, 1])
   })
 
-  it('is requested again if that does not come', async () => {
+  it('a book that is crossed while trading is open is requested again if that does not come', async () => {
     const { ingest, book, acceptor, clock, show } = await start(first)
     await ingest.until('the book', () => book.snapshots === 1)
     acceptor.send('X', incremental(SYMBOL, 'BTCUSD-1', [level(0, 0, '102', '1')]))

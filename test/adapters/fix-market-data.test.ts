@@ -30,7 +30,7 @@ async function start(options: StageOptions = {}) {
 }
 
 describe('market data', () => {
-  it('arrives exactly: levels, trades and their members, for several markets in one message', async () => {
+  it('market data arrives exactly: levels, trades and their members, for several markets in one message', async () => {
     const stage = await start({ symbols: [SYMBOL, 'ETH/USD'] })
     const { acceptor, ingest, engine, own, book } = stage
     const other = engine.get('ETH/USD') as EngineBook
@@ -56,7 +56,7 @@ describe('market data', () => {
     expect(book.instrument).toEqual({ price_decimals: 2, amount_decimals: 2, state: 'OPEN', reason: '' })
   })
 
-  it('arrives exactly in a long random run with faults of every kind', async () => {
+  it('market data arrives exactly in a long random run with faults of every kind', async () => {
     const seed = process.env.TIDEGATE_LONG === '1' ? Date.now() % 2 ** 31 : 20_261_123
     note(`seed ${seed}`)
     const random = new Random(seed)
@@ -92,7 +92,7 @@ describe('market data', () => {
     expect(published.length).toBeGreaterThan(own.trades.length / 2)
   })
 
-  it('arrives from full refreshes alone', async () => {
+  it('market data arrives from full refreshes alone', async () => {
     const stage = await start({ market: { refresh: 'full' } })
     const { acceptor, own, book } = stage
     own.set('sell', 10_001, 0)
@@ -109,7 +109,7 @@ describe('market data', () => {
     expect(acceptor.of('V')[0]?.get(265)).toBe('0')
   })
 
-  it('publishes a repeated trade once, and gives a trade without an identifier its own', async () => {
+  it('market data publishes a repeated trade once, and gives a trade without an identifier its own', async () => {
     const stage = await start()
     const trade = stage.own.trade(10_000, 1)
     const unnamed = trade.filter(([tag]) => tag !== 1003)
@@ -127,7 +127,7 @@ describe('market data', () => {
     expect(stage.book.executions).toHaveLength(3)
   })
 
-  it('with more decimals than the market is never rounded: the book is lost and requested again', async () => {
+  it('market data with more decimals than the market is never rounded: the book is lost and requested again', async () => {
     const stage = await start()
     const subscriptions = stage.acceptor.of('V').length
     stage.send(SYMBOL, [
@@ -148,7 +148,7 @@ describe('market data', () => {
 })
 
 describe('the session', () => {
-  it('logs on with FIXT.1.1 and FIX 5.0 SP2, a user and a password, and logs out', async () => {
+  it('the session logs on with FIXT.1.1 and FIX 5.0 SP2, a user and a password, and logs out', async () => {
     const fix = { username: 'market', password: 'fix-secret-4712', heartbeatSeconds: 20 }
     const stage = await start({ version: 'FIXT.1.1', fix })
     const [logon] = stage.acceptor.of('A')
@@ -160,23 +160,26 @@ describe('the session', () => {
     expect(stage.log.join()).not.toMatch(/secret/)
   })
 
-  it.each(['all', 'none'] as const)('after a gap, publishes a new snapshot; resent: %s', async (resends) => {
-    const stage = await start()
-    const { acceptor, own, book } = stage
-    acceptor.resends = resends
-    acceptor.lose('X', incremental(SYMBOL, stage.requestId(SYMBOL), [own.set('buy', 9_990, 5), own.trade(10_000, 1)]))
-    stage.send(SYMBOL, [own.trade(10_000, 2)])
-    await acceptor.until('the new snapshot', () => book.snapshots === 2)
-    await stage.settled()
-    const [request] = acceptor.of('2')
-    expect([request?.get(7), request?.get(16)]).toEqual([String(acceptor.lastSeq - 2), '0'])
-    // What is resent is published; what is not is reported as missed.
-    expect(book.executions.map(({ id }) => id)).toEqual(resends === 'all' ? own.trades : [])
-    expect(book.missed).toBe(resends === 'all' ? 0 : 1)
-    expect(book.epochs).toHaveLength(1)
-  })
+  it.each(['all', 'none'] as const)(
+    'the session after a gap, publishes a new snapshot; resent: %s',
+    async (resends) => {
+      const stage = await start()
+      const { acceptor, own, book } = stage
+      acceptor.resends = resends
+      acceptor.lose('X', incremental(SYMBOL, stage.requestId(SYMBOL), [own.set('buy', 9_990, 5), own.trade(10_000, 1)]))
+      stage.send(SYMBOL, [own.trade(10_000, 2)])
+      await acceptor.until('the new snapshot', () => book.snapshots === 2)
+      await stage.settled()
+      const [request] = acceptor.of('2')
+      expect([request?.get(7), request?.get(16)]).toEqual([String(acceptor.lastSeq - 2), '0'])
+      // What is resent is published; what is not is reported as missed.
+      expect(book.executions.map(({ id }) => id)).toEqual(resends === 'all' ? own.trades : [])
+      expect(book.missed).toBe(resends === 'all' ? 0 : 1)
+      expect(book.epochs).toHaveLength(1)
+    },
+  )
 
-  it('skips a message with a wrong checksum and has it sent again', async () => {
+  it('the session skips a message with a wrong checksum and has it sent again', async () => {
     const stage = await start()
     const { acceptor, own, book } = stage
     acceptor.garble('X', incremental(SYMBOL, stage.requestId(SYMBOL), [own.trade(10_000, 1)]))
@@ -188,7 +191,7 @@ describe('the session', () => {
     expect(stage.log.filter((line) => line.includes('garbled')).length).toBeGreaterThan(1)
   })
 
-  it('answers a resend request with a gap fill and repeats its subscription', async () => {
+  it('the session answers a resend request with a gap fill and repeats its subscription', async () => {
     const stage = await start()
     const { acceptor } = stage
     const subscriptions = acceptor.of('V').length
@@ -202,7 +205,7 @@ describe('the session', () => {
     await stage.settled()
   })
 
-  it('answers test requests, and tests an engine that is silent before it reconnects', async () => {
+  it('the session answers test requests, and tests an engine that is silent before it reconnects', async () => {
     const stage = await start({ fix: { heartbeatSeconds: 10 } })
     const { acceptor, clock, book } = stage
     acceptor.admin('1', [[112, 'are you there']])
@@ -237,7 +240,7 @@ describe('the session', () => {
     expect([other.acceptor.logons, other.acceptor.received]).toEqual([0, []])
   })
 
-  it('ignores changes of a subscription that it has replaced, besides their trades', async () => {
+  it('the session ignores changes of a subscription that it has replaced, besides their trades', async () => {
     const stage = await start()
     const { acceptor, own, book } = stage
     const replaced = stage.requestId(SYMBOL)
@@ -253,7 +256,7 @@ describe('the session', () => {
     expect([book.executions.length, book.missed]).toEqual([1, 1])
   })
 
-  it('retries after a refused logon, with waits in between', async () => {
+  it('the session retries after a refused logon, with waits in between', async () => {
     const refuse = (servers: { acceptor: FixAcceptor }) => Object.assign(servers.acceptor, { refusal: 'not now' })
     const stage = await startStage({ prepare: refuse })
     stages.push(stage)
@@ -265,7 +268,7 @@ describe('the session', () => {
 })
 
 describe('Tidegate', () => {
-  it('gets what it had not accepted after a reconnect, without a snapshot or a missed trade', async () => {
+  it('Tidegate gets what it had not accepted after a reconnect, without a snapshot or a missed trade', async () => {
     const stage = await start()
     const { ingest, own, book } = stage
     stage.send(SYMBOL, [own.trade(10_000, 1)])
@@ -278,7 +281,7 @@ describe('Tidegate', () => {
     expect([book.snapshots, book.missed, book.executions.length, ingest.connections]).toEqual([1, 0, 2, 2])
   })
 
-  it('gets a snapshot after a reconnect where more was published than is kept', async () => {
+  it('Tidegate gets a snapshot after a reconnect where more was published than is kept', async () => {
     const stage = await start({ tidegate: { bufferedBytesMax: 1_000_000 } })
     const { ingest, own, book } = stage
     stage.send(SYMBOL, [own.trade(10_000, 1)])
@@ -291,7 +294,7 @@ describe('Tidegate', () => {
     expect(ingest.tokenRequests).toBe(1)
   })
 
-  it('gets a snapshot whenever it requests one, at a limited rate', async () => {
+  it('Tidegate gets a snapshot whenever it requests one, at a limited rate', async () => {
     const stage = await start()
     const { ingest, own, book, clock } = stage
     ingest.requestSnapshot('BTCUSD')
@@ -305,7 +308,7 @@ describe('Tidegate', () => {
     expect(book.snapshots).toBe(3)
   })
 
-  it('makes the engine wait while it does not read, without losing anything', async () => {
+  it('Tidegate makes the engine wait while it does not read, without losing anything', async () => {
     const stage = await start({ tidegate: { bufferedBytesMax: 65_536 } })
     const { acceptor, ingest, own, book } = stage
     ingest.pause()
@@ -332,7 +335,7 @@ describe('Tidegate', () => {
     expect([book.snapshots, book.missed, acceptor.logons]).toEqual([1, 0, 1])
   })
 
-  it('is sent nothing of a market that it rejects', async () => {
+  it('Tidegate is sent nothing of a market that it rejects', async () => {
     const stage = await start({ symbols: [SYMBOL, 'ETH/USD'] })
     stage.ingest.reject('BTCUSD')
     await stage.waiters.until('the log', () => stage.log.some((line) => line.includes('rejects the market')))
@@ -347,7 +350,7 @@ describe('Tidegate', () => {
     expect(stage.book.snapshots).toBe(2)
   })
 
-  it('requests a snapshot of a message that it rejects, and gets it at once', async () => {
+  it('Tidegate requests a snapshot of a message that it rejects, and gets it at once', async () => {
     const stage = await start()
     stage.ingest.reject('BTCUSD')
     stage.ingest.requestSnapshot('BTCUSD')

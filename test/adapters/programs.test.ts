@@ -38,7 +38,7 @@ function folder(): string {
 }
 
 describe('the FIX adapter', () => {
-  it('runs from a configuration file, and logs out at SIGTERM', async () => {
+  it('the FIX adapter runs from a configuration file, and logs out at SIGTERM', async () => {
     const waiters = new Waiters()
     const acceptor = await FixAcceptor.start('FIX.4.4', waiters)
     const ingest = await FakeIngest.start(['BTCUSD'], waiters)
@@ -72,13 +72,13 @@ describe('the FIX adapter', () => {
     expect(program.text()).not.toMatch(/secret|token-of/)
   })
 
-  it('ends with status 2 where its configuration is wrong', async () => {
+  it('the FIX adapter ends with status 2 where its configuration is wrong', async () => {
     const program = start('packages/fix-adapter/main.mjs', join(folder(), 'missing.json'), {})
     expect(await program.ended).toBe(2)
     expect(program.text()).toContain('missing.json')
   })
 
-  it('names the member of a configuration that is wrong, and never a secret', () => {
+  it('the FIX adapter names the member of a configuration that is wrong, and never a secret', () => {
     const file = join(folder(), 'fix.json')
     const right = {
       fix: { host: 'h', port: 1, sender_comp_id: 'a', target_comp_id: 'b' },
@@ -124,7 +124,7 @@ describe('the FIX adapter', () => {
 })
 
 describe('the example for other adapters', () => {
-  it('publishes what it reads from its standard input, and reports its books as lost at the end', async () => {
+  it('the example for other adapters publishes what it reads from its standard input, and reports its books as lost at the end', async () => {
     const ingest = await FakeIngest.start(['BTCUSD', 'ETHUSD'])
     ends.push(() => ingest.stop())
     const { url, authUrl, clientId, clientSecret } = ingest.options
@@ -163,7 +163,7 @@ describe('the example for other adapters', () => {
     expect([book.state, ingest.violations]).toEqual(['lost', []])
   })
 
-  it('is the one that the page shows, of 50 lines of code', () => {
+  it('the example for other adapters is the one that the page shows, of 50 lines of code', () => {
     const code = readFileSync(join(ROOT, 'packages/publisher/example/ndjson.mjs'), 'utf8').replace(
       /^\/\*\*[\s\S]*?\*\/\n/,
       '',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { listText, recordText } from '../../src/cli/admin/admin-output.ts'
 
 describe('a record', () => {
-  it('is printed as one line per member, and a table per list of records', () => {
+  it('a record is printed as one line per member, and a table per list of records', () => {
     const text = recordText({
       symbol: 'BTCUSD',
       live: true,
@@ -27,13 +27,13 @@ price  amount
 `)
   })
 
-  it('cannot send control sequences to a terminal, by a value or by a name', () => {
+  it('a record cannot send control sequences to a terminal, by a value or by a name', () => {
     expect(recordText({ 'na\u001b[2Jme': 'va\u0007lue' })).toBe('na?[2Jme  va?lue\n')
   })
 })
 
 describe('a list', () => {
-  it('omits columns without a value, and shows nested members and records', () => {
+  it('a list omits columns without a value, and shows nested members and records', () => {
     const items = [{ id: 1, best: { price: '2' }, entries: [{ a: 1 }] }, { id: 2 }]
     expect(listText({ items }, ['id', 'best.price', 'gone', 'entries'])).toBe(
       'id  best price  entries\n1   2           {"a":1}\n2   -           -\n',

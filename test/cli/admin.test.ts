@@ -46,11 +46,11 @@ async function admin(...words: string[]): Promise<any> {
 }
 
 describe('tidegate admin key encrypt', () => {
-  it('needs an encryption key on the node that it calls', async () => {
+  it('tidegate admin key encrypt needs an encryption key on the node that it calls', async () => {
     await expect(admin('key', 'encrypt')).rejects.toThrow(/^invalid_state \(409\): keys\.encryption_key is not set/)
   })
 
-  it('encrypts the signing keys and the pepper, once, and leaves an audit row', async () => {
+  it('tidegate admin key encrypt encrypts the signing keys and the pepper, once, and leaves an audit row', async () => {
     const key = EncryptionKey.parse('0123456789abcdef'.repeat(4)) as EncryptionKey
     const own = await openOperatorFixture(key)
     try {
@@ -75,7 +75,7 @@ describe('tidegate admin key encrypt', () => {
 })
 
 describe('tidegate admin', () => {
-  it('makes every call of the operator API and prints the response', async () => {
+  it('tidegate admin makes every call of the operator API and prints the response', async () => {
     const customer = await admin('customer', 'create', 'acme', '--streaming')
     expect(customer).toMatchObject({ name: 'acme', enabled: true, streaming: true })
     expect(await admin('customer', 'update', customer.id, '--disable', '--streaming', 'off')).toMatchObject({
@@ -116,7 +116,7 @@ describe('tidegate admin', () => {
     expect((await admin('audit', 'list', '--page-cursor', page.next_page_cursor)).items).toHaveLength(4)
   })
 
-  it('prints a list as a table on a terminal, where no name can send control sequences, and as JSON with --json', async () => {
+  it('tidegate admin prints a list as a table on a terminal, where no name can send control sequences, and as JSON with --json', async () => {
     const { id } = await admin('customer', 'create', 'ring\u001b[2Jbell\u0007', '--streaming')
     const { isTTY } = process.stdout
     process.stdout.isTTY = true
@@ -139,7 +139,7 @@ describe('tidegate admin', () => {
     process.stdout.isTTY = isTTY
   })
 
-  it('reports a refusal in one line', async () => {
+  it('tidegate admin reports a refusal in one line', async () => {
     await admin('customer', 'create', 'twice')
     await expect(admin('customer', 'create', 'twice')).rejects.toThrow(
       /^already_exists \(409\): name: .*"name":"twice"/,
@@ -154,7 +154,7 @@ describe('tidegate admin', () => {
 })
 
 describe('names', () => {
-  it('of customers and clients are accepted in place of ids', async () => {
+  it('names of customers and clients are accepted in place of ids', async () => {
     const first = await admin('customer', 'create', 'first & only', '--streaming')
     const second = await admin('customer', 'create', 'second')
     const feed = await admin('client', 'create', 'first & only', 'quotes', '--scope', STREAM)
@@ -174,7 +174,7 @@ describe('names', () => {
     expect((await admin('client', 'find', 'quotes')).items).toHaveLength(2)
   })
 
-  it('that do not exist are errors that name the verb to list them', async () => {
+  it('names that do not exist are errors that name the verb to list them', async () => {
     await expect(admin('customer', 'show', '../clients')).rejects.toThrow(
       "there is no customer named '../clients': tidegate admin customer list shows all",
     )
@@ -185,7 +185,7 @@ describe('names', () => {
 })
 
 describe('client --publish-markets', () => {
-  it('names the markets of a new client, and replaces those of another', async () => {
+  it('client --publish-markets names the markets of a new client, and replaces those of another', async () => {
     await admin('customer', 'create', 'The exchange')
     const scope = ['--scope', 'exchange:publish_marketdata']
     const made = await admin(
@@ -210,7 +210,7 @@ describe('client create --credentials', () => {
   const create = (name: string, ...more: string[]) =>
     admin('client', 'create', 'keeper', name, '--scope', STREAM, '--credentials', join(folder, 'new.json'), ...more)
 
-  it('writes the file that watch and verify read, readable by its owner only, and prints no secret', async () => {
+  it('client create --credentials writes the file that watch and verify read, readable by its owner only, and prints no secret', async () => {
     await admin('customer', 'create', 'keeper')
     const shown = await create('kept', '--url', 'https://api.example.com/')
     const path = join(folder, 'new.json')
@@ -234,7 +234,7 @@ describe('client create --credentials', () => {
     expect((await admin('client', 'list', 'keeper', '--name', 'other')).items).toEqual([])
   })
 
-  it('takes the address from the configuration, and leaves no file when nothing was created', async () => {
+  it('client create --credentials takes the address from the configuration, and leaves no file when nothing was created', async () => {
     vi.stubEnv('TIDEGATE_HTTP_HOST', '0.0.0.0')
     const first = await create('configured')
     expect(JSON.parse(readFileSync(first.credentials, 'utf8'))).toMatchObject({ ws_url: 'ws://127.0.0.1:8080' })
@@ -257,7 +257,7 @@ describe('client create --credentials', () => {
 })
 
 describe('the configuration file', () => {
-  it('is the one that TIDEGATE_CONFIG names, unless --config is given', async () => {
+  it('the configuration file is the one that TIDEGATE_CONFIG names, unless --config is given', async () => {
     const path = join(folder, 'tidegate.yaml')
     writeFileSync(path, `operator: {port: ${new URL(side.url).port}}\ndata_dir: ${folder}\n`)
     vi.stubEnv('TIDEGATE_CONFIG', path)
@@ -269,7 +269,7 @@ describe('the configuration file', () => {
 })
 
 describe('the operator token', () => {
-  it('is read from a named file, or the environment, or the data folder, in this order', async () => {
+  it('the operator token is read from a named file, or the environment, or the data folder, in this order', async () => {
     const url = ['--operator-url', side.url]
     const named = join(folder, 'named')
     writeFileSync(named, side.token)
@@ -280,7 +280,7 @@ describe('the operator token', () => {
     await run('customer', 'list', ...url, '--data_dir', join(folder, 'nowhere'))
   })
 
-  it('that is missing or damaged is reported by its path and never printed', async () => {
+  it('the operator token that is missing or damaged is reported by its path and never printed', async () => {
     const missing = run('audit', 'list', '--operator-url', side.url, '--data_dir', join(folder, 'nowhere'))
     await expect(missing).rejects.toThrow(/^no operator token at .*nowhere\/operator-token \(ENOENT\)/)
     writeFileSync(join(folder, 'operator-token'), 'two words')
@@ -289,20 +289,20 @@ describe('the operator token', () => {
     expect(failure).not.toContain('words')
   })
 
-  it('cannot be given as a flag', async () => {
+  it('the operator token cannot be given as a flag', async () => {
     await expect(run('audit', 'list', '--operator.token', side.token)).rejects.toThrow(/unknown option/)
   })
 })
 
 describe('the address of the operator API', () => {
-  it('is the configured one', async () => {
+  it('the address of the operator API is the configured one', async () => {
     vi.stubEnv('TIDEGATE_OPERATOR_PORT', new URL(side.url).port)
     await run('customer', 'list', '--data_dir', folder)
     vi.stubEnv('TIDEGATE_OPERATOR_PORT', '0')
     await expect(run('customer', 'list', '--data_dir', folder)).rejects.toThrow('operator.port is 0')
   })
 
-  it('is named when no service answers there', async () => {
+  it('the address of the operator API is named when no service answers there', async () => {
     const gone = run('customer', 'list', '--operator-url', 'http://127.0.0.1:9', '--data_dir', folder)
     await expect(gone).rejects.toThrow('the operator API at http://127.0.0.1:9 does not answer')
     const wrong = run('customer', 'list', '--operator-url', 'ftp://x', '--data_dir', folder)

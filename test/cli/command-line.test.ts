@@ -44,7 +44,7 @@ describe('a mistake on the command line', () => {
     expect(await runCommand(args, { cwd: folder })).toEqual({ code, stdout: '', stderr: `${line}\n` })
   })
 
-  it('without a verb shows the help and exits with 2', async () => {
+  it('a mistake on the command line without a verb shows the help and exits with 2', async () => {
     const { code, stderr } = await runCommand([])
     expect(code).toBe(2)
     expect(stderr).toContain('check-config')
@@ -64,7 +64,7 @@ async function helpOf(verb: string): Promise<string> {
 }
 
 describe('--help', () => {
-  it('of serve has examples and every setting', async () => {
+  it('--help of serve has examples and every setting', async () => {
     const { code, stdout, stderr } = await runCommand(['serve', '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/Examples:\n +(\$ )?tidegate serve/)
@@ -82,7 +82,7 @@ describe('--help', () => {
     'torture',
     'admin',
     'doctor',
-  ])('of %s has examples', async (verb) => {
+  ])('--help of %s has examples', async (verb) => {
     expect(await helpOf(verb)).toMatch(new RegExp(`Examples:\\n +(\\$ )?tidegate ${verb}`))
   })
 
@@ -92,7 +92,7 @@ describe('--help', () => {
     expect(await command.result).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
-  it('lists the verbs, and --version prints the version', async () => {
+  it('--help lists the verbs, and --version prints the version', async () => {
     expect((await runCommand(['--help'])).stdout).toMatch(/serve .*\n[\s\S]*migrate /)
     expect((await runCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
@@ -112,7 +112,7 @@ markets: [{${MARKET}, sources: [simulator]}]
   const bad = join(folder, 'bad.yaml')
   writeFileSync(bad, 'http: {prt: 9000}\nsimulator: {rate: 0}\n')
 
-  it('shows every effective value and its origin, with secrets masked', async () => {
+  it('check-config shows every effective value and its origin, with secrets masked', async () => {
     const { code, stdout, stderr } = await runCommand(['check-config', '--config', file, '--log.level', 'debug'], {
       environment: { TIDEGATE_SIMULATOR_SEED: '7', TIDEGATE_NONSENSE: '1' },
     })
@@ -127,7 +127,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     for (const key of SETTING_KEYS) expect(stdout).toContain(key)
   })
 
-  it('prints JSON', async () => {
+  it('check-config prints JSON', async () => {
     const { code, stdout } = await runCommand(['check-config', '--json', '--config', file])
     expect(code).toBe(0)
     const document = JSON.parse(stdout)
@@ -138,7 +138,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     expect(document.settings.markets.value[0].sources).toEqual(['simulator'])
   })
 
-  it('warns about a store on another machine without verified TLS, and masks the secrets of the store', async () => {
+  it('check-config warns about a store on another machine without verified TLS, and masks the secrets of the store', async () => {
     const key = 'ab'.repeat(32)
     const flags = [
       '--conversion.par_assets',
@@ -159,7 +159,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     expect(wrong.stdout).not.toContain('geheim')
   })
 
-  it('reads the file of the issuer’s client secret as a start does', async () => {
+  it('check-config reads the file of the issuer’s client secret as a start does', async () => {
     const secret = join(folder, 'issuer-secret')
     const issuer = ['--operator.oidc.issuer', 'https://issuer.test', '--operator.oidc.client_id', 'tidegate']
     const proxy = ['--operator.public_url', 'https://ops.test', '--http.trusted_proxies', '127.0.0.1']
@@ -184,7 +184,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     ])
   })
 
-  it('asks the venues whether they list the sources of the markets, unless it is offline', async () => {
+  it('check-config asks the venues whether they list the sources of the markets, unless it is offline', async () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD', 'post_only')])
     const named = join(folder, 'venues.yaml')
     const market = 'quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 10'
@@ -228,7 +228,7 @@ markets:
     expect(JSON.parse(away.stdout).warnings).toEqual([expect.stringContaining('kraken could not be asked')])
   })
 
-  it('reports every problem with its key on stdout, and their number in one line on stderr', async () => {
+  it('check-config reports every problem with its key on stdout, and their number in one line on stderr', async () => {
     const text = await runCommand(['check-config', '--config', bad])
     expect(text.code).toBe(1)
     expect(text.stderr).toBe('tidegate: the configuration has 2 problems\n')

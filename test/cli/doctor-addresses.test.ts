@@ -47,17 +47,20 @@ function found(secondsBefore: number, secondsAfter: number) {
 }
 
 describe('the clock of the store', () => {
-  it('passes when it may be equal, however long the answer took', async () => {
+  it('the clock of the store passes when it may be equal, however long the answer took', async () => {
     expect(await found(-3_600, 3_600)).toMatchObject({ verdict: 'ok', detail: "within 1 s of the store's" })
   })
 
   it.each([
     ['ahead of', 3_600, 3_700],
     ['behind', -3_700, -3_600],
-  ])('is reported when this clock is %s it, with the least possible difference', async (direction, before, after) => {
-    const { verdict, detail } = await found(before, after)
-    expect(verdict).toBe('warn')
-    // The time since the start of the test is not part of it.
-    expect(detail).toMatch(new RegExp(`^3[56]\\d\\d\\.\\d s ${direction} the clock of the store$`))
-  })
+  ])(
+    'the clock of the store is reported when this clock is %s it, with the least possible difference',
+    async (direction, before, after) => {
+      const { verdict, detail } = await found(before, after)
+      expect(verdict).toBe('warn')
+      // The time since the start of the test is not part of it.
+      expect(detail).toMatch(new RegExp(`^3[56]\\d\\d\\.\\d s ${direction} the clock of the store$`))
+    },
+  )
 })

@@ -105,7 +105,7 @@ describe('a running service', () => {
     rmSync(home, { recursive: true })
   })
 
-  it('passes every check: one aligned line each, exit code 0', async () => {
+  it('a running service passes every check: one aligned line each, exit code 0', async () => {
     const { code, stdout, stderr } = await runCommand(['doctor', '--data_dir', home, ...ports, ...REVIEWED])
     expect([code, stderr]).toEqual([0, ''])
     const lines = stdout.trimEnd().split('\n')
@@ -127,7 +127,7 @@ describe('a running service', () => {
     expect(lines[17]).toBe(well(`ingest port     ${ready.ingest}, answered by the service`))
   })
 
-  it('with other addresses than its configuration is reported; --operator-url finds it', async () => {
+  it('a running service with other addresses than its configuration is reported; --operator-url finds it', async () => {
     const lost = await doctor('--data_dir', home, ...ANY_PORTS)
     expect(lost.error).toBe('checks failed: service')
     expect(lost.named('service')[0]?.detail).toContain(`process ${ready.pid} has ${home} open and does not answer`)
@@ -136,7 +136,7 @@ describe('a running service', () => {
     expect(found.named('readiness')[0]?.detail).toBe('ready, 3 markets live')
   })
 
-  it('is distinguished from another program on its public port', async () => {
+  it('a running service is distinguished from another program on its public port', async () => {
     const other = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
     const { port } = await listening(other)
     const { error, named } = await doctor('--data_dir', home, ...ports, '--http.port', String(port))
@@ -157,7 +157,7 @@ describe('a running service', () => {
     expect(gone.named('public port')[0]?.detail).toContain('does not answer (ECONNREFUSED)')
   })
 
-  it('that refuses the operator token cannot be examined', async () => {
+  it('a running service that refuses the operator token cannot be examined', async () => {
     vi.stubEnv('TIDEGATE_OPERATOR_TOKEN', 'another-token-than-its')
     const { named } = await doctor('--data_dir', home, ...ports)
     expect(named('service')[0]?.detail).toContain('invalid_token (401)')
@@ -166,7 +166,7 @@ describe('a running service', () => {
 })
 
 describe('a running service with TLS', () => {
-  it('that still presents the previous certificate causes the advice to send SIGHUP', async () => {
+  it('a running service with TLS that still presents the previous certificate causes the advice to send SIGHUP', async () => {
     const paths = [join(folder, 'cert.pem'), join(folder, 'key.pem')] as const
     const renew = async () => {
       const { cert, privateKey } = await certificate(90)
@@ -211,7 +211,7 @@ describe('a running service with TLS', () => {
 })
 
 describe('a stopped service', () => {
-  it('that has never run passes, and the check creates nothing', async () => {
+  it('a stopped service that has never run passes, and the check creates nothing', async () => {
     const data = join(folder, 'data')
     const { ok, verdicts } = await doctor('--data_dir', data, ...ANY_PORTS, ...REVIEWED)
     expect(ok).toBe(true)
@@ -233,13 +233,13 @@ describe('a stopped service', () => {
     expect(existsSync(data)).toBe(false)
   })
 
-  it('with an empty store folder gets no file in it', async () => {
+  it('a stopped service with an empty store folder gets no file in it', async () => {
     mkdirSync(join(folder, 'store'))
     expect((await doctor('--data_dir', folder, ...ANY_PORTS)).named('store')[0]?.detail).toContain('does not exist yet')
     expect(readdirSync(join(folder, 'store'))).toEqual([])
   })
 
-  it('has its embedded store opened and left unchanged, and the folder released', async () => {
+  it('a stopped service has its embedded store opened and left unchanged, and the folder released', async () => {
     await runCommand(['migrate', '--data_dir', folder])
     const before = readdirSync(folder)
     const { ok, named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS)
@@ -254,7 +254,7 @@ describe('a stopped service', () => {
   })
 
   it.skipIf(!hasPostgres)(
-    'has its PostgreSQL store examined without applying migrations (needs PostgreSQL)',
+    'a stopped service has its PostgreSQL store examined without applying migrations (needs PostgreSQL)',
     async () => {
       vi.stubEnv('TIDEGATE_STORE_URL', await sharedDatabase())
       const fresh = await doctor('--data_dir', folder, ...ANY_PORTS)
@@ -267,7 +267,7 @@ describe('a stopped service', () => {
     },
   )
 
-  it('whose PostgreSQL is unreachable fails within seconds, without showing the password', async () => {
+  it('a stopped service whose PostgreSQL is unreachable fails within seconds, without showing the password', async () => {
     // Port 1: no server listens there.
     vi.stubEnv('TIDEGATE_STORE_URL', 'postgres://tide:geheim@127.0.0.1:1/tide')
     const { error, named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS)
@@ -276,7 +276,7 @@ describe('a stopped service', () => {
     expect(JSON.stringify(findings)).not.toContain('geheim')
   })
 
-  it('whose port is held by another program fails, with the key to change', async () => {
+  it('a stopped service whose port is held by another program fails, with the key to change', async () => {
     const other = createServer()
     const { port } = await listening(other)
     const another = createServer()
@@ -293,7 +293,7 @@ describe('a stopped service', () => {
     })
   })
 
-  it('whose host does not belong to this machine fails', async () => {
+  it('a stopped service whose host does not belong to this machine fails', async () => {
     const { named } = await doctor('--data_dir', folder, ...ANY_PORTS, '--operator.host', '192.0.2.1')
     expect(named('operator port')[0]?.detail).toContain('(EADDRNOTAVAIL)')
   })
@@ -307,7 +307,7 @@ describe('the check of files', () => {
     ['open to others', 'x'.repeat(43), 0o644, 'bad', 'open to others (mode 644)'],
     ['damaged', 'x y', 0o600, 'bad', 'is damaged'],
     ['empty', '', 0o600, 'bad', 'is damaged'],
-  ])('reports an operator token that is %s', async (_what, text, mode, verdict, detail) => {
+  ])('the check of files reports an operator token that is %s', async (_what, text, mode, verdict, detail) => {
     writeFileSync(token(), text)
     chmodSync(token(), mode)
     const [finding] = (await doctor('--data_dir', folder, ...ANY_PORTS)).named('operator token')
@@ -320,7 +320,7 @@ describe('the check of files', () => {
     ['fine', 'ab'.repeat(32), 0o600, 'ok', 'mode 600'],
     ['open to others', 'ab'.repeat(32), 0o640, 'bad', 'open to others (mode 640)'],
     ['damaged', 'ab', 0o600, 'bad', 'is damaged'],
-  ])('reports an encryption key that is %s', async (_what, text, mode, verdict, detail) => {
+  ])('the check of files reports an encryption key that is %s', async (_what, text, mode, verdict, detail) => {
     const path = join(folder, 'encryption-key')
     writeFileSync(path, text)
     chmodSync(path, mode)
@@ -337,7 +337,7 @@ describe('the check of files', () => {
     ['open to others', 'the secret', 0o644, 'bad', 'open to others (mode 644)'],
     ['empty', '', 0o600, 'bad', 'does not contain one line of printable text'],
     ['several lines', 'the\nsecret', 0o600, 'bad', 'does not contain one line of printable text'],
-  ])('reports an issuer secret that is %s', async (_what, text, mode, verdict, detail) => {
+  ])('the check of files reports an issuer secret that is %s', async (_what, text, mode, verdict, detail) => {
     const path = join(folder, 'issuer-secret')
     writeFileSync(path, text)
     chmodSync(path, mode)
@@ -347,7 +347,7 @@ describe('the check of files', () => {
     expect(finding?.detail).toContain(detail)
   })
 
-  it('reports an issuer secret that is missing, or no regular file; none without an issuer', async () => {
+  it('the check of files reports an issuer secret that is missing, or no regular file; none without an issuer', async () => {
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('issuer secret')
     for (const [path, reason] of [
@@ -360,7 +360,7 @@ describe('the check of files', () => {
     expect(await found()).toEqual([])
   })
 
-  it('reports an encryption key from the configuration, and one that is missing where the store cannot contain it', async () => {
+  it('the check of files reports an encryption key from the configuration, and one that is missing where the store cannot contain it', async () => {
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, ...flags)).named('encryption key')
     expect(await found('--keys.encryption_key', 'ab'.repeat(32))).toMatchObject([{ detail: 'from the configuration' }])
@@ -368,7 +368,7 @@ describe('the check of files', () => {
     expect(finding).toMatchObject({ verdict: 'warn', next: expect.stringContaining('tidegate admin key encrypt') })
   })
 
-  it('passes a data folder that others may read, and fails one that they may write or whose store they may read', async () => {
+  it('the check of files passes a data folder that others may read, and fails one that they may write or whose store they may read', async () => {
     const found = async () => (await doctor('--data_dir', folder, ...ANY_PORTS)).named('data folder')[0]
     chmodSync(folder, 0o755)
     expect(await found()).toMatchObject({ verdict: 'ok' })
@@ -382,7 +382,7 @@ describe('the check of files', () => {
     expect(await found()).toMatchObject({ verdict: 'bad', next: `chmod o-w ${folder}` })
   })
 
-  it('reports a folder of recordings that is missing, open to others, or cannot be used', async () => {
+  it('the check of files reports a folder of recordings that is missing, open to others, or cannot be used', async () => {
     const recordings = join(folder, 'recordings')
     const found = async (...flags: string[]) =>
       (await doctor('--data_dir', folder, ...ANY_PORTS, '--recording.dir', recordings, ...flags)).named('recordings')
@@ -402,7 +402,7 @@ describe('the check of files', () => {
     ])
   })
 
-  it('compares the free space with what the hours to keep need, by the largest complete hour of the last day', async () => {
+  it('the check of files compares the free space with what the hours to keep need, by the largest complete hour of the last day', async () => {
     const recordings = join(folder, 'recordings')
     const hourNow = () => Math.floor(Date.now() / HOUR_MILLISECONDS)
     const found = async () =>
@@ -443,7 +443,7 @@ describe('the check of files', () => {
     ])
   })
 
-  it('reports a data folder that is a file', async () => {
+  it('the check of files reports a data folder that is a file', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     const { error, named } = await doctor('--data_dir', file, ...ANY_PORTS)
@@ -456,14 +456,14 @@ describe('the check of files', () => {
     ['has long to live', 90, 'ok', '89 days left'],
     ['ends soon', 10, 'warn', 'expires in 9 days'],
     ['has ended', -1, 'warn', 'the certificate expired on'],
-  ])('reports a certificate that %s', async (_what, days, verdict, detail) => {
+  ])('the check of files reports a certificate that %s', async (_what, days, verdict, detail) => {
     const { cert, privateKey } = await certificate(days)
     const [finding] = await certificateFindings(cert, privateKey)
     expect(finding?.verdict).toBe(verdict)
     expect(finding?.detail).toContain(detail)
   })
 
-  it('reports a certificate with the key of another, and a missing one', async () => {
+  it('the check of files reports a certificate with the key of another, and a missing one', async () => {
     const { cert } = await certificate(90)
     const { privateKey } = await certificate(90)
     expect(await certificateFindings(cert, privateKey)).toMatchObject([
@@ -484,13 +484,13 @@ describe('the check of files', () => {
 })
 
 describe('the configuration', () => {
-  it('with errors is reported key by key, and nothing else is examined', async () => {
+  it('the configuration with errors is reported key by key, and nothing else is examined', async () => {
     const { error, findings } = await doctor('--data_dir', folder, '--http.port', 'x', '--stream.ping_seconds', '-1')
     expect(error).toBe('checks failed: configuration, configuration')
     expect(findings.map(({ detail }) => detail.split(' ', 1)[0])).toEqual(['http.port', 'stream.ping_seconds'])
   })
 
-  it('with an unknown variable causes a warning', async () => {
+  it('the configuration with an unknown variable causes a warning', async () => {
     vi.stubEnv('TIDEGATE_HTTP_PROT', '1')
     const { ok, named } = await doctor('--data_dir', folder, ...ANY_PORTS)
     expect(ok).toBe(true)
@@ -499,7 +499,7 @@ describe('the configuration', () => {
 })
 
 describe('a lock of another host', () => {
-  it('fails, with the command to take the folder over', async () => {
+  it('a lock of another host fails, with the command to take the folder over', async () => {
     const facts = {
       pid: 12,
       host: 'other',
@@ -518,7 +518,7 @@ describe('a lock of another host', () => {
 })
 
 describe('the connection to the store', () => {
-  it('that others could read causes a warning', async () => {
+  it('the connection to the store that others could read causes a warning', async () => {
     // The address is reserved for documentation: no server answers.
     const url = 'postgres://tide:geheim@192.0.2.1/tide'
     const { named, findings } = await doctor('--data_dir', folder, ...ANY_PORTS, '--store.url', url)
@@ -542,7 +542,7 @@ describe('the sources of the markets', () => {
     sources: [source],
   })
 
-  it('are checked against the answers of their venues; an unavailable venue causes a warning', async () => {
+  it('the sources of the markets are checked against the answers of their venues; an unavailable venue causes a warning', async () => {
     const { url, close } = await startListingVenue([listedPair('BTC/USD')])
     const markets = ['BTC', 'XXX'].map((base) => market(base, `kraken:${base}/USD`))
     const flags = ['--data_dir', folder, ...ANY_PORTS, '--feeds.kraken.url', url, '--markets', JSON.stringify(markets)]

@@ -66,7 +66,7 @@ describe('Ladder', () => {
     ])
   })
 
-  it('shows the venue of each trade where there is space for it', () => {
+  it('Ladder shows the venue of each trade where there is space for it', () => {
     const rows = (columns: number) =>
       new Ladder().lines(filledView(8, 'kraken'), STATE, { columns, rows: 12 }, false).slice(1, 3)
     expect(rows(80)).toEqual([
@@ -87,12 +87,12 @@ describe('Ladder', () => {
     expect(text).toContain('last 67000.50 ▲')
   })
 
-  it('shows no more levels than requested', () => {
+  it('Ladder shows no more levels than requested', () => {
     const lines = new Ladder().lines(filledView(8), STATE, { columns: 80, rows: 40, depth: 2 }, false)
     expect(lines).toHaveLength(8)
   })
 
-  it('shows that it waits for the book, and why there is no connection', () => {
+  it('Ladder shows that it waits for the book, and why there is no connection', () => {
     const waiting = new Ladder().lines(openView(), STATE, { columns: 80, rows: 12 }, false)
     expect(waiting.join('\n')).toContain('waiting for the book')
     const state = { ...STATE, note: 'restarting, trying again in 3 s' }
@@ -101,7 +101,7 @@ describe('Ladder', () => {
     )
   })
 
-  it('shows for how long a market has been stale, and live in green only with a book', () => {
+  it('Ladder shows for how long a market has been stale, and live in green only with a book', () => {
     const GREEN = '\u001b[32m ● live'
     const last = (view: MarketView) => new Ladder().lines(view, STATE, { columns: 80, rows: 12 }, true).at(-1)
     expect(last(filledView(3))).toContain(GREEN)
@@ -114,7 +114,7 @@ describe('Ladder', () => {
     expect(last(openView())).toContain('no book yet')
   })
 
-  it('never exceeds the terminal, whatever its size', () => {
+  it('Ladder never exceeds the terminal, whatever its size', () => {
     for (const levels of [0, 1, 5, 100]) {
       const view = filledView(levels)
       for (let columns = 1; columns <= 200; columns += 7) {

@@ -125,7 +125,7 @@ const all = receiptsOf(lines)
 const last = all.at(-1) as string
 
 describe('prove, with the messages of a session', () => {
-  it('matches every receipt, and reports which books at which times, and how much of the file is covered', async () => {
+  it('prove, with the messages of a session matches every receipt, and reports which books at which times, and how much of the file is covered', async () => {
     expect(all.length).toBeGreaterThan(10)
     const report = await prove(lines)
     expect(report).toMatchObject({
@@ -159,7 +159,7 @@ describe('prove, with the messages of a session', () => {
     )
   })
 
-  it('matches those of a limited depth, and those that another file has', async () => {
+  it('prove, with the messages of a session matches those of a limited depth, and those that another file has', async () => {
     const [deep] = received([{ params: { depth: 5 } }]) as [string[]]
     expect(await prove(deep)).toMatchObject({ exitCode: 0, matched: receiptsOf(deep).length })
     const other = save([...all.slice(0, 3), lines.findLast((line) => line.includes(last)) as string])
@@ -175,7 +175,7 @@ describe('prove, with the messages of a session', () => {
     expect(report.matched + report.unmatched).toBe(report.receipts)
   })
 
-  it('fails when no receipt is of a book that the files contain', async () => {
+  it('prove, with the messages of a session fails when no receipt is of a book that the files contain', async () => {
     const [, throttled] = received([{}, { params: { interval_ms: 250 } }]) as [string[], string[]]
     for (const receipt of receiptsOf(throttled)) {
       const report = await prove(throttled, ['--receipts', save([receipt])])
@@ -186,7 +186,7 @@ describe('prove, with the messages of a session', () => {
     expect.unreachable('every version was sent')
   })
 
-  it('follows a book over connections that resume', async () => {
+  it('prove, with the messages of a session follows a book over connections that resume', async () => {
     const half = Math.floor(lines.length / 2)
     const paths = [save(lines.slice(0, half)), save(lines.slice(half))]
     const keys = save([JSON.stringify(keySetOf(issuer))])
@@ -201,7 +201,7 @@ describe('prove, with the messages of a session', () => {
 })
 
 describe('prove, with a recording', () => {
-  it('reports the origins of the first and the last book that matches, and how much of the recording is covered', async () => {
+  it('prove, with a recording reports the origins of the first and the last book that matches, and how much of the recording is covered', async () => {
     const path = join(folder, 'origins.recording')
     const origins = ['run.7', 'run.9', 'run.12']
     const entries = origins.map((origin, index): RecordedEntry => {
@@ -249,7 +249,7 @@ describe('prove, with a recording', () => {
 })
 
 describe('prove, with what receipts of version 1 do not cover', () => {
-  it('accepts a change between two receipts that is changed back, and does not count its messages as covered', async () => {
+  it('prove, with what receipts of version 1 do not cover accepts a change between two receipts that is changed back, and does not count its messages as covered', async () => {
     const receipted = new Set(all.map((receipt) => claimsOf(receipt).cursor))
     const updates = linesOf(lines, 'market_data').filter((line) => line.includes('"AAAUSD"'))
     const pair = updates.findIndex((line, index) => {
@@ -268,7 +268,7 @@ describe('prove, with what receipts of version 1 do not cover', () => {
     expect(honest.messages.covered).toBeLessThan(honest.messages.total)
   })
 
-  it('accepts a changed execution, and covers none', async () => {
+  it('prove, with what receipts of version 1 do not cover accepts a changed execution, and covers none', async () => {
     const changed = lines.map((line) => line.replace('"id":"trade-5"', '"id":"trade-6"'))
     expect(changed).not.toEqual(lines)
     expect(await prove(changed)).toMatchObject({ exitCode: 0, executions: { covered: 0, total: 60 } })
@@ -366,7 +366,7 @@ describe('prove reports', () => {
 })
 
 describe('the digest of prove', () => {
-  it('is that of the page about the extended protocol', () => {
+  it('the digest of prove is that of the page about the extended protocol', () => {
     const book = new NaiveBook()
     expect(book.digest()).toBe('0000000000000000')
     book.set('bids', '100.00', '1.5000')

@@ -25,7 +25,7 @@ async function startRecording(path: string, args: readonly string[] = [], option
 }
 
 describe('record', () => {
-  it('without a market has nothing to record, and writes no file', async () => {
+  it('record without a market has nothing to record, and writes no file', async () => {
     const path = folder.next()
     const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent'])
     expect(await run.ended).toEqual({ exitCode: 1, error: 'markets is empty: there is nothing to record' })
@@ -54,7 +54,7 @@ describe('record', () => {
     expect(entries.length).toBeGreaterThan(180)
   })
 
-  it('ends at a signal, with everything recorded up to it', async () => {
+  it('record ends at a signal, with everything recorded up to it', async () => {
     const path = folder.next()
     const run = await startRecording(path, ['--simulator.rate', '500'])
     run.clock.advance(500)
@@ -65,7 +65,7 @@ describe('record', () => {
     expect(entries.length).toBeGreaterThan(30)
   })
 
-  it('shows its progress on a terminal, and which market is lost', async () => {
+  it('record shows its progress on a terminal, and which market is lost', async () => {
     const path = folder.next()
     const markets = JSON.stringify([
       {
@@ -91,7 +91,7 @@ describe('record', () => {
     expect(run.stdout.text).toContain('BTCUSD was not live at the end: the recording /nowhere/at.all')
   })
 
-  it('leaves an existing file unchanged unless --force is given', async () => {
+  it('record leaves an existing file unchanged unless --force is given', async () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
     const run = runCommand(registerRecord, ['record', path, '--log.level', 'silent', ...SIMULATED_ARGS])
@@ -105,7 +105,7 @@ describe('record', () => {
     expect(events.filter((event) => event.type !== 'update' || event.changes.length > 0)).toEqual([])
   })
 
-  it('fails on a full disk', async () => {
+  it('record fails on a full disk', async () => {
     const run = runCommand(registerRecord, [
       'record',
       '/dev/full',
@@ -117,7 +117,7 @@ describe('record', () => {
     expect((await run.ended).error).toMatch(/^ENOSPC/)
   })
 
-  it.each(['0', '10', '1.5m', 'soon', '-1s'])('accepts a duration of whole units only: %s', async (duration) => {
+  it.each(['0', '10', '1.5m', 'soon', '-1s'])('record accepts a duration of whole units only: %s', async (duration) => {
     const run = runCommand(registerRecord, ['record', folder.next(), '--duration', duration, '--log.level', 'nonsense'])
     const { error } = await run.ended
     // A valid duration gets as far as the next error.
@@ -128,7 +128,7 @@ describe('record', () => {
 describe('a recorder that is killed', () => {
   beforeAll(ensureBuilt)
 
-  it('leaves a file whose books are correct', async () => {
+  it('a recorder that is killed leaves a file whose books are correct', async () => {
     const path = folder.next()
     const command = startCommand(
       ['record', path, '--simulator.rate', '500', '--log.level', 'error', ...SIMULATED_ARGS],

@@ -60,7 +60,7 @@ function replay(...args: readonly string[]): RunningCommand {
 }
 
 describe('replay', () => {
-  it('serves the recorded books and executions to a client', async () => {
+  it('replay serves the recorded books and executions to a client', async () => {
     const command = replay('--http.port', '0', '--operator.port', '0', '--speed', '0.8', '--stream.drain_seconds', '0')
     try {
       const ready = JSON.parse(await command.line((line) => line.startsWith('{'))) as { http: string; ws: string }
@@ -92,7 +92,7 @@ describe('replay', () => {
     }
   })
 
-  it('describes a file, including a torn end', async () => {
+  it('replay describes a file, including a torn end', async () => {
     const whole = await described(replay('--info', '--json').result)
     const counts = SYMBOLS.map((market, index) => ({
       market,
@@ -114,7 +114,7 @@ describe('replay', () => {
     expect(text.stdout).toContain('The configuration that replays it:\nmarkets:\n  - {"symbol":"BTCUSD"')
   })
 
-  it('reports a file or position that it cannot start from', async () => {
+  it('replay reports a file or position that it cannot start from', async () => {
     const [other, late, odd] = await Promise.all([
       startCommand(['replay', join(data.path, 'data/demo-client.json')], { isBuilt: true }).result,
       replay('--from', '60').result,

@@ -33,7 +33,7 @@ function commonName(url: string): Promise<string> {
 }
 
 describe('serve over TLS', () => {
-  it('prints wss and https addresses, loads a new certificate on SIGHUP, and keeps it when the next is broken', async () => {
+  it('serve over TLS prints wss and https addresses, loads a new certificate on SIGHUP, and keeps it when the next is broken', async () => {
     const service = startCommand(['serve', ...FLAGS, ...TLS])
     started.push(service)
     const ready = JSON.parse(await service.line((line) => line.startsWith('{"ready":true')))
@@ -61,7 +61,7 @@ describe('serve over TLS', () => {
     expect((await service.result).code).toBe(0)
   }, 120_000)
 
-  it('exits with 1 and one line that names the key of an unusable file, as check-config does', async () => {
+  it('serve over TLS exits with 1 and one line that names the key of an unusable file, as check-config does', async () => {
     const data = ['--data_dir', join(folder, 'other')]
     const flags = [
       ...FLAGS.slice(0, 4),

@@ -89,7 +89,7 @@ describe('demo', () => {
     ready = await readyOf(demo)
   })
 
-  it('prints all addresses in at most 15 lines, without a secret, and then that it is ready', async () => {
+  it('demo prints all addresses in at most 15 lines, without a secret, and then that it is ready', async () => {
     const lines = demo.stdout().trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(16)
     expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ ready: true, ...ready })
@@ -103,7 +103,7 @@ describe('demo', () => {
     expect(demo.stderr()).not.toContain(client_secret)
   })
 
-  it('leaves credentials with the current addresses that only the owner can read', () => {
+  it('demo leaves credentials with the current addresses that only the owner can read', () => {
     expect(Object.keys(readDemoFile())).toEqual([
       'client_id',
       'client_secret',
@@ -123,7 +123,7 @@ describe('demo', () => {
     }
   })
 
-  it('prints a curl command that gets a token', async ({ skip }) => {
+  it('demo prints a curl command that gets a token', async ({ skip }) => {
     const line =
       demo
         .stdout()
@@ -138,7 +138,7 @@ describe('demo', () => {
     expect(JSON.parse(stdout)).toMatchObject({ token_type: 'bearer', expires_in: 3600 })
   })
 
-  it('prints a watch command that shows the market', async () => {
+  it('demo prints a watch command that shows the market', async () => {
     const words =
       demo
         .stdout()
@@ -154,7 +154,7 @@ describe('demo', () => {
     running.delete(watch)
   })
 
-  it('is live and ready, and names every market', async () => {
+  it('demo is live and ready, and names every market', async () => {
     expect((await fetch(`${ready.operator}/livez`)).status).toBe(200)
     const response = await fetch(`${ready.operator}/readyz`)
     expect(response.status).toBe(200)
@@ -169,7 +169,7 @@ describe('demo', () => {
     expect(await (await fetch(`${ready.operator}/metrics`)).text()).toContain('tidegate_commits_total{market="BTCUSD"}')
   })
 
-  it('locks the folder: a second start names the holder and exits with 1', async () => {
+  it('demo locks the folder: a second start names the holder and exits with 1', async () => {
     const second = await runCommand(['serve', ...FLAGS, '--log.level', 'error'])
     expect(second).toEqual({
       code: 1,
@@ -181,7 +181,7 @@ describe('demo', () => {
     expect((await runCommand(['migrate', '--data_dir', folder])).code).toBe(1)
   })
 
-  it('closes connections with 1012 and exits with 0 on SIGTERM', async () => {
+  it('demo closes connections with 1012 and exits with 0 on SIGTERM', async () => {
     const socket = await openStream(readDemoFile())
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
     demo.child.kill('SIGTERM')
@@ -201,7 +201,7 @@ describe('a later start', () => {
     command = undefined
   })
 
-  it('of the demo keeps the secret and writes the new addresses', async () => {
+  it('a later start of the demo keeps the secret and writes the new addresses', async () => {
     const before = readDemoFile()
     command = start('demo')
     const { http } = await readyOf(command)
@@ -209,7 +209,7 @@ describe('a later start', () => {
     await fetchToken(readDemoFile())
   })
 
-  it('of the demo replaces a lost secret, and gives customers the configured public address', async () => {
+  it('a later start of the demo replaces a lost secret, and gives customers the configured public address', async () => {
     const before = readDemoFile()
     rmSync(join(folder, 'demo-client.json'))
     const streamUrl = 'wss://stream.example/feed'
@@ -223,7 +223,7 @@ describe('a later start', () => {
     await fetchToken({ ...now, auth_url: http })
   })
 
-  it('of serve prints exactly one line and serves simulated markets where they are allowed, and its shutdown drains: not ready at once, no new connection after the delay', async () => {
+  it('a later start of serve prints exactly one line and serves simulated markets where they are allowed, and its shutdown drains: not ready at once, no new connection after the delay', async () => {
     command = start('serve', '--http.drain_delay_seconds', '6', '--stream.drain_seconds', '0')
     const ready = await readyOf(command)
     expect(command.stdout().split('\n')).toHaveLength(2)
@@ -250,7 +250,7 @@ describe('a later start', () => {
 describe('serve without configured markets', () => {
   const ELSEWHERE = ['--http.port', '0', '--operator.port', '0', '--data_dir', join(folder, 'elsewhere')]
 
-  it('starts without markets, and reports that where markets are looked up', async () => {
+  it('serve without configured markets starts without markets, and reports that where markets are looked up', async () => {
     const command = startCommand(['serve', ...ELSEWHERE])
     running.add(command)
     const { operator } = await readyOf(command)
@@ -267,7 +267,7 @@ describe('serve without configured markets', () => {
     running.delete(command)
   })
 
-  it('refuses simulated markets unless they are allowed, in one line that names both keys', async () => {
+  it('serve without configured markets refuses simulated markets unless they are allowed, in one line that names both keys', async () => {
     const [, markets = ''] = SIMULATED_ARGS
     const result = await runCommand(['serve', ...ELSEWHERE, '--markets', markets])
     expect(result).toMatchObject({ code: 1, stdout: '' })

@@ -34,7 +34,7 @@ describe('a node whose store is unreachable', () => {
   // Port 1: no server listens there.
   const NOWHERE = 'postgres://tidegate@127.0.0.1:1/tidegate'
 
-  it('answers 503, reports the reason, and ends with 0 on a signal', async () => {
+  it('a node whose store is unreachable answers 503, reports the reason, and ends with 0 on a signal', async () => {
     const { command, http, operator } = await start(NOWHERE)
     await command.errorLine(waits(''))
     const readiness = await fetch(`${operator}/readyz`)
@@ -67,7 +67,7 @@ describe('a node whose store is unreachable', () => {
 })
 
 describe.skipIf(!hasPostgres)('a node whose store becomes available later (needs PostgreSQL)', () => {
-  it('waits for the server, its migrations and, as a demo, for its clients; and refuses a newer schema', async () => {
+  it('a node whose store becomes available later waits for the server, its migrations and, as a demo, for its clients; and refuses a newer schema', async () => {
     const server = PostgresServer.create()
     try {
       const url = `postgres://tidegate@/postgres?host=${encodeURIComponent(server.folder)}`

@@ -53,7 +53,7 @@ function sendClean(connection: FakeConnection, market: string): void {
 }
 
 describe('verify', () => {
-  it('reports that a correct service is correct, and ends with 0', async () => {
+  it('verify reports that a correct service is correct, and ends with 0', async () => {
     const run = verify([M, '--seconds', '10', '--credentials', await startService()])
     const connection = await service.connection(0)
     sendClean(connection, M)
@@ -99,7 +99,7 @@ No violations.
     expect(JSON.parse(run.stdout.text)).toMatchObject({ ok: true, violations: [], counts: { snapshots: 2 } })
   })
 
-  it('names every broken rule and ends with 1', async () => {
+  it('verify names every broken rule and ends with 1', async () => {
     const run = verify([M, '--json', '--credentials', await startService()])
     const connection = await service.connection(0)
     sendClean(connection, M)
@@ -137,7 +137,7 @@ No violations.
     })
   })
 
-  it('does not call a service correct that sent no book', async () => {
+  it('verify does not call a service correct that sent no book', async () => {
     const run = verify([M, 'ETHUSD', '--seconds', '3', '--credentials', await startService()])
     const connection = await service.connection(0)
     sendClean(connection, M)
@@ -148,7 +148,7 @@ No violations.
     expect(run.stdout.text).toContain('ETHUSD: no SNAPSHOT on this connection')
   })
 
-  it('ends at once when a subscription is refused', async () => {
+  it('verify ends at once when a subscription is refused', async () => {
     const path = await startService({
       onRequest: (request, connection) =>
         connection.send({
@@ -164,14 +164,14 @@ No violations.
     expect(run.stdout.text).toContain('BTCUSD: market_data: UNKNOWN')
   })
 
-  it('uses the markets of the credentials file when none are given', async () => {
+  it('verify uses the markets of the credentials file when none are given', async () => {
     const run = verify(['--credentials', await startService({}, { markets: ['SOLUSD'] })])
     const connection = await service.connection(0)
     expect(connection.requests[0]?.channels?.[0]).toEqual({ type: 'market_data', params: { market: 'SOLUSD' } })
     run.interrupt()
   })
 
-  it('asks for markets when none are named', async () => {
+  it('verify asks for markets when none are named', async () => {
     const run = verify(['--credentials', await startService()])
     expect((await run.ended).error).toContain('name at least one market')
     expect(service.tokenRequests).toHaveLength(0)
@@ -201,7 +201,7 @@ describe('the connection of verify', () => {
     { title: 'the service restarts', code: 1012, text: 'as the test says' },
     { title: 'the market data is stale', code: 4002, text: 'as the test says' },
     { title: 'it is cut', code: 1006, text: 'connection lost' },
-  ])('is opened again when $title', async ({ code, text }) => {
+  ])('the connection of verify is opened again when $title', async ({ code, text }) => {
     const run = verify([M, '--seconds', '10', '--credentials', await startService()])
     const first = await service.connection(0)
     sendClean(first, M)
@@ -219,7 +219,7 @@ describe('the connection of verify', () => {
     expect(run.stdout.text).toContain('2 connections')
   })
 
-  it('is opened with growing delays while that fails, and never before Retry-After', async () => {
+  it('the connection of verify is opened with growing delays while that fails, and never before Retry-After', async () => {
     const busy = { status: 503, headers: { 'retry-after': '7' } }
     const handshakes = [undefined, { status: 429 }, busy, { status: 500 }]
     const run = verify([M, '--credentials', await startService({ handshakes, tokens: [undefined, { status: 429 }] })])
@@ -229,14 +229,14 @@ describe('the connection of verify', () => {
     expect(service.handshakeTokens).toHaveLength(5)
   })
 
-  it('pauses after it has sent too much', async () => {
+  it('the connection of verify pauses after it has sent too much', async () => {
     const run = verify([M, '--credentials', await startService()])
     ;(await service.connection(0)).close(1008)
     await retry(run, 5_000)
     await service.connection(1)
   })
 
-  it('is lost when nothing arrives for a minute', async () => {
+  it('the connection of verify is lost when nothing arrives for a minute', async () => {
     const run = verify([M, '--seconds', '600', '--credentials', await startService()])
     const connection = await service.connection(0)
     await connection.received()
@@ -249,7 +249,7 @@ describe('the connection of verify', () => {
     await run.stderr.until('the reason', () => run.stderr.text === 'disconnected: connection lost\n')
   })
 
-  it('keeps trying when a node does not know the key of a new token yet', async () => {
+  it('the connection of verify keeps trying when a node does not know the key of a new token yet', async () => {
     const handshakes = [undefined, { status: 401 }, { status: 401 }]
     const run = verify([M, '--credentials', await startService({ handshakes })])
     ;(await service.connection(0)).close(4001, 'token revoked')
@@ -258,7 +258,7 @@ describe('the connection of verify', () => {
     expect(service.handshakeTokens).toEqual([1, 2, 3, 4].map((number) => `Bearer token-${number}`))
   })
 
-  it('is given up when a new token is refused', async () => {
+  it('the connection of verify is given up when a new token is refused', async () => {
     const body = { error: 'invalid_client', error_description: 'the client is disabled' }
     const run = verify([M, '--credentials', await startService({ tokens: [undefined, { status: 401, body }] })])
     ;(await service.connection(0)).close(4001, 'token revoked')
@@ -270,7 +270,7 @@ describe('the connection of verify', () => {
   it.each([
     { code: 4003, error: 'the service closed the connection: 4003 access revoked' },
     { code: 1007, error: 'the service did not accept what we sent: 1007 access revoked' },
-  ])('is given up on close code $code', async ({ code, error }) => {
+  ])('the connection of verify is given up on close code $code', async ({ code, error }) => {
     const run = verify([M, '--credentials', await startService()])
     ;(await service.connection(0)).close(code, 'access revoked')
     expect(await run.ended).toEqual({ exitCode: 1, error })
@@ -280,7 +280,7 @@ describe('the connection of verify', () => {
     { status: 401, meaning: 'the token was not accepted' },
     { status: 403, meaning: 'streaming allow list' },
     { status: 404, meaning: 'there is no stream at this address' },
-  ])('is given up when the handshake is answered $status', async ({ status, meaning }) => {
+  ])('the connection of verify is given up when the handshake is answered $status', async ({ status, meaning }) => {
     const run = verify([M, '--credentials', await startService({ handshakes: [{ status }] })])
     const { exitCode, error } = await run.ended
     expect(exitCode).toBe(1)
@@ -288,7 +288,7 @@ describe('the connection of verify', () => {
     expect(error).toContain(meaning)
   })
 
-  it('is given up when no service answers at the start', async () => {
+  it('the connection of verify is given up when no service answers at the start', async () => {
     const path = await startService()
     await service.close()
     const error = `cannot reach ${service.url}/oauth2/token: ECONNREFUSED; is the service running?`
@@ -296,7 +296,7 @@ describe('the connection of verify', () => {
     service = await FakeService.start()
   })
 
-  it('is waited for no longer than until the end', async () => {
+  it('the connection of verify is waited for no longer than until the end', async () => {
     const run = verify([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     sendClean(connection, M)

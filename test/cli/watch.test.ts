@@ -68,7 +68,7 @@ async function untilDueIn({ clock }: CommandRun, milliseconds: number): Promise<
 }
 
 describe('watch without a terminal', () => {
-  it('prints one line per event and ends with 0 when interrupted', async () => {
+  it('watch without a terminal prints one line per event and ends with 0 when interrupted', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     expect(connection.requests).toHaveLength(1)
@@ -105,7 +105,7 @@ describe('watch without a terminal', () => {
     await service.until('a clean close', () => connection.closed?.code === 1000)
   })
 
-  it('prints an empty side, and no top while the best prices stay', async () => {
+  it('watch without a terminal prints an empty side, and no top while the best prices stay', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     connection.send(BOOK)
@@ -133,7 +133,7 @@ describe('watch without a terminal', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('prints one update for all that came while its own output was not drained', async () => {
+  it('watch without a terminal prints one update for all that came while its own output was not drained', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     await untilLine(run, 'connected')
@@ -169,7 +169,7 @@ describe('watch without a terminal', () => {
     expect(await run.ended).toEqual({ exitCode: 0, error: '' })
   })
 
-  it('sends no control characters of the service to the terminal', async () => {
+  it('watch without a terminal sends no control characters of the service to the terminal', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     connection.send(execution(M, 2, '1.00', '1.0000', { venue: 'a\u001b[2J\nfake line' }))
@@ -193,7 +193,7 @@ describe('watch of a market without a source', () => {
     run.clock.advance(1_000)
   }
 
-  it('prints the states that the service reports, asking once per second', async () => {
+  it('watch of a market without a source prints the states that the service reports, asking once per second', async () => {
     let markets = answer('STARTING', '2026-01-01T00:00:00.000Z')
     const run = watch([M, '--credentials', await startService({ markets: () => markets })])
     await service.connection(0)
@@ -211,7 +211,7 @@ describe('watch of a market without a source', () => {
     expect(run.stdout.text.match(/ (live|stale|starting) /g)).toHaveLength(3)
   })
 
-  it('asks nothing while the book is live', async () => {
+  it('watch of a market without a source asks nothing while the book is live', async () => {
     const run = watch([M, '--credentials', await startService()])
     ;(await service.connection(0)).send(BOOK)
     await untilLine(run, ' snapshot ')
@@ -261,7 +261,7 @@ describe('watch, when the connection ends', () => {
     ])
   })
 
-  it('repairs a book that is wrong, and shows why', async () => {
+  it('watch, when the connection ends repairs a book that is wrong, and shows why', async () => {
     const run = watch([M, '--credentials', await startService()])
     const connection = await service.connection(0)
     connection.send(BOOK)
@@ -277,20 +277,20 @@ describe('watch, when the connection ends', () => {
   it.each([
     { code: 4003, error: 'closed with 4003 access revoked. Ask the operator of the service' },
     { code: 1007, error: 'closed with 1007 access revoked' },
-  ])('gives up on close code $code', async ({ code, error }) => {
+  ])('watch, when the connection ends gives up on close code $code', async ({ code, error }) => {
     const run = watch([M, '--credentials', await startService()])
     ;(await service.connection(0)).close(code, 'access revoked')
     expect(await run.ended).toEqual({ exitCode: 1, error: expect.stringContaining(error) })
   })
 
-  it.each([403, 404])('gives up when the handshake is answered %i', async (status) => {
+  it.each([403, 404])('watch, when the connection ends gives up when the handshake is answered %i', async (status) => {
     const handshakes = [{ status, body: { detail: 'the reason' } }]
     const run = watch([M, '--credentials', await startService({ handshakes })])
     const error = expect.stringContaining(`ws://127.0.0.1:${service.port} answered ${status}: the reason`)
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('gives up when no token is granted', async () => {
+  it('watch, when the connection ends gives up when no token is granted', async () => {
     const body = { error: 'invalid_client', error_description: 'unknown client or wrong secret' }
     const run = watch([M, '--credentials', await startService({ tokens: [{ status: 401, body }] })])
     const error = expect.stringContaining(
@@ -299,7 +299,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('gives up when no service answers at the start', async () => {
+  it('watch, when the connection ends gives up when no service answers at the start', async () => {
     const path = await startService()
     await service.close()
     const { exitCode, error } = await watch([M, '--credentials', path]).ended
@@ -340,7 +340,7 @@ describe('watch, when the connection ends', () => {
     expect(await run.ended).toEqual({ exitCode: 1, error })
   })
 
-  it('reports what the service refused', async () => {
+  it('watch, when the connection ends reports what the service refused', async () => {
     const refusal = {
       success: false,
       error: 'UNKNOWN_CHANNEL_PARAMS_CONFIGURATION',
@@ -355,7 +355,7 @@ describe('watch, when the connection ends', () => {
 })
 
 describe('the credentials of watch', () => {
-  it('are read from the environment, with --url', async () => {
+  it('the credentials of watch are read from the environment, with --url', async () => {
     await startService()
     const variables = { TIDEGATE_CLIENT_ID: service.clientId, TIDEGATE_CLIENT_SECRET: service.clientSecret }
     watch([M, '--url', `${service.url}/`], { variables })
@@ -378,7 +378,7 @@ describe('the credentials of watch', () => {
       error: 'no credentials at /nowhere/x.json (ENOENT)',
     },
     { title: 'depth 0', variables: {}, args: ['--depth', '0'], error: 'whole number from 1' },
-  ])('are rejected with the reason: $title', async ({ variables, args, error }) => {
+  ])('the credentials of watch are rejected with the reason: $title', async ({ variables, args, error }) => {
     await startService()
     const ended = await watch([M, ...args], { variables: variables as Record<string, string> }).ended
     expect(ended.exitCode).toBe(1)
@@ -397,20 +397,23 @@ describe('the credentials of watch', () => {
       text: JSON.stringify({ client_id: 'a', client_secret: 'b', auth_url: 'ftp://x', ws_url: 'ws://x' }),
       error: "'ftp://x' must begin with http:// or https://",
     },
-  ])('are rejected with the reason when the file is invalid: $title', async ({ text, error }) => {
-    const path = await startService()
-    await writeFile(path, text)
-    const ended = await watch([M, '--credentials', path]).ended
-    expect(ended.exitCode).toBe(1)
-    expect(ended.error).toContain(error)
-  })
+  ])(
+    'the credentials of watch are rejected with the reason when the file is invalid: $title',
+    async ({ text, error }) => {
+      const path = await startService()
+      await writeFile(path, text)
+      const ended = await watch([M, '--credentials', path]).ended
+      expect(ended.exitCode).toBe(1)
+      expect(ended.error).toContain(error)
+    },
+  )
 })
 
 describe('watch on a terminal', () => {
   const ENTER = '\u001b[?1049h\u001b[?25l'
   const LEAVE = '\u001b[?25h\u001b[?1049l'
 
-  it('draws at most every 50 ms, and restores the terminal', async () => {
+  it('watch on a terminal draws at most every 50 ms, and restores the terminal', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
     expect(run.stdout.text.startsWith(ENTER)).toBe(true)
@@ -433,7 +436,7 @@ describe('watch on a terminal', () => {
     expect(run.stdout.listenerCount('resize')).toBe(0)
   })
 
-  it('redraws when the size changes', async () => {
+  it('watch on a terminal redraws when the size changes', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
     connection.send(BOOK)
@@ -450,14 +453,14 @@ describe('watch on a terminal', () => {
     expect(run.stdout.text).not.toContain('102.00')
   })
 
-  it('shows the state of the connection while it is not connected', async () => {
+  it('watch on a terminal shows the state of the connection while it is not connected', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     const connection = await service.connection(0)
     connection.close(1012, 'restarting')
     await drawn(run, 'restarting, trying again in 1 s')
   })
 
-  it('restores the terminal before it fails', async () => {
+  it('watch on a terminal restores the terminal before it fails', async () => {
     const run = watch([M, '--credentials', await startService()], { terminal: { columns: 100, rows: 24 } })
     ;(await service.connection(0)).close(4003, 'access revoked')
     expect((await run.ended).exitCode).toBe(1)
@@ -467,7 +470,7 @@ describe('watch on a terminal', () => {
   it.each([
     ['dumb terminal', { terminal: { columns: 100, rows: 24 }, variables: { TERM: 'dumb' } }],
     ['terminal without a size', { terminal: { columns: 0, rows: 0 } }],
-  ])('prints lines on a %s', async (_name, options) => {
+  ])('watch on a terminal prints lines on a %s', async (_name, options) => {
     const run = watch([M, '--credentials', await startService()], options)
     ;(await service.connection(0)).send(BOOK)
     await untilLine(run, 'snapshot BTCUSD')

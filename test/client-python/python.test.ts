@@ -62,7 +62,7 @@ describe('the Python client', () => {
     expect(await outcomesOf('--only', SILENCE)).toEqual({ [SILENCE]: 'right' })
   })
 
-  it('has the version of the service', () => {
+  it('the Python client has the version of the service', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     expect(readFileSync(join(CLIENT, 'pyproject.toml'), 'utf8')).toContain(`\nversion = "${version}"\n`)
   })

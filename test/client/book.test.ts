@@ -75,7 +75,7 @@ describe('a book', () => {
     expect(book).toMatchObject({ status: 'LIVE', time: bookTime(2), priceDecimals: 2, amountDecimals: 4 })
   })
 
-  it('sorts prices of different lengths', async () => {
+  it('a book sorts prices of different lengths', async () => {
     const { socket, book } = await open()
     const bids: Pair[] = ['1000.00', '999.99', '20.00', '3.00', '0.50'].map((price) => [price, '1.0000'])
     const asks: Pair[] = ['1000.01', '9999.00', '10000.00'].map((price) => [price, '1.0000'])
@@ -96,7 +96,7 @@ describe('a book', () => {
     expect(pairs(base.book.bids())).toEqual([BIDS[0]])
   })
 
-  it('is STALE while heartbeats say that no source is trusted, and LIVE afterwards', async () => {
+  it('a book is STALE while heartbeats say that no source is trusted, and LIVE afterwards', async () => {
     const { socket, book } = await open()
     socket.receive(heartbeatOf([{ market: M, cursor: 'c1', live: false, since: bookTime(1) }]))
     expect(book.status).toBe('STALE')
@@ -106,7 +106,7 @@ describe('a book', () => {
     expect(book).toMatchObject({ status: 'LIVE', instrumentState: 'HALTED' })
   })
 
-  it('continues after a withdrawal with an UPDATE that has no predecessor, where the book is empty', async () => {
+  it('a book continues after a withdrawal with an UPDATE that has no predecessor, where the book is empty', async () => {
     const returned = { ...update(M, 3, BIDS, ASKS), stream: { cursor: 'other.1', covers: 0 } }
     const { socket, book, events } = await open()
     socket.receive(at(2, update(M, 2, removed(BIDS), removed(ASKS))))
@@ -130,14 +130,14 @@ describe('a book', () => {
     ])
   })
 
-  it('begins again when a message is missing while it is empty', async () => {
+  it('a book begins again when a message is missing while it is empty', async () => {
     const { socket, book } = await open()
     socket.receive(at(2, update(M, 2, removed(BIDS), removed(ASKS))))
     socket.receive(at(4, update(M, 4, BIDS, ASKS)))
     expect(book.status).toBe('RESYNCING')
   })
 
-  it('is STALE while the base protocol shows it empty', async () => {
+  it('a book is STALE while the base protocol shows it empty', async () => {
     const { socket, book } = await open({}, 'tidegate.default')
     socket.receive(update(M, 2, removed(BIDS), removed(ASKS)))
     expect(book.status).toBe('STALE')
@@ -315,7 +315,7 @@ describe('over a lost connection, a book', () => {
 })
 
 describe('a loop over a book', () => {
-  it('gets the whole book first, then each change', async () => {
+  it('a loop over a book gets the whole book first, then each change', async () => {
     const { socket, book } = await open()
     const changes = book[Symbol.asyncIterator]()
     const first = (await changes.next()).value as BookChange
@@ -326,7 +326,7 @@ describe('a loop over a book', () => {
     expect([second.type, second.time, pairs(second.bids)]).toEqual(['UPDATE', bookTime(2), [['99.00', '0']]])
   })
 
-  it('that is slow gets one exact change for all that it missed', async () => {
+  it('a loop over a book that is slow gets one exact change for all that it missed', async () => {
     const { socket, book } = await open()
     const changes = book[Symbol.asyncIterator]()
     await changes.next()
@@ -355,7 +355,7 @@ describe('a loop over a book', () => {
     expect(pairs(value.asks)).toEqual([['101.00', '1.0000']])
   })
 
-  it('that never reads again costs no more than a book', async () => {
+  it('a loop over a book that never reads again costs no more than a book', async () => {
     const { socket, book } = await open()
     const changes = book[Symbol.asyncIterator]()
     await changes.next()
@@ -368,7 +368,7 @@ describe('a loop over a book', () => {
     expect(value.asks).toHaveLength(3)
   })
 
-  it('gets changes of the status', async () => {
+  it('a loop over a book gets changes of the status', async () => {
     const { socket, book } = await open()
     const changes = book[Symbol.asyncIterator]()
     await changes.next()
@@ -376,7 +376,7 @@ describe('a loop over a book', () => {
     expect((await changes.next()).value).toMatchObject({ type: 'UPDATE', status: 'RESYNCING', bids: [], asks: [] })
   })
 
-  it('ends with the book, and leaves the book open when it is left', async () => {
+  it('a loop over a book ends with the book, and leaves the book open when it is left', async () => {
     const { book, socket } = await open()
     for await (const change of book) {
       expect(change.type).toBe('SNAPSHOT')
@@ -396,7 +396,7 @@ describe('a loop over a book', () => {
     expect(socket.isClosed).toBe(true)
   })
 
-  it('throws the reason of the signal that ends it', async () => {
+  it('a loop over a book throws the reason of the signal that ends it', async () => {
     const stop = new AbortController()
     const { book } = await open({ signal: stop.signal })
     const reason = new Error('enough')
@@ -412,7 +412,7 @@ describe('a loop over a book', () => {
 describe('the notice that a market was changed', () => {
   const NOTICE = { type: 'market_data', params: { market: M }, success: true, message: 'the market was changed' }
 
-  it('begins the book again, with other decimals if need be', async () => {
+  it('the notice that a market was changed begins the book again, with other decimals if need be', async () => {
     const { platform, socket, book } = await open()
     socket.receive({ type: 'unsubscribe', channels: [NOTICE] })
     expect(book.status).toBe('RESYNCING')
@@ -426,7 +426,7 @@ describe('the notice that a market was changed', () => {
     expect(book).toMatchObject({ status: 'LIVE', priceDecimals: 3, amountDecimals: 1 })
   })
 
-  it('ends the book when the market is gone', async () => {
+  it('the notice that a market was changed ends the book when the market is gone', async () => {
     const { platform, socket, book } = await open()
     socket.receive({ type: 'unsubscribe', channels: [NOTICE] })
     await platform.pass(0)
@@ -443,7 +443,7 @@ describe('the notice that a market was changed', () => {
 })
 
 describe('a book that is closed and opened again at once', () => {
-  it('is a new subscription, which replies to the old one do not disturb', async () => {
+  it('a book that is closed and opened again at once is a new subscription, which replies to the old one do not disturb', async () => {
     const { client, socket, book } = await open()
     const other = client.book('ETHUSD').catch(() => undefined)
     book.close()
@@ -460,7 +460,7 @@ describe('a book that is closed and opened again at once', () => {
     await other
   })
 
-  it('is refused while it is open', async () => {
+  it('a book that is closed and opened again at once is refused while it is open', async () => {
     const { client } = await open()
     await expect(client.book(M)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })

@@ -55,7 +55,7 @@ async function untilNextSocket(platform: FakePlatform, limit: number): Promise<n
 }
 
 describe('the client', () => {
-  it('connects with a token among the subprotocols, and subscribes heartbeats too', async () => {
+  it('the client connects with a token among the subprotocols, and subscribes heartbeats too', async () => {
     const { platform } = await served()
     expect(platform.fetched[0]?.init.body?.toString()).toBe(
       'grant_type=client_credentials&client_id=a-client&client_secret=a-secret-that-no-error-may-contain' +
@@ -68,7 +68,7 @@ describe('the client', () => {
     ])
   })
 
-  it('connects without a token where cookies authenticate it', async () => {
+  it('the client connects without a token where cookies authenticate it', async () => {
     const options = { url: 'wss://ops.example.com/admin/v1/stream', authenticate: 'none' } as const
     const started = await start(undefined, options)
     await serve(started)
@@ -76,7 +76,7 @@ describe('the client', () => {
     expect(started.platform.socketNow).toMatchObject({ url: options.url, offered: ['tidegate.v1', 'tidegate.default'] })
   })
 
-  it('subscribes in one request what a program subscribes together', async () => {
+  it('the client subscribes in one request what a program subscribes together', async () => {
     const { platform, client } = await served()
     const others = ['ETHUSD', 'SOLUSD'].map((market) => client.executions(market))
     await settled()
@@ -90,7 +90,7 @@ describe('the client', () => {
     await Promise.all(others)
   })
 
-  it('closes the connection when nothing is subscribed any more, and opens it again', async () => {
+  it('the client closes the connection when nothing is subscribed any more, and opens it again', async () => {
     const { platform, client } = await served()
     client.close()
     await settled()
@@ -102,7 +102,7 @@ describe('the client', () => {
     await opening
   })
 
-  it('leaves no connection behind when it is closed while a socket is created', async () => {
+  it('the client leaves no connection behind when it is closed while a socket is created', async () => {
     const created: ((socket: FakeSocket) => void)[] = []
     const { platform, client, events } = await start((platform) => {
       platform.socket = () => new Promise((resolve) => created.push(resolve))
@@ -121,11 +121,11 @@ describe('the client', () => {
   it.each([
     [{ credentials: { ...CREDENTIALS, ws_url: 'api.example.com' } }, /must begin with wss/],
     [{ credentials: { ...CREDENTIALS, client_secret: '' } }, /no client_secret/],
-  ])('refuses options that cannot work: %#', (options, message) => {
+  ])('the client refuses options that cannot work: %#', (options, message) => {
     expect(() => new StreamClient(options, new FakePlatform())).toThrow(message)
   })
 
-  it('refuses arguments that cannot work, before it sends anything', async () => {
+  it('the client refuses arguments that cannot work, before it sends anything', async () => {
     const platform = new FakePlatform()
     const client = new StreamClient({ credentials: CREDENTIALS }, platform)
     const attempts = [
@@ -139,7 +139,7 @@ describe('the client', () => {
     expect(platform.fetched).toEqual([])
   })
 
-  it('rejects what is awaited when the program closes it', async () => {
+  it('the client rejects what is awaited when the program closes it', async () => {
     const { client, failure } = await start()
     client.close()
     expect(await failure).toMatchObject({
@@ -290,7 +290,7 @@ describe('after a refused handshake', () => {
 })
 
 describe('tokens', () => {
-  it('are renewed while the old one still works, one request at a time', async () => {
+  it('tokens are renewed while the old one still works, one request at a time', async () => {
     const { platform } = await served((platform) => {
       const access_token = () => `token-${platform.tokenRequests}`
       platform.answer = () => ({ status: 200, body: { access_token: access_token(), expires_in: 40 } })
@@ -309,7 +309,7 @@ describe('tokens', () => {
     expect(platform.tokenRequests).toBe(2)
   })
 
-  it.each([400, 401, 403])('that are refused with %i end everything', async (status) => {
+  it.each([400, 401, 403])('tokens that are refused with %i end everything', async (status) => {
     const body = { error: 'invalid_client', error_description: 'client authentication failed' }
     const { failure, platform } = await start((platform) => {
       platform.answer = () => ({ status, body })
@@ -321,7 +321,7 @@ describe('tokens', () => {
     expect(platform.sockets).toEqual([])
   })
 
-  it('that are not available now are requested again, not before Retry-After', async () => {
+  it('tokens that are not available now are requested again, not before Retry-After', async () => {
     const { platform } = await start((platform) => {
       const normal = platform.answer
       platform.answer = (url) =>
@@ -330,7 +330,7 @@ describe('tokens', () => {
     expect(await untilNextSocket(platform, 60_000)).toBeGreaterThanOrEqual(10_000)
   })
 
-  it('of an address that does not answer end the first attempt, and are requested again later', async () => {
+  it('tokens of an address that does not answer end the first attempt, and are requested again later', async () => {
     const { failure } = await start((platform) => {
       platform.answer = () => new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
     })
@@ -346,13 +346,16 @@ describe('tokens', () => {
 })
 
 describe('what a display shows of the connection', () => {
-  it.each(['tidegate.v1', 'tidegate.default'] as const)('is its protocol: %s', async (protocol) => {
-    const { platform, events } = await start()
-    platform.socketNow.open(protocol === 'tidegate.v1' ? protocol : '')
-    expect(events).toEqual([{ type: 'CONNECTED', url: 'wss://api.example.com/', protocol }])
-  })
+  it.each(['tidegate.v1', 'tidegate.default'] as const)(
+    'what a display shows of the connection is its protocol: %s',
+    async (protocol) => {
+      const { platform, events } = await start()
+      platform.socketNow.open(protocol === 'tidegate.v1' ? protocol : '')
+      expect(events).toEqual([{ type: 'CONNECTED', url: 'wss://api.example.com/', protocol }])
+    },
+  )
 
-  it('is the time of every heartbeat', async () => {
+  it('what a display shows of the connection is the time of every heartbeat', async () => {
     const times: string[] = []
     const onHeartbeat = (time: string) => times.push(time)
     const started = await start(undefined, { credentials: CREDENTIALS, onHeartbeat })
@@ -363,7 +366,7 @@ describe('what a display shows of the connection', () => {
 })
 
 describe('a silent connection', () => {
-  it('is taken for lost after five heartbeats', async () => {
+  it('a silent connection is taken for lost after five heartbeats', async () => {
     const { platform, events } = await served()
     for (const second of [1, 2, 3]) platform.socketNow.receive(heartbeat(second * 1_000))
     await platform.pass(9_000)
@@ -372,7 +375,7 @@ describe('a silent connection', () => {
     expect(events.at(-1)).toMatchObject({ type: 'DISCONNECTED', reason: 'nothing was received for too long' })
   })
 
-  it('is kept while heartbeats are rare', async () => {
+  it('a silent connection is kept while heartbeats are rare', async () => {
     const { platform, events } = await served()
     for (const minute of [1, 2]) platform.socketNow.receive(heartbeat(minute * 60_000))
     await platform.pass(240_000)
@@ -384,7 +387,7 @@ describe('a silent connection', () => {
 
 describe('a message that is no message', () => {
   it.each(['{', '[]', '{"channel":"market_data","payload":null}', '{"type":"subscribe"}', NO_TIME, NO_DECIMAL])(
-    'ends the connection: %s',
+    'a message that is no message ends the connection: %s',
     async (text) => {
       const { platform } = await served()
       platform.socketNow.receive(text)
@@ -393,7 +396,7 @@ describe('a message that is no message', () => {
     },
   )
 
-  it('of a channel or a type that a later service may add is ignored', async () => {
+  it('a message that is no message of a channel or a type that a later service may add is ignored', async () => {
     const { platform } = await served()
     platform.socketNow.receive({ channel: 'news', payload: 1 })
     platform.socketNow.receive({ type: 'greeting' })
@@ -408,7 +411,7 @@ describe('a message that is no message', () => {
     expect(await executions).toMatchObject({ code: 'PROTOCOL_ERROR', message: expect.stringContaining('too many') })
   })
 
-  it('connects again when the service failed', async () => {
+  it('a message that is no message connects again when the service failed', async () => {
     const { platform } = await served()
     platform.socketNow.receive({ type: 'error', error: 'INTERNAL_SERVER_ERROR', message: 'an error' })
     expect(await untilNextSocket(platform, 2_000)).toBeDefined()
@@ -416,7 +419,7 @@ describe('a message that is no message', () => {
 })
 
 describe('a signal', () => {
-  it('ends the wait for a book, and names what it waited for', async () => {
+  it('a signal ends the wait for a book, and names what it waited for', async () => {
     const stop = new AbortController()
     const platform = new FakePlatform()
     const client = new StreamClient({ credentials: CREDENTIALS }, platform)
@@ -435,7 +438,7 @@ describe('a signal', () => {
     expect(await untilNextSocket(platform, 60_000)).toBeUndefined()
   })
 
-  it('that was aborted before opens nothing', async () => {
+  it('a signal that was aborted before opens nothing', async () => {
     const platform = new FakePlatform()
     const client = new StreamClient({ credentials: CREDENTIALS }, platform)
     await expect(client.book(M, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')

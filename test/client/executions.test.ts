@@ -48,7 +48,7 @@ async function reconnect(
 const next = async ({ loop }: Opened) => (await loop.next()).value
 
 describe('executions', () => {
-  it('come in order, with all members that the service sends', async () => {
+  it('executions come in order, with all members that the service sends', async () => {
     const opened = await open()
     const first = trade(1) as { payload: object }
     opened.socket.receive({ ...first, payload: { ...first.payload, id: 'x-1', side: 'buy', venue: 'kraken' } })
@@ -65,7 +65,7 @@ describe('executions', () => {
     expect(await next(opened)).toMatchObject({ amount: '2.0' })
   })
 
-  it('are resumed without a gap', async () => {
+  it('executions are resumed without a gap', async () => {
     const opened = await open()
     opened.socket.receive(trade(1))
     const socket = await reconnect(opened, true)
@@ -77,7 +77,7 @@ describe('executions', () => {
   it.each([
     ['the service has them no longer', false, 'tidegate.v1'],
     ['the protocol cannot resume', undefined, 'tidegate.default'],
-  ])('have a GAP where %s', async (_why, resumed, protocol) => {
+  ])('executions have a GAP where %s', async (_why, resumed, protocol) => {
     const opened = await open(protocol)
     const isExtended = protocol === 'tidegate.v1'
     opened.socket.receive(isExtended ? trade(1) : execution(M, 1, '100.00', '1.0'))
@@ -88,7 +88,7 @@ describe('executions', () => {
     expect(await next(opened)).toMatchObject({ amount: '7.0' })
   })
 
-  it('have a GAP where a message is missing', async () => {
+  it('executions have a GAP where a message is missing', async () => {
     const opened = await open()
     const { socket, platform } = opened
     socket.receive(trade(1))
@@ -103,7 +103,7 @@ describe('executions', () => {
     expect(await next(opened)).toMatchObject({ amount: '9.0' })
   })
 
-  it('without a reader are bounded, with a GAP for the oldest', async () => {
+  it('executions without a reader are bounded, with a GAP for the oldest', async () => {
     const opened = await open()
     for (let number = 1; number <= 12_000; number++) opened.socket.receive(trade(number))
     expect(await next(opened)).toEqual({ type: 'GAP', reason: 'the reader did not keep up' })
@@ -118,7 +118,7 @@ describe('executions', () => {
     expect(last).toMatchObject({ amount: '12000.0' })
   })
 
-  it('end when they are closed', async () => {
+  it('executions end when they are closed', async () => {
     const opened = await open()
     const waiting = opened.loop.next()
     opened.executions.close()

@@ -24,14 +24,14 @@ async function bundleOf(program: string): Promise<{ code: string; inputs: readon
 }
 
 describe('the package of the client', () => {
-  it(`costs a page that streams less than ${STREAM_BYTES_MAX} bytes`, async () => {
+  it(`the package of the client costs a page that streams less than ${STREAM_BYTES_MAX} bytes`, async () => {
     const { code } = await bundleOf(`export { StreamClient } from './src/index.ts'`)
     expect(gzipSync(code, { level: 9 }).length).toBeLessThan(STREAM_BYTES_MAX)
     // The element is another entry, for pages that show a book.
     expect(code).not.toContain('tidegate-book')
   })
 
-  it('has no dependencies, and no code of the service', () => {
+  it('the package of the client has no dependencies, and no code of the service', () => {
     const manifest = JSON.parse(readFileSync(join(CLIENT, 'package.json'), 'utf8'))
     expect(manifest.dependencies).toBeUndefined()
     const tree = readSourceTree('packages/client/src')
@@ -41,7 +41,7 @@ describe('the package of the client', () => {
     expect(imports.filter(({ target }) => target !== undefined && !tree.has(target))).toEqual([])
   })
 
-  it('is inside the package of the service, which gets nothing of @tidegate from a registry', () => {
+  it('the package of the client is inside the package of the service, which gets nothing of @tidegate from a registry', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     const { dependencies, devDependencies, files } = manifest
     expect(
@@ -54,7 +54,7 @@ describe('the package of the client', () => {
     expect(packages['node_modules/@tidegate/client']).toEqual({ resolved: 'packages/client', link: true })
   })
 
-  it('has the version of the service', () => {
+  it('the package of the client has the version of the service', () => {
     const [client, service] = [CLIENT, ROOT].map(
       (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version,
     )

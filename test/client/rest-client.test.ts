@@ -59,7 +59,7 @@ const ACCOUNT = { id: 'a-1', identity_id: 'i', ref_id: 'savings', description: '
 const CREATE = { account: { identity_id: 'i', ref_id: 'savings', description: 'Savings' }, create_profile: true }
 
 describe('a request', () => {
-  it('fills the path and the query, and carries a token with all scopes', async () => {
+  it('a request fills the path and the query, and carries a token with all scopes', async () => {
     const { rest, sent, platform } = start([
       { status: 200, body: ACCOUNT },
       { status: 200, body: { items: [] } },
@@ -84,7 +84,7 @@ describe('a request', () => {
     expect(sent()[0]).toMatchObject({ method: 'POST', url: '/v2/identity/accounts', body: CREATE })
   })
 
-  it('is refused before it is sent when it cannot work', async () => {
+  it('a request is refused before it is sent when it cannot work', async () => {
     const { rest, sent } = start([])
     await expect(rest.get('/v2/profiles/{id}', { path: { id: '' } })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -97,7 +97,7 @@ describe('a request', () => {
 })
 
 describe('the types', () => {
-  it('accept what the API has, and nothing else', async () => {
+  it('the types accept what the API has, and nothing else', async () => {
     const { rest } = start([])
     const requests = [
       // @ts-expect-error: there is no such path
@@ -136,7 +136,7 @@ describe('a list', () => {
     ])
   })
 
-  it('requests no page that the loop does not reach', async () => {
+  it('a list requests no page that the loop does not reach', async () => {
     const { rest, sent } = start([{ status: 200, body: { items: [{ id: '1' }, { id: '2' }], next_page_cursor: 'c' } }])
     for await (const { id } of rest.list('/v2/profiles')) if (id === '2') break
     expect(sent()).toHaveLength(1)
@@ -144,7 +144,7 @@ describe('a list', () => {
 })
 
 describe('an error of the service', () => {
-  it('is thrown with its code, its facts and what to do', async () => {
+  it('an error of the service is thrown with its code, its facts and what to do', async () => {
     const errors = [{ parameter: 'limit', detail: 'must be 1 to 1000' }]
     const { rest } = start([problem(400, 'invalid_request', { errors }), problem(403, 'insufficient_scope')])
     const invalid = (await rest.get('/v2/profiles').catch((error) => error)) as ApiProblem
@@ -163,7 +163,7 @@ describe('an error of the service', () => {
     )
   })
 
-  it('of a proxy is one too', async () => {
+  it('an error of the service of a proxy is one too', async () => {
     const { rest } = start(Array(4).fill({ status: 502, body: 'Bad Gateway' }))
     await expect(rest.get('/v2/profiles')).rejects.toMatchObject({ status: 502, code: 'unavailable' })
   })
@@ -174,7 +174,7 @@ describe('a request is repeated', () => {
     ['a read without an answer', new TypeError('fetch failed')],
     ['a read that the service cannot serve now', problem(503, 'unavailable')],
     ['a read over its rate', problem(429, 'rate_limited')],
-  ])('when it is %s', async (_name, failure) => {
+  ])('a request is repeated when it is %s', async (_name, failure) => {
     const { rest, sent } = start([failure, failure, { status: 200, body: { items: [] } }])
     expect(await rest.get('/v2/profiles')).toEqual({ items: [] })
     expect(sent()).toHaveLength(3)
@@ -195,13 +195,13 @@ describe('a request is repeated', () => {
     expect(sent()).toHaveLength(1)
   })
 
-  it('once with a new token', async () => {
+  it('a request is repeated once with a new token', async () => {
     const { rest, sent } = start([problem(401, 'invalid_token'), problem(401, 'invalid_token')])
     await expect(rest.get('/v2/profiles')).rejects.toMatchObject({ code: 'invalid_token' })
     expect(sent().map(({ token }) => token)).toEqual(['Bearer token-1', 'Bearer token-2'])
   })
 
-  it('when it creates a record with a ref_id: what an earlier attempt created is the answer', async () => {
+  it('a request is repeated when it creates a record with a ref_id: what an earlier attempt created is the answer', async () => {
     const exists = problem(409, 'already_exists', { meta: { existing: ACCOUNT } })
     const { rest, sent } = start([new TypeError('fetch failed'), exists])
     expect(await rest.post('/v2/identity/accounts', { body: CREATE })).toEqual(ACCOUNT)
@@ -214,7 +214,7 @@ describe('a request is repeated', () => {
     expect(await second.rest.post('/v2/orchestration/rules', { body })).toEqual({ rule: record })
   })
 
-  it('when it cancels: what is cancelled stays so', async () => {
+  it('a request is repeated when it cancels: what is cancelled stays so', async () => {
     const cancelled = { id: 'o-1', status: 'FAILED', fail_reason: { code: 'CANCELLED', detail: 'cancelled' } }
     const { rest, sent } = start([problem(503, 'unavailable'), { status: 200, body: cancelled }])
     const path = '/v2/orchestration/orchestrations/{id}/cancel'

@@ -13,14 +13,14 @@ const signed = (secrets: readonly string[], body = BODY) =>
 const refused = { code: 'INVALID_SIGNATURE' }
 
 describe('a webhook', () => {
-  it('is accepted with a signature of the service, as text or bytes, from a record or Headers', async () => {
+  it('a webhook is accepted with a signature of the service, as text or bytes, from a record or Headers', async () => {
     const request = await verifyDelivery(signed([SECRET]), BODY, [SECRET], NOW * 1_000)
     expect(request.data).toMatchObject({ id: 'd-1', amount: '1.5' })
     const headers = new Headers(signed([SECRET]))
     expect(await verifyDelivery(headers, Buffer.from(BODY), [SECRET], (NOW + 299) * 1_000)).toEqual(request)
   })
 
-  it('is accepted with either secret while one is replaced', async () => {
+  it('a webhook is accepted with either secret while one is replaced', async () => {
     await verifyDelivery(signed([SECRET, OTHER]), BODY, [OTHER], NOW * 1_000)
     await verifyDelivery(signed([SECRET]), BODY, [OTHER, SECRET], NOW * 1_000)
   })
@@ -35,11 +35,11 @@ describe('a webhook', () => {
     ['no signature', { ...signed([SECRET]), 'webhook-signature': '' }, BODY, NOW],
     ['a signature that is no base64', { ...signed([SECRET]), 'webhook-signature': 'v1,%%' }, BODY, NOW],
     ['a signature of another version', { ...signed([SECRET]), 'webhook-signature': 'v2,AAAA' }, BODY, NOW],
-  ])('is refused with %s', async (_name, headers, body, nowSeconds) => {
+  ])('a webhook is refused with %s', async (_name, headers, body, nowSeconds) => {
     await expect(verifyDelivery(headers, body, [SECRET], nowSeconds * 1_000)).rejects.toMatchObject(refused)
   })
 
-  it('needs secrets that are secrets', async () => {
+  it('a webhook needs secrets that are secrets', async () => {
     await expect(verifyDelivery(signed([SECRET]), BODY, ['hunter2'], NOW * 1_000)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     })

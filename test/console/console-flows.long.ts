@@ -421,7 +421,7 @@ describe.each(LOOKS)('in $look', ({ colorScheme, viewport }) => {
 })
 
 describe('long lists', () => {
-  it('are read page by page, and completely as CSV', async () => {
+  it('long lists are read page by page, and completely as CSV', async () => {
     const stage = await openConsoleStage()
     for (let index = 0; index < 60; index++) await stage.call('POST', '/customers', { name: `customer ${index}` })
     const { page, context, faults } = await stage.person(browser, 'ada', 'viewer')

@@ -93,7 +93,7 @@ describe.each(LOOKS)('in %s at %d pixels', (colorScheme, width) => {
 })
 
 describe('the flows', () => {
-  it('create a customer and a client, whose secret is shown once, and disable the client', async () => {
+  it('the flows create a customer and a client, whose secret is shown once, and disable the client', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/customers`)
     await page.getByRole('button', { name: 'New customer' }).click()
@@ -115,7 +115,7 @@ describe('the flows', () => {
     await page.getByText('feed was disabled').waitFor()
   })
 
-  it('create an operator, whose set-up link is shown once, and change the role', async () => {
+  it('the flows create an operator, whose set-up link is shown once, and change the role', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/operators`)
     await page.getByRole('button', { name: 'New operator' }).click()
@@ -151,7 +151,7 @@ describe('the flows', () => {
     expect(person.faults).toEqual([])
   })
 
-  it('hold and release a deposit, and pause and resume all deliveries', async () => {
+  it('the flows hold and release a deposit, and pause and resume all deliveries', async () => {
     const { page, context } = await stage.person(browser, 'tamara', 'treasurer')
     await stage.call('PATCH', '/controls', { paused: { pairs: ['USDC/USDG'] } })
     const { id } = await stage.deposit('77')
@@ -182,7 +182,7 @@ describe('the flows', () => {
     expect(first).toMatch(/USDC/)
   })
 
-  it('go to a market and a page by the keyboard alone', async () => {
+  it('the flows go to a market and a page by the keyboard alone', async () => {
     const { page } = admin
     await page.goto(`${stage.url}/`)
     await page.getByRole('heading', { name: 'Overview' }).waitFor()

@@ -201,7 +201,7 @@ async function backUpAndRestore(
 const NEW_ACCOUNT = { 'custody.evm.xpub': accountPublicKey(99) }
 
 describe('the commands of docs/how-to/backup.md', () => {
-  it('restore an embedded store into an empty folder', async () => {
+  it('the commands of docs/how-to/backup.md restore an embedded store into an empty folder', async () => {
     const data = join(folder.path, 'embedded')
     const target = join(folder.path, 'restored')
     await backUpAndRestore(
@@ -219,7 +219,7 @@ describe('the commands of docs/how-to/backup.md', () => {
     )
   })
 
-  it('do not bring back an embedded store without its encryption key', async () => {
+  it('the commands of docs/how-to/backup.md do not bring back an embedded store without its encryption key', async () => {
     const target = join(folder.path, 'without-key')
     execute(
       commandsWith('tar --extract').filter((line) => !line.includes('encryption-key')),
@@ -228,27 +228,30 @@ describe('the commands of docs/how-to/backup.md', () => {
     await expect(start(target, {})).rejects.toThrow(/encryption-key is missing/)
   })
 
-  it.skipIf(!hasPostgres)('restore PostgreSQL into an empty database (needs PostgreSQL)', async () => {
-    const [database, target] = [await sharedDatabase(), await sharedDatabase()]
-    const log = createLog('error')
-    const options = { connectionsMax: 2, log, clock: createSlowClock(), random: Math.random }
-    const db = openPostgres({ url: database, ...options })
-    await migrate(db, log)
-    await db.close()
-    const key = { 'keys.encryption_key': Buffer.alloc(32, 5).toString('base64') }
-    const variables = { DATABASE: database, NEW_DATABASE: target }
-    const data = join(folder.path, 'postgres')
-    await backUpAndRestore(
-      await start(data, { 'store.url': database, ...key }),
-      async (service) => {
-        execute(commandsWith('pg_dump --format'), data, variables)
-        return service
-      },
-      async () => {
-        execute([...commandsWith('pg_restore --exit'), ...commandsWith('psql --quiet')], data, variables)
-        const flags = { 'store.url': target, ...key, ...NEW_ACCOUNT }
-        return { service: await start(join(folder.path, 'postgres-restored'), flags), flags }
-      },
-    )
-  })
+  it.skipIf(!hasPostgres)(
+    'the commands of docs/how-to/backup.md restore PostgreSQL into an empty database (needs PostgreSQL)',
+    async () => {
+      const [database, target] = [await sharedDatabase(), await sharedDatabase()]
+      const log = createLog('error')
+      const options = { connectionsMax: 2, log, clock: createSlowClock(), random: Math.random }
+      const db = openPostgres({ url: database, ...options })
+      await migrate(db, log)
+      await db.close()
+      const key = { 'keys.encryption_key': Buffer.alloc(32, 5).toString('base64') }
+      const variables = { DATABASE: database, NEW_DATABASE: target }
+      const data = join(folder.path, 'postgres')
+      await backUpAndRestore(
+        await start(data, { 'store.url': database, ...key }),
+        async (service) => {
+          execute(commandsWith('pg_dump --format'), data, variables)
+          return service
+        },
+        async () => {
+          execute([...commandsWith('pg_restore --exit'), ...commandsWith('psql --quiet')], data, variables)
+          const flags = { 'store.url': target, ...key, ...NEW_ACCOUNT }
+          return { service: await start(join(folder.path, 'postgres-restored'), flags), flags }
+        },
+      )
+    },
+  )
 })

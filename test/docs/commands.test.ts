@@ -67,12 +67,12 @@ function optionsBelow(command: Command): Set<string> {
 }
 
 describe('commands', () => {
-  it.each(PAGES)('in %s exist', (page) => {
+  it.each(PAGES)('commands in %s exist', (page) => {
     const text = readFileSync(join(ROOT, page), 'utf8')
     expect(commandsOf(text).flatMap((words) => faultOf(words) ?? [])).toEqual([])
   })
 
-  it('in the help of the verbs exist', () => {
+  it('commands in the help of the verbs exist', () => {
     const faults: string[] = []
     const visit = (command: Command): void => {
       let help = ''
@@ -84,7 +84,7 @@ describe('commands', () => {
     expect(faults).toEqual([])
   })
 
-  it('are recognised together with their errors', () => {
+  it('commands are recognised together with their errors', () => {
     const text =
       '`tidegate market list --json`\n    node dist/main.js serve --config x \\\n      --htp.port 1\n$ tidegate admin'
     expect(commandsOf(text)).toEqual(['market list --json', 'serve --config x --htp.port 1', 'admin'])
@@ -94,7 +94,7 @@ describe('commands', () => {
     expect(faultOf('admin market list --json')).toBeUndefined()
   })
 
-  it('of a package manager never name this program', () => {
+  it('commands of a package manager never name this program', () => {
     const texts = [...PAGES, ...filesBelow('src', /\.ts$/), ...filesBelow('scripts', /\.(mjs|ts)$/)]
     const found = texts.filter((path) =>
       /\b(npx|npm (exec|x)|yarn dlx|pnpm dlx|bunx) (-\S+ )*tidegate\b/.test(readFileSync(join(ROOT, path), 'utf8')),

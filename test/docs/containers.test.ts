@@ -48,12 +48,12 @@ const folder = mkdtempSync(join(tmpdir(), 'tidegate-image-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the Dockerfile', () => {
-  it('builds on tags of an LTS line of Node that the package supports, and on nothing else', () => {
+  it('the Dockerfile builds on tags of an LTS line of Node that the package supports, and on nothing else', () => {
     const bases = stages.map(([from]) => from?.words.split(' ')[0])
     expect(new Set(bases)).toEqual(new Set(['node:24-bookworm-slim']))
   })
 
-  it('copies only what the ignore file lets into the build context, and everything of that', () => {
+  it('the Dockerfile copies only what the ignore file lets into the build context, and everything of that', () => {
     const lines = readText('.dockerignore')
       .split('\n')
       .filter((line) => /^[^#]/.test(line))
@@ -65,7 +65,7 @@ describe('the Dockerfile', () => {
     expect([...new Set(copied)].sort()).toEqual(allowed.sort())
   })
 
-  it('ends with a user that is not root, a volume for the data folder, and the signal of the drain', () => {
+  it('the Dockerfile ends with a user that is not root, a volume for the data folder, and the signal of the drain', () => {
     expect(lastOf(image, 'USER')).toBe('1000:1000')
     expect(image).toContainEqual({ name: 'ENV', words: `TIDEGATE_DATA_DIR=${lastOf(image, 'VOLUME')}` })
     expect(lastOf(image, 'STOPSIGNAL')).toBe('SIGTERM')
@@ -106,18 +106,18 @@ describe('the Dockerfile', () => {
       spawnSync(words[0] as string, words.slice(1), { env: { PATH: process.env.PATH, ...environment, ...changed } })
         .status
 
-    it('starts as its user without writing outside its volume, and listens on all addresses', async () => {
+    it('executed starts as its user without writing outside its volume, and listens on all addresses', async () => {
       const { http } = JSON.parse(running.stdout().split('\n')[0] as string)
       expect(new URL(http).hostname).toBe('0.0.0.0')
     })
 
-    it('is healthy while it runs, and not without an answer', () => {
+    it('executed is healthy while it runs, and not without an answer', () => {
       const words = healthWords()
       expect(health(words)).toBe(0)
       expect(health(words, { TIDEGATE_OPERATOR_PORT: '9' })).toBe(1)
     })
 
-    it('passes the checks of the Compose files too', () => {
+    it('executed passes the checks of the Compose files too', () => {
       const services = COMPOSE_FILES.flatMap((path) => Object.values(readYaml<Compose>(path).services))
       // Each different one once: it starts two processes.
       const commands = new Set(
@@ -140,7 +140,7 @@ describe('the Dockerfile', () => {
       }
     })
 
-    it('ends with 0 on the signal that a container is stopped with', async () => {
+    it('executed ends with 0 on the signal that a container is stopped with', async () => {
       running.child.kill(lastOf(image, 'STOPSIGNAL') as NodeJS.Signals)
       expect((await running.result).code).toBe(0)
     })

@@ -14,7 +14,7 @@ const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/custody.m
 const rows = page.split('\n').filter((line) => line.startsWith('| ') && line.includes('custody.'))
 
 describe('the custody page', () => {
-  it('has the key of every setting, with the accepted formats and the derivation path', () => {
+  it('the custody page has the key of every setting, with the accepted formats and the derivation path', () => {
     const shown = rows.map((row) => row.split(' | ')).map(([, setting, account]) => [setting, account])
     const expected = WATCHED_FAMILIES.map((family) => {
       const [, prefixes, account] = /\((.*)\) of an account, (.*)$/.exec(extendedKeyWords(family)) ?? []
@@ -24,7 +24,7 @@ describe('the custody page', () => {
     expect(SETTING_KEYS.filter((key) => key.startsWith('custody.'))).toHaveLength(rows.length)
   })
 
-  it('names every network', () => {
+  it('the custody page names every network', () => {
     const networks = page
       .split('\n')
       .filter((line) => line.startsWith('| '))
@@ -32,7 +32,7 @@ describe('the custody page', () => {
     expect(CRYPTO_NETWORK_NAMES.filter((network) => !networks.includes(network))).toEqual([])
   })
 
-  it('shows the first address of its example key', () => {
+  it('the custody page shows the first address of its example key', () => {
     const example = /```yaml\n(.*?)```\n\nthe first address is `(.*?)`/s.exec(page)
     const { custody } = parse(example?.[1] ?? '') as { custody: { bitcoin: { xpub: string } } }
     const [bitcoin] = addressOrigins(configOf({ 'custody.bitcoin.xpub': custody.bitcoin.xpub }))

@@ -21,7 +21,7 @@ describe('the files of deploy/', () => {
     readFile: (path) => readFileSync(path, 'utf8'),
   })
 
-  it('contain a valid configuration', () => {
+  it('the files of deploy/ contain a valid configuration', () => {
     expect(result).toMatchObject({ ok: true, warnings: [] })
   })
 
@@ -43,7 +43,7 @@ describe('the files of deploy/', () => {
     expect(read('scripts/test-nodes.mjs')).toContain("LINES = ['20', '22', '24', '26']")
   })
 
-  it('give the process time to end a hanging event loop before systemd does', () => {
+  it('the files of deploy/ give the process time to end a hanging event loop before systemd does', () => {
     if (!result.ok) throw new Error('no configuration')
     const unit = read('deploy/tidegate.service')
     expect(unit).toMatch(/^Type=notify$/m)
@@ -76,12 +76,12 @@ describe('the files of deploy/', () => {
     expect(lines).toEqual([])
   })
 
-  it('use an address for Prometheus that needs no operator.allowed_hosts', () => {
+  it('the files of deploy/ use an address for Prometheus that needs no operator.allowed_hosts', () => {
     const [, target = ''] = /targets: \['([^']+)'\]/.exec(read('deploy/prometheus.yml')) ?? []
     expect(isIP(target.split(':')[0] as string)).toBe(4)
   })
 
-  it('are all installed by the guide', () => {
+  it('the files of deploy/ are all installed by the guide', () => {
     const guide = read('docs/how-to/production.md')
     for (const name of ['tidegate.yaml', 'tidegate.service', 'nginx.conf', 'prometheus.yml']) {
       expect(guide).toContain(`deploy/${name}`)

@@ -214,7 +214,7 @@ describe('deploy/kubernetes/roles', () => {
       ({ patch }) => parse(patch) as Patch[],
     )
 
-  it.each(ROLES)('has a valid configuration for the role %s', (role) => {
+  it.each(ROLES)('deploy/kubernetes/roles has a valid configuration for the role %s', (role) => {
     const added = patchesOf(role).flatMap(({ path, value }) => (path.endsWith('/env/-') ? [value] : []))
     expect(added).toEqual([{ name: 'TIDEGATE_ROLES', value: role }])
     const environment = Object.fromEntries([...container.env, ...added].map(({ name, value }) => [name, value]))
@@ -232,7 +232,7 @@ describe('deploy/kubernetes/roles', () => {
     expect(replicas).toEqual(['feed', 'worker'].includes(role) ? [2] : [])
   })
 
-  it('differs from the nodes on PostgreSQL in the bus alone', () => {
+  it('deploy/kubernetes/roles differs from the nodes on PostgreSQL in the bus alone', () => {
     const [node] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
     const bus = { name: 'TIDEGATE_BUS_URL_FILE', value: '/run/secrets/tidegate/bus-url' }
     const without = {
@@ -247,39 +247,42 @@ describe('deploy/kubernetes/roles', () => {
     expect(page).toContain('--from-file=bus-url')
   })
 
-  it.skipIf(!hasKubectl)('is built by kubectl (needs kubectl): each selector names one role', () => {
-    const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
-    expect(status, stderr).toBe(0)
-    const built = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
-    const named = (kind: string) => built.filter((manifest) => manifest.kind === kind)
-    const labelsOf = (role: string) => ({
-      'app.kubernetes.io/name': 'tidegate',
-      'app.kubernetes.io/component': role,
-    })
-    const names = ROLES.map((role) => `tidegate-${role}`).sort()
-    for (const kind of ['Deployment', 'PodDisruptionBudget']) {
-      expect(named(kind).map(({ metadata }) => metadata.name)).toEqual(names)
-      for (const { metadata, spec } of named(kind))
-        expect(spec.selector?.matchLabels).toEqual(labelsOf(metadata.name.replace('tidegate-', '')))
-    }
-    for (const { spec, metadata } of named('Deployment'))
-      expect(spec.template?.metadata.labels).toMatchObject(labelsOf(metadata.name.replace('tidegate-', '')))
-    const served = named('Service').map(({ metadata, spec }) => [metadata.name, spec.selector])
-    expect(served).toEqual(['api', 'gateway'].map((role) => [`tidegate-${role}`, labelsOf(role)]))
-    const scaled = named('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name)
-    expect(scaled).toEqual(['tidegate-api', 'tidegate-gateway'])
-    const [rule] = named('Ingress').map(({ spec }) => spec.rules?.[0]?.http.paths)
-    expect(rule?.map(({ pathType, backend }) => [pathType, backend.service.name])).toEqual([
-      ['Exact', 'tidegate-gateway'],
-      ['Prefix', 'tidegate-api'],
-    ])
-    // All of them use the same generated config map, whose name has a hash.
-    const maps = built.flatMap(
-      ({ spec }) => spec?.template?.spec.volumes.flatMap(({ configMap }) => configMap?.name ?? []) ?? [],
-    )
-    expect(new Set(maps)).toEqual(new Set(named('ConfigMap').map(({ metadata }) => metadata.name)))
-    expect(stdout).not.toMatch(/image: tidegate$/m)
-  })
+  it.skipIf(!hasKubectl)(
+    'deploy/kubernetes/roles is built by kubectl (needs kubectl): each selector names one role',
+    () => {
+      const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(ROOT, folder)], { encoding: 'utf8' })
+      expect(status, stderr).toBe(0)
+      const built = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+      const named = (kind: string) => built.filter((manifest) => manifest.kind === kind)
+      const labelsOf = (role: string) => ({
+        'app.kubernetes.io/name': 'tidegate',
+        'app.kubernetes.io/component': role,
+      })
+      const names = ROLES.map((role) => `tidegate-${role}`).sort()
+      for (const kind of ['Deployment', 'PodDisruptionBudget']) {
+        expect(named(kind).map(({ metadata }) => metadata.name)).toEqual(names)
+        for (const { metadata, spec } of named(kind))
+          expect(spec.selector?.matchLabels).toEqual(labelsOf(metadata.name.replace('tidegate-', '')))
+      }
+      for (const { spec, metadata } of named('Deployment'))
+        expect(spec.template?.metadata.labels).toMatchObject(labelsOf(metadata.name.replace('tidegate-', '')))
+      const served = named('Service').map(({ metadata, spec }) => [metadata.name, spec.selector])
+      expect(served).toEqual(['api', 'gateway'].map((role) => [`tidegate-${role}`, labelsOf(role)]))
+      const scaled = named('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef?.name)
+      expect(scaled).toEqual(['tidegate-api', 'tidegate-gateway'])
+      const [rule] = named('Ingress').map(({ spec }) => spec.rules?.[0]?.http.paths)
+      expect(rule?.map(({ pathType, backend }) => [pathType, backend.service.name])).toEqual([
+        ['Exact', 'tidegate-gateway'],
+        ['Prefix', 'tidegate-api'],
+      ])
+      // All of them use the same generated config map, whose name has a hash.
+      const maps = built.flatMap(
+        ({ spec }) => spec?.template?.spec.volumes.flatMap(({ configMap }) => configMap?.name ?? []) ?? [],
+      )
+      expect(new Set(maps)).toEqual(new Set(named('ConfigMap').map(({ metadata }) => metadata.name)))
+      expect(stdout).not.toMatch(/image: tidegate$/m)
+    },
+  )
 })
 
 describe.each(['postgresql', 'roles'])('a private certificate authority in deploy/kubernetes/%s', (name) => {
@@ -307,7 +310,7 @@ describe.each(['postgresql', 'roles'])('a private certificate authority in deplo
 })
 
 describe('deploy/kubernetes', () => {
-  it('trusts the proxies of a range that the operator names, and no pod before that', () => {
+  it('deploy/kubernetes trusts the proxies of a range that the operator names, and no pod before that', () => {
     for (const name of ['one-node', 'postgresql', 'roles'])
       expect(readYaml(`deploy/kubernetes/${name}/tidegate.yaml`)).toMatchObject({
         // RFC 5737: addresses for documentation.
@@ -315,12 +318,12 @@ describe('deploy/kubernetes', () => {
       })
   })
 
-  it('has one process on the embedded store, and never two', () => {
+  it('deploy/kubernetes has one process on the embedded store, and never two', () => {
     const [set] = readDocuments<Manifest>('deploy/kubernetes/one-node/statefulset.yaml')
     expect([set?.kind, set?.spec.replicas]).toEqual(['StatefulSet', 1])
   })
 
-  it('migrates with a Job before the nodes, which use the same Secret', () => {
+  it('deploy/kubernetes migrates with a Job before the nodes, which use the same Secret', () => {
     const [job] = readDocuments<Manifest>('deploy/kubernetes/postgresql/migrate.yaml')
     const [deployment] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
     const secretsOf = (manifest: Manifest | undefined) =>
@@ -332,7 +335,7 @@ describe('deploy/kubernetes', () => {
     for (const { value } of secretsOf(deployment)) expect(page).toContain(`--from-file=${value.split('/').at(-1)}`)
   })
 
-  it('scales the nodes on a metric that the service has and that the adapter of Prometheus passes on', () => {
+  it('deploy/kubernetes scales the nodes on a metric that the service has and that the adapter of Prometheus passes on', () => {
     const [scaler] = readDocuments<Manifest>('deploy/kubernetes/postgresql/autoscaler.yaml')
     const [deployment] = readDocuments<Manifest>('deploy/kubernetes/postgresql/deployment.yaml')
     expect(scaler?.spec.scaleTargetRef).toMatchObject({ kind: deployment?.kind, name: deployment?.metadata.name })
@@ -346,7 +349,7 @@ describe('deploy/kubernetes', () => {
     expect(adapter.rules.custom.map(({ seriesQuery }) => seriesQuery.split('{')[0])).toEqual([metric])
   })
 
-  it('has the same Service, network policy and configuration for both', () => {
+  it('deploy/kubernetes has the same Service, network policy and configuration for both', () => {
     for (const file of ['service.yaml', 'network-policy.yaml', 'tidegate.yaml'])
       expect(readText(`deploy/kubernetes/postgresql/${file}`)).toBe(readText(`deploy/kubernetes/one-node/${file}`))
   })

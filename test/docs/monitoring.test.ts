@@ -162,11 +162,11 @@ test.each([
 })
 
 describe('the metrics of a running service', () => {
-  test('are valid OpenMetrics, each with a help text and all samples together', () => {
+  test('the metrics of a running service are valid OpenMetrics, each with a help text and all samples together', () => {
     expect(families.size).toBeGreaterThan(50)
   })
 
-  test('are those in the documented table, with kind and labels', () => {
+  test('the metrics of a running service are those in the documented table, with kind and labels', () => {
     const shown = [...live].filter(([name]) => name.startsWith('tidegate_'))
     expect(shown.map(([name]) => name).sort()).toEqual(
       [...table].flatMap(([name, row]) => (isPresent(row) ? name : [])).sort(),
@@ -184,7 +184,7 @@ describe('the metrics of a running service', () => {
     }
   })
 
-  test('contain no client, token or address', () => {
+  test('the metrics of a running service contain no client, token or address', () => {
     const values = [...families.values()].flatMap(({ samples }) =>
       samples.flatMap(({ labels }) => Object.values(labels)),
     )
@@ -193,7 +193,7 @@ describe('the metrics of a running service', () => {
 })
 
 describe('the alert rules', () => {
-  test('use existing metrics and labels', () => {
+  test('the alert rules use existing metrics and labels', () => {
     expect(rules.length).toBeGreaterThan(20)
     for (const { expr } of rules) expectKnown(expr)
   })
@@ -217,7 +217,7 @@ describe('the alert rules', () => {
     test.each([
       ['check', 'alert-rules.yaml'],
       ['test', 'alert-rules.test.yaml'],
-    ])('pass %s', (verb, file) => {
+    ])('checked by promtool pass %s', (verb, file) => {
       const { status, stdout, stderr } = spawnSync('promtool', [verb, 'rules', file], { cwd: FOLDER, encoding: 'utf8' })
       expect(status, stdout + stderr).toBe(0)
     })
@@ -230,12 +230,12 @@ describe('the dashboard', () => {
     for (const [, expr] of queries) expectKnown(expr)
   })
 
-  test('shows every metric of the table', () => {
+  test('the dashboard shows every metric of the table', () => {
     const asked = new Set(queries.flatMap(([, expr]) => namesIn(expr).metrics.map(familyNameOf)))
     expect([...table.keys()].filter((name) => !asked.has(name))).toEqual([])
   })
 
-  test('uses in its legends only labels that its queries keep', () => {
+  test('the dashboard uses in its legends only labels that its queries keep', () => {
     for (const { title, targets = [] } of panels) {
       for (const { expr, legendFormat } of targets) {
         const legend = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] as string)
@@ -246,7 +246,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('has one data source to choose, one unit per panel, no overlapping panels, and shows all chosen nodes', () => {
+  test('the dashboard has one data source to choose, one unit per panel, no overlapping panels, and shows all chosen nodes', () => {
     expect(dashboard.templating.list.map(({ name }) => name)).toEqual(['datasource', 'instance'])
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
     const taken = new Set<string>()

@@ -53,7 +53,7 @@ async function prove(args: readonly string[]) {
 }
 
 describe('the commands of the page about receipts', () => {
-  it('keep messages and keys, and compare the receipts with the messages', async () => {
+  it('the commands of the page about receipts keep messages and keys, and compare the receipts with the messages', async () => {
     const verify = commandWith('verify').map((word) => (word === '3600' ? '60' : word))
     const run = runCommand(registerVerify, [...verify, '--credentials', inFolder('client.json')])
     const receipts = () => new Set(readFileSync(inFolder('frames.jsonl'), 'utf8').match(/"receipt":"[^"]+"/g)).size

@@ -116,7 +116,7 @@ describe('a client of tidegate.v1', () => {
     folder.remove()
   })
 
-  it('sees no gap and no wrong digest, also across a reconnection that it resumes', async () => {
+  it('a client of tidegate.v1 sees no gap and no wrong digest, also across a reconnection that it resumes', async () => {
     const flags = { 'simulator.rate': 500, 'simulator.seed': 20_261_120, 'stream.heartbeat_seconds': 1 }
     service = await startServiceInside(folder.path, [market('BTC', 2, 0), market('ETH', 2, 500)], flags)
     const token = await tokenOf(service, await service.operator.createClient())

@@ -170,7 +170,7 @@ describe('a service with gateway processes', () => {
     await expect.poll(async () => (await listed(client.clientId)).items).toEqual([])
   })
 
-  test('shows which client of a gateway process reads nothing', async () => {
+  test('a service with gateway processes shows which client of a gateway process reads nothing', async () => {
     const client = await service.operator.createClient()
     const token = await tokenOf(service, client)
     const [paused, reading] = (await Promise.all([connect(token), connect(token)])) as [SampleClient, SampleClient]
@@ -188,7 +188,7 @@ describe('a service with gateway processes', () => {
     for (const reader of [paused, reading]) reader.terminate()
   })
 
-  test('replaces a process that is killed; connections of the other stay', async () => {
+  test('a service with gateway processes replaces a process that is killed; connections of the other stay', async () => {
     const tokens = await Promise.all([newToken(service), newToken(service)])
     const readers = await Promise.all(tokens.map((token) => connect(token)))
     for (const reader of readers) await reader.subscribe(BOOK)
@@ -212,7 +212,7 @@ describe('a service with gateway processes', () => {
     expect(await service.operator.metric('tidegate_gateway_process_ends_total')).toBe(1)
   })
 
-  test('leaves no client waiting and no socket open when a process stops answering and is killed', async () => {
+  test('a service with gateway processes leaves no client waiting and no socket open when a process stops answering and is killed', async () => {
     const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
     const watch = new ProcessWatch(command.child.pid as number)
     watch.stop()
@@ -235,7 +235,7 @@ describe('a service with gateway processes', () => {
     if (isLinux) await expect.poll(() => watch.openSockets).toBeLessThanOrEqual(before)
   })
 
-  test('loses nothing that a client sends while its connection is handed over', async () => {
+  test('a service with gateway processes loses nothing that a client sends while its connection is handed over', async () => {
     const tokens = await Promise.all(Array.from({ length: EARLY_CLIENTS }, () => newToken(service)))
     // The request arrives with the handshake, while the token is verified, or while the socket changes its process.
     for (const delay of [0, 1, 2, 3, 4, 6]) {
@@ -243,7 +243,7 @@ describe('a service with gateway processes', () => {
     }
   })
 
-  test('adds, changes and removes markets of both at a reload', async () => {
+  test('a service with gateway processes adds, changes and removes markets of both at a reload', async () => {
     const token = await newToken(service)
     const readers = await Promise.all([connect(token), connect(token)])
     for (const reader of readers) await reader.subscribe(BOOK, { type: 'market_data', params: { market: 'ETHUSD' } })
@@ -269,7 +269,7 @@ describe('a service with gateway processes', () => {
     }
   })
 
-  test('closes the connections of both when it stops, and leaves no process behind', async () => {
+  test('a service with gateway processes closes the connections of both when it stops, and leaves no process behind', async () => {
     const token = await newToken(service)
     const readers = await Promise.all([connect(token), connect(token), connect(token)])
     const processes = pids().slice(-2)

@@ -229,7 +229,7 @@ describe('a rule with a conversion at par', () => {
   let rule: Json
   let place: Json
 
-  it('has no effect while it is PENDING: a deposit is only credited', async () => {
+  it('a rule with a conversion at par has no effect while it is PENDING: a deposit is only credited', async () => {
     const wanted = { profile_id: profileId, crypto_network: 'ETHEREUM' }
     const { address } = await call('POST', '/v2/transfer/deposit-addresses', wanted)
     place = { network: 'ETHEREUM', address }
@@ -249,7 +249,7 @@ describe('a rule with a conversion at par', () => {
     expect(await balances()).toEqual({ USDC: '40.000001 0 0' })
   })
 
-  it('converts and delivers once it is ACTIVE', async () => {
+  it('a rule with a conversion at par converts and delivers once it is ACTIVE', async () => {
     rule = await approve(rule)
     answer = { status: 'ACCEPTED' }
     const arrived = await deposit(place, 'USDC', '100')
@@ -277,14 +277,14 @@ describe('a rule with a conversion at par', () => {
     expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '0 0 0' })
   })
 
-  it('returns the funds when the executor refuses the payment', async () => {
+  it('a rule with a conversion at par returns the funds when the executor refuses the payment', async () => {
     answer = { status: 'REFUSED', code: 'CLOSED', detail: 'the account is closed' }
     const done = await orchestration(ofDeposit(await deposit(place, 'USDC', '25.5')), isFinal)
     expect(done).toMatchObject({ status: 'FAILED', fail_reason: { code: 'REFUSED' } })
     expect(await balances()).toEqual({ USDC: '40.000001 0 0', USDG: '25.5 0 0' })
   })
 
-  it('waits while the outcome of a payment is unknown, until the operator resolves it', async () => {
+  it('a rule with a conversion at par waits while the outcome of a payment is unknown, until the operator resolves it', async () => {
     answer = undefined
     const count = requests.length
     const arrived = await deposit(place, 'USDC', '10')
@@ -301,7 +301,7 @@ describe('a rule with a conversion at par', () => {
     expect(await balances()).toMatchObject({ USDG: '25.5 0 0' })
   })
 
-  it('only credits deposits after it is deleted', async () => {
+  it('a rule with a conversion at par only credits deposits after it is deleted', async () => {
     await call('DELETE', `/v2/orchestration/rules/${rule.id}`)
     expect(await deposit(place, 'USDC', '5')).toMatchObject({ disposition: { code: 'RULE_NOT_ACTIVE' } })
     expect(await balances()).toEqual({ USDC: '45.000001 0 0', USDG: '25.5 0 0' })
@@ -309,7 +309,7 @@ describe('a rule with a conversion at par', () => {
 })
 
 describe('a rule with a market conversion', () => {
-  it('converts at the depth of the live book', async () => {
+  it('a rule with a market conversion converts at the depth of the live book', async () => {
     const source = { crypto: { network: 'BITCOIN' } }
     const rule = await approve(await newRule({ source_asset: 'BTC', destination_asset: 'USD', source }))
     const done = await orchestration(ofDeposit(await deposit(rule.source.crypto, 'BTC', '1.5')), isFinal)
@@ -349,7 +349,7 @@ describe('a rule at par within a monitored peg', () => {
     place = rule.source.crypto
   })
 
-  it('waits while the price is at 0.97, and continues when it is back at 0.999', async () => {
+  it('a rule at par within a monitored peg waits while the price is at 0.97, and continues when it is back at 0.999', async () => {
     await movePeg('0.9700', false)
     const arrived = await deposit(place, 'USDC', '7')
     const waiting = await orchestration(ofDeposit(arrived), waits('PEG'))
@@ -361,7 +361,7 @@ describe('a rule at par within a monitored peg', () => {
     expect(await balances()).toMatchObject({ USDC: '0 0 0', USD: '150006.5 0 0' })
   })
 
-  it('only credits deposits while it is paused; orchestrations started before wait, and then continue', async () => {
+  it('a rule at par within a monitored peg only credits deposits while it is paused; orchestrations started before wait, and then continue', async () => {
     await movePeg('0.9700', false)
     const before = await deposit(place, 'USDC', '3')
     await orchestration(ofDeposit(before), waits('PEG'))
@@ -375,7 +375,7 @@ describe('a rule at par within a monitored peg', () => {
     expect(await balances()).toMatchObject({ USDC: '2 0 0', USD: '150009.5 0 0' })
   })
 
-  it('only credits deposits while the account is blocked; earlier orchestrations are held until the operator releases them', async () => {
+  it('a rule at par within a monitored peg only credits deposits while the account is blocked; earlier orchestrations are held until the operator releases them', async () => {
     await movePeg('0.9700', false)
     const before = await deposit(place, 'USDC', '4')
     const { id } = await orchestration(ofDeposit(before), waits('PEG'))

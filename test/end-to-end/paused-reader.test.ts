@@ -52,7 +52,7 @@ interface Reader {
 
 describe('a subscriber that pauses', () => {
   it(
-    `while ${PASSED_BYTES / MEGABYTE} MB pass receives far fewer messages, exact books and every execution, and costs no memory`,
+    `a subscriber that pauses while ${PASSED_BYTES / MEGABYTE} MB pass receives far fewer messages, exact books and every execution, and costs no memory`,
     async () => {
       const symbols = MANY.map((base) => market(base, 2, 0))
       service = await startServiceInside(folder.path, symbols, {
@@ -102,7 +102,7 @@ describe('a subscriber that pauses', () => {
   )
 
   it.runIf(isLong)(
-    'is closed with 4000 when executions that it missed are no longer kept, and only then',
+    'a subscriber that pauses is closed with 4000 when executions that it missed are no longer kept, and only then',
     async () => {
       const symbols = ['BTC', 'ETH', 'SOL', 'LTC'].map((base) => market(base, 2, 0))
       // Those of a fraction of a second: more than a client misses that is lagging only a little.

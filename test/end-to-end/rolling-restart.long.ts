@@ -101,7 +101,7 @@ async function replace(node: Node, program: string, flags: Flags): Promise<void>
 describe.skipIf(!hasPostgres || !EARLIER_RELEASE.isThere)(
   `a rolling restart under load (needs PostgreSQL, and commit ${EARLIER_RELEASE.commit} in the history)`,
   () => {
-    it('fails no request and ends connections with 1012 alone', async ({ skip }) => {
+    it('a rolling restart under load fails no request and ends connections with 1012 alone', async ({ skip }) => {
       const balancer = await Balancer.listen()
       closing.push(() => balancer.close())
       const before = buildEarlierRelease()

@@ -131,7 +131,7 @@ describe('serve', () => {
     service = await start('serve')
   })
 
-  it('prints exactly one line on stdout when it is ready', () => {
+  it('serve prints exactly one line on stdout when it is ready', () => {
     const { http, ws } = service
     expect(service.command.stdout()).toBe(
       `${JSON.stringify({ ready: true, http, ws, operator: service.operator.url, pid: service.command.child.pid })}\n`,
@@ -156,7 +156,7 @@ describe('serve', () => {
     }
   })
 
-  it('locks the folder: a second start names the holder, changes nothing and exits with 1', async () => {
+  it('serve locks the folder: a second start names the holder, changes nothing and exits with 1', async () => {
     const lock = readFileSync(join(data, 'lock'), 'utf8')
     const second = startVerb('serve', data, { 'log.level': 'error' })
     const { code, stdout, stderr } = await second.result
@@ -212,7 +212,7 @@ describe('serve', () => {
     })
   })
 
-  it('on SIGTERM becomes not ready at once, closes its connections with 1012 and exits with 0', async () => {
+  it('serve on SIGTERM becomes not ready at once, closes its connections with 1012 and exits with 0', async () => {
     await service.stop()
     service = await start('serve', { 'http.drain_delay_seconds': DRAIN_DELAY_SECONDS, 'stream.drain_seconds': 0 })
     const client = await newClient(service)
@@ -236,7 +236,7 @@ describe('serve', () => {
     expect(readdirSync(data)).not.toContain('lock')
   })
 
-  it('leaves a folder that no other verb changes', async () => {
+  it('serve leaves a folder that no other verb changes', async () => {
     const before = fingerprint(data)
     const elsewhere = ['--url', 'http://127.0.0.1:1', '--credentials', join(folder.path, 'none.json')]
     for (const args of [
@@ -251,7 +251,7 @@ describe('serve', () => {
     expect(fingerprint(data)).toEqual(before)
   })
 
-  it('accepts an earlier token right after a restart, and closes expired ones with 4001 when configured', async () => {
+  it('serve accepts an earlier token right after a restart, and closes expired ones with 4001 when configured', async () => {
     service = await start('serve', { 'stream.token_expiry': 'close', 'auth.token_seconds': TOKEN_SECONDS })
     const lasting = await connect(service, oldToken)
     const client = await newClient(service)
@@ -270,7 +270,7 @@ describe('serve', () => {
 })
 
 describe('demo', () => {
-  it('starts again after kill -9, with the earlier client and tokens', async () => {
+  it('demo starts again after kill -9, with the earlier client and tokens', async () => {
     const first = await start('demo')
     const token = await readDemoBook()
     const client = await newClient(first)

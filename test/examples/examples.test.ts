@@ -39,7 +39,7 @@ describe('the service', () => {
   revocationSuite(targets)
   if (isLong) restartSuite(targets)
 
-  it('has logged no token and no error during these tests', () => {
+  it('the service has logged no token and no error during these tests', () => {
     const texts = targets().written()
     // A restart makes one more.
     expect(texts).toHaveLength(TRANSPORTS.length + (isLong ? 1 : 0))

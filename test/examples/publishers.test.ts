@@ -27,29 +27,35 @@ const options: CheckOptions = {
 afterAll(endExamples)
 
 describe.concurrent('an example publisher breaks no rule', () => {
-  it.for(PROGRAMS)('that Tidegate connects to: pull.%s', async ([extension, program, needs], { skip }) => {
-    if (program.isSkipped) skip(titleWith('pull', program, needs))
-    const engine = startExample(program.file, [`examples/publisher/pull.${extension}`, 'BTCUSD', '0'], ENVIRONMENT)
-    const line = await engine.line((text) => text.startsWith('listening on '))
-    const url = line.slice('listening on '.length)
-    const results = await checkPull(options, { url, token: TOKEN }).results
-    engine.child.kill('SIGKILL')
-    expect(results.flatMap(({ findings }) => findings)).toEqual([])
-    expect(results.filter(({ outcome }) => outcome === 'right')).toHaveLength(results.length - 1)
-  })
+  it.for(PROGRAMS)(
+    'an example publisher breaks no rule that Tidegate connects to: pull.%s',
+    async ([extension, program, needs], { skip }) => {
+      if (program.isSkipped) skip(titleWith('pull', program, needs))
+      const engine = startExample(program.file, [`examples/publisher/pull.${extension}`, 'BTCUSD', '0'], ENVIRONMENT)
+      const line = await engine.line((text) => text.startsWith('listening on '))
+      const url = line.slice('listening on '.length)
+      const results = await checkPull(options, { url, token: TOKEN }).results
+      engine.child.kill('SIGKILL')
+      expect(results.flatMap(({ findings }) => findings)).toEqual([])
+      expect(results.filter(({ outcome }) => outcome === 'right')).toHaveLength(results.length - 1)
+    },
+  )
 
-  it.for(PROGRAMS)('that connects to Tidegate: push.%s', async ([extension, program, needs], { skip }) => {
-    if (program.isSkipped) skip(titleWith('push', program, needs))
-    const check = checkPush(options, { host: '127.0.0.1', port: 0, token: undefined }, ({ port, clientSecret }) => {
-      startExample(program.file, [`examples/publisher/push.${extension}`, 'BTCUSD', `ws://127.0.0.1:${port}/`], {
-        TOKEN_URL: `http://127.0.0.1:${port}/oauth2/token`,
-        PYTHONDONTWRITEBYTECODE: '1',
-        CLIENT_ID: 'check-publisher',
-        CLIENT_SECRET: clientSecret,
+  it.for(PROGRAMS)(
+    'an example publisher breaks no rule that connects to Tidegate: push.%s',
+    async ([extension, program, needs], { skip }) => {
+      if (program.isSkipped) skip(titleWith('push', program, needs))
+      const check = checkPush(options, { host: '127.0.0.1', port: 0, token: undefined }, ({ port, clientSecret }) => {
+        startExample(program.file, [`examples/publisher/push.${extension}`, 'BTCUSD', `ws://127.0.0.1:${port}/`], {
+          TOKEN_URL: `http://127.0.0.1:${port}/oauth2/token`,
+          PYTHONDONTWRITEBYTECODE: '1',
+          CLIENT_ID: 'check-publisher',
+          CLIENT_SECRET: clientSecret,
+        })
       })
-    })
-    const results = await check.results
-    expect(results.flatMap(({ findings }) => findings)).toEqual([])
-    expect(results.filter(({ outcome }) => outcome === 'right')).toHaveLength(results.length - 1)
-  })
+      const results = await check.results
+      expect(results.flatMap(({ findings }) => findings)).toEqual([])
+      expect(results.filter(({ outcome }) => outcome === 'right')).toHaveLength(results.length - 1)
+    },
+  )
 })

@@ -97,7 +97,7 @@ export function pythonSuite(targets: () => ExampleTargets): void {
         return { code, stdout, stderr: stderr.trim() }
       }
 
-      it('for an unknown market', async () => {
+      it('does not reconnect for an unknown market', async () => {
         expect(await lastWords('NONEUSD', target().credentialsPath)).toEqual({
           code: 1,
           stdout: '',
@@ -107,12 +107,12 @@ export function pythonSuite(targets: () => ExampleTargets): void {
         })
       })
 
-      it('with a wrong secret', async () => {
+      it('does not reconnect with a wrong secret', async () => {
         const path = target().writeCredentials('wrong-secret', { client_secret: 'wrong' })
         expect(await lastWords('BTCUSD', path)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^no token: /) })
       })
 
-      it('without an entry in the streaming allow list', async () => {
+      it('does not reconnect without an entry in the streaming allow list', async () => {
         const { service } = target()
         const { customerId, clientId, clientSecret } = await service.operator.createClient()
         const path = target().writeCredentials('not-allowed', { client_id: clientId, client_secret: clientSecret })

@@ -53,7 +53,7 @@ export function restSuite(targets: () => ExampleTargets): void {
   })
 
   describe('REST with the client', () => {
-    it('completes the first ten minutes, and its types are correct', async () => {
+    it('REST with the client completes the first ten minutes, and its types are correct', async () => {
       const target = targets().of('TCP')
       // As in a project of its own in which the packages are installed.
       const folder = join(target.service.folder, 'client')

@@ -79,7 +79,7 @@ let endlessMilliseconds: Promise<number[]> | undefined
 let dribble: NodeJS.Timeout | undefined
 
 describe('a thousand requests that never end', () => {
-  it('do not delay honest handshakes', async () => {
+  it('a thousand requests that never end do not delay honest handshakes', async () => {
     const { field } = siege
     const head = handshakeHead(field.reader.token)
     const begin = performance.now()
@@ -102,7 +102,7 @@ describe('a thousand requests that never end', () => {
 })
 
 describe('a peer that', () => {
-  it('requests the largest replies and reads none occupies the high-water mark and one reply, and gets every reply when it reads', async () => {
+  it('a peer that requests the largest replies and reads none occupies the high-water mark and one reply, and gets every reply when it reads', async () => {
     const { subscriptionsMax, inboundBytesMax } = siege.field
     const type = 'x'.repeat(Math.floor(inboundBytesMax / subscriptionsMax) - 20)
     const request = entriesRequest('subscribe', new Array(subscriptionsMax).fill({ type }))
@@ -163,7 +163,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('subscribes to more than allowed gets a result for each entry: successes, then duplicates, then the limit', async () => {
+  it('a peer that subscribes to more than allowed gets a result for each entry: successes, then duplicates, then the limit', async () => {
     const { markets, subscriptionsMax } = siege.field
     const entries = ['market_data', 'market_data.top_of_book', 'execution_data'].flatMap((type) =>
       markets.map((market) => ({ type, params: { market } })),
@@ -181,7 +181,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('sends a request with more entries than it may subscribe to has it rejected as a whole', async () => {
+  it('a peer that sends a request with more entries than it may subscribe to has it rejected as a whole', async () => {
     const { subscriptionsMax } = siege.field
     const peer = await openStream()
     for (const count of [subscriptionsMax + 1, 1_000, 20_000]) {
@@ -196,7 +196,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('sends the maximum rate of pings without reading gets only the newest pong when it reads', async () => {
+  it('a peer that sends the maximum rate of pings without reading gets only the newest pong when it reads', async () => {
     const peer = await openStream()
     peer.peer.socket.pause()
     for (let count = 0; count < 90; count++) peer.send({ opcode: OPCODES.ping, payload: `ping ${count}` })
@@ -207,7 +207,7 @@ describe('a peer that', () => {
     peer.destroy()
   })
 
-  it('disconnects in the middle of a body or a message causes no error of the service', async () => {
+  it('a peer that disconnects in the middle of a body or a message causes no error of the service', async () => {
     const { stream, operator, operatorToken } = siege.field
     const fields = `Host: a\r\nContent-Length: 1000\r\nAuthorization: Bearer ${operatorToken}\r\n`
     const form = `POST /oauth2/token HTTP/1.1\r\n${fields}Content-Type: application/x-www-form-urlencoded\r\n\r\n`
@@ -225,7 +225,7 @@ describe('a peer that', () => {
     await expect.poll(connections).toBe(HONEST_CLIENTS)
   })
 
-  it('is killed, stopped, or silent for the configured time frees its slot', async () => {
+  it('a peer that is killed, stopped, or silent for the configured time frees its slot', async () => {
     const { stream, reader } = siege.field
     const settings = JSON.stringify({ ...stream, head: handshakeHead(reader.token) })
     const start = () =>
@@ -256,7 +256,7 @@ describe('a peer that', () => {
 })
 
 describe('the thousand requests that never end', () => {
-  it('are answered with 408 in time', async () => {
+  it('the thousand requests that never end are answered with 408 in time', async () => {
     const milliseconds = await endlessMilliseconds
     // The service checks once a second; the first are those that sent too little.
     expect(Math.min(...(milliseconds as number[]))).toBeGreaterThan((SLOW_SECONDS - 1) * 1_000)

@@ -55,7 +55,7 @@ function wrong(clientId: string) {
 }
 
 describe('guessing a client secret', () => {
-  it('is answered identically for an existing, an unknown and a disabled client, however often', async () => {
+  it('guessing a client secret is answered identically for an existing, an unknown and a disabled client, however often', async () => {
     const { reader, unlisted } = siege.field
     await siege.service.operator.call('PATCH', `/clients/${unlisted.clientId}`, { enabled: false })
     const unknownId = '00000000-0000-4000-8000-000000000000'
@@ -72,7 +72,7 @@ describe('guessing a client secret', () => {
     }
   })
 
-  it('has to wait from the sixth failure on, longer each time, but never longer than a minute', async () => {
+  it('guessing a client secret has to wait from the sixth failure on, longer each time, but never longer than a minute', async () => {
     const { reader, scopeless } = siege.field
     const from = '127.0.0.11'
     for (let count = 0; count < FAILURES_FREE; count++) {
@@ -95,7 +95,7 @@ describe('guessing a client secret', () => {
     expect(JSON.parse((await ask(from, scopeless)).body)).toMatchObject({ error: 'invalid_scope' })
   })
 
-  it('at many clients from one address is limited to the rate of an address, with the rate headers', async () => {
+  it('guessing a client secret at many clients from one address is limited to the rate of an address, with the rate headers', async () => {
     const answers: RawAnswer[] = []
     const guesses = BURST + 200
     const guess = async (from: number): Promise<void> => {
@@ -119,7 +119,7 @@ describe('guessing a client secret', () => {
     expect((await ask('127.0.0.14', siege.field.reader)).status).toBe(200)
   })
 
-  it('from a shared address costs the right secret none of 130 grants', async () => {
+  it('guessing a client secret from a shared address costs the right secret none of 130 grants', async () => {
     const { reader } = siege.field
     const from = '127.0.0.15'
     const guesses = { ended: false, refused: 0 }
@@ -135,7 +135,7 @@ describe('guessing a client secret', () => {
     expect(statuses).toEqual(Array(130).fill(200))
   })
 
-  it('leaves no error and no secret in the output of the service', async () => {
+  it('guessing a client secret leaves no error and no secret in the output of the service', async () => {
     expect(await stopAttackedService(siege)).toEqual([])
   })
 })

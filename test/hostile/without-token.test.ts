@@ -104,7 +104,7 @@ describe.skipIf(!PRLIMIT)(`more connections than open files${PRLIMIT ? '' : ' (n
 })
 
 describe('WebSocket handshakes with the operator listener', () => {
-  it('that end in a reset do not stop the process', async () => {
+  it('WebSocket handshakes with the operator listener that end in a reset do not stop the process', async () => {
     const target = targetOf(service.operator.url)
     for (let count = 0; count < 300; count++) {
       const peer = await RawPeer.connect(target)
@@ -115,7 +115,7 @@ describe('WebSocket handshakes with the operator listener', () => {
     expect(await isAlive()).toBe(true)
   })
 
-  it('that stay open are answered and closed, and SIGTERM stops the process in time', async () => {
+  it('WebSocket handshakes with the operator listener that stay open are answered and closed, and SIGTERM stops the process in time', async () => {
     const target = targetOf(service.operator.url)
     const peers = await Promise.all(Array.from({ length: 50 }, () => RawPeer.connect(target)))
     for (const peer of peers) peer.send(HANDSHAKE)

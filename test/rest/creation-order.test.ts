@@ -26,7 +26,7 @@ describe('times of creation', () => {
     ['deposit_addresses', ADDRESSES, () => ({ profile_id: profileId, crypto_network: 'ETHEREUM' })],
     ['rules', RULES, (n: number) => ruleBody(profileId, { ref_id: `ordered ${n}` })],
   ])(
-    'of %s never decrease for a client that reads them while eight others write',
+    'times of creation of %s never decrease for a client that reads them while eight others write',
     async (table, path, bodyOf) => {
       const seen = new Map<string, string>()
       let newest = ''

@@ -67,7 +67,7 @@ function expectFullPages(pages: readonly RestAnswer[], count: number, bytesMax =
 }
 
 describe('the text of a record in a list', () => {
-  it('equals an account on its own, for the customer and for the operator', async () => {
+  it('the text of a record in a list equals an account on its own, for the customer and for the operator', async () => {
     const bodies = [
       `{"account":{"identity_id":"plain"}}`,
       `{"account":{"identity_id":${JSON.stringify(HOSTILE)},"ref_id":${JSON.stringify(`${HOSTILE} ref`)},
@@ -88,7 +88,7 @@ describe('the text of a record in a list', () => {
     }
   })
 
-  it('equals a deposit address as it was created', async () => {
+  it('the text of a record in a list equals a deposit address as it was created', async () => {
     const { profile_id } = await newProfile()
     for (const more of [
       { crypto_network: 'ETHEREUM' },
@@ -101,7 +101,7 @@ describe('the text of a record in a list', () => {
     }
   })
 
-  it('equals a rule as it was created, for the customer and for the operator', async () => {
+  it('the text of a record in a list equals a rule as it was created, for the customer and for the operator', async () => {
     const { profile_id } = await newProfile()
     const destination = { crypto: { address: '0x52908400098527886E0F7030069857D2E4169EE7', network: 'ETHEREUM' } }
     for (const more of [
@@ -156,19 +156,19 @@ describe('a page of large records ends at 2 MiB', () => {
       ${time} from generate_series(1, ${COUNT}::int) as i`.execute(db)
   })
 
-  it('in the list of accounts, also by the time of change', async () => {
+  it('a page of large records ends at 2 MiB in the list of accounts, also by the time of change', async () => {
     expectFullPages(await allPages((query) => rich.call('GET', `${ACCOUNTS}?${query}`)), COUNT)
     const changed = 'updated_at.gte=2026-01-01T00:00:00Z'
     expectFullPages(await allPages((query) => rich.call('GET', `${ACCOUNTS}?${changed}&${query}`)), COUNT)
   })
 
-  it('in the list of deposit addresses, also with filters', async () => {
+  it('a page of large records ends at 2 MiB in the list of deposit addresses, also with filters', async () => {
     expectFullPages(await allPages((query) => rich.call('GET', `${ADDRESSES}?${query}`)), COUNT)
     const network = `identity_ids=${encodeURIComponent('é'.repeat(200))}`
     expectFullPages(await allPages((query) => rich.call('GET', `${ADDRESSES}?${network}&${query}`)), COUNT)
   })
 
-  it('in the list of rules, with both members that contain them', async () => {
+  it('a page of large records ends at 2 MiB in the list of rules, with both members that contain them', async () => {
     // Their destinations are longer than any that is accepted.
     acceptInventedAnswers()
     const pages = await allPages((query) => rich.call('GET', `${RULES}?${query}`))
@@ -176,14 +176,17 @@ describe('a page of large records ends at 2 MiB', () => {
     for (const { text } of pages) expect(Buffer.byteLength(text)).toBeLessThan(PAGE_BYTES_MAX + 1_000)
   })
 
-  it.each(['accounts', 'rules', 'audit', 'customers'])('in the operator’s list of %s', async (list) => {
-    if (list === 'rules') acceptInventedAnswers()
-    const pages = await allPages((query) => ofOperator(`/${list}?${query}`))
-    const count = pages.reduce((sum, { body }) => sum + body.items.length, 0)
-    expect(count).toBeGreaterThanOrEqual(COUNT)
-    for (const { text } of pages) expect(Buffer.byteLength(text)).toBeLessThan(PAGE_BYTES_MAX + 1_000)
-    expect(pages.length).toBeGreaterThan(1)
-  })
+  it.each(['accounts', 'rules', 'audit', 'customers'])(
+    'a page of large records ends at 2 MiB in the operator’s list of %s',
+    async (list) => {
+      if (list === 'rules') acceptInventedAnswers()
+      const pages = await allPages((query) => ofOperator(`/${list}?${query}`))
+      const count = pages.reduce((sum, { body }) => sum + body.items.length, 0)
+      expect(count).toBeGreaterThanOrEqual(COUNT)
+      for (const { text } of pages) expect(Buffer.byteLength(text)).toBeLessThan(PAGE_BYTES_MAX + 1_000)
+      expect(pages.length).toBeGreaterThan(1)
+    },
+  )
 
   it('and contains at least one record, however large', async () => {
     const { customerId } = rich

@@ -25,7 +25,7 @@ function start(isTTY: boolean, text: (seconds: number) => string) {
 }
 
 describe('the progress display', () => {
-  it('is one line that is rewritten each second on a terminal, and cleared at the end', () => {
+  it('the progress display is one line that is rewritten each second on a terminal, and cleared at the end', () => {
     const { progress, written, tick, period } = start(true, (seconds) => `building, ${seconds} s`)
     expect(period()).toBe(1_000)
     tick()
@@ -38,7 +38,7 @@ describe('the progress display', () => {
     )
   })
 
-  it('is a line in each period without a terminal', () => {
+  it('the progress display is a line in each period without a terminal', () => {
     const { progress, written, tick, period } = start(false, (seconds) => `building, ${seconds} s`)
     expect(period()).toBe(30_000)
     tick()
@@ -56,7 +56,7 @@ describe('the report of an installation', () => {
     return report
   }
 
-  it('counts the packages that were fetched', () => {
+  it('the report of an installation counts the packages that were fetched', () => {
     const report = reportOf(
       'npm http fetch GET 200 https://registry.example/ws 12ms (cache miss)',
       'npm http fetch GET 200 https://registry.example/ws/-/ws-8.0.0.tgz 12ms (cache miss)',
@@ -66,7 +66,7 @@ describe('the report of an installation', () => {
     expect(notes).toEqual([])
   })
 
-  it('names an unreachable registry at the first attempt, once, and at the end what to do', () => {
+  it('the report of an installation names an unreachable registry at the first attempt, once, and at the end what to do', () => {
     const report = reportOf(
       'npm http fetch GET https://registry.example/ws attempt 1 failed with EAI_AGAIN',
       'npm http fetch GET https://registry.example/zod attempt 1 failed with EAI_AGAIN',
@@ -84,7 +84,7 @@ describe('the report of an installation', () => {
     expect(reportOf().text(10)).toMatch(/0 fetched, 10 s, the registry has sent none yet$/)
   })
 
-  it('passes on all other lines', () => {
+  it('the report of an installation passes on all other lines', () => {
     const report = reportOf('npm error code EACCES', '')
     expect(notes).toEqual(['npm error code EACCES'])
     expect(report.failure()).toBe('installation failed (npm ci); the lines above say why')

@@ -8,7 +8,7 @@ const SEEDS = [1, 11, 20_261_128]
 const EVENTS = 3_000
 
 describe('the simulation of the streaming service', () => {
-  it('runs of fixed seeds have every book, execution, cursor and digest right', () => {
+  it('the simulation of the streaming service runs of fixed seeds have every book, execution, cursor and digest right', () => {
     const sums = new Map<string, number>()
     for (const seed of SEEDS) {
       for (const [name, count] of Object.entries(simulate(seed, { count: EVENTS }))) {

@@ -23,7 +23,7 @@ beforeAll(ensureBuilt)
 afterAll(() => folder.remove())
 
 describe.skipIf(isMissing)('venues that fail for a long time (needs venue recordings)', () => {
-  it(`leave no wrong book in ${minutes} minutes, seed ${seed}`, async () => {
+  it(`venues that fail for a long time leave no wrong book in ${minutes} minutes, seed ${seed}`, async () => {
     const result = await runVenueSoak({
       folder: folder.path,
       seconds: minutes * 60,

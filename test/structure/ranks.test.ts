@@ -110,7 +110,7 @@ describe('the sources', () => {
     expect(remaining('verifier', verifierViolations(tree, VERIFIERS))).toEqual([])
   })
 
-  it('have no import cycle', () => {
+  it('the sources have no import cycle', () => {
     const packages = ['client/src', 'console/src', 'demo-page'].map((folder) => readSourceTree(`packages/${folder}`))
     const everything = new Map([tree, ...packages].flatMap((one) => [...one]))
     expect(remaining('cycle', cycleViolations(everything))).toEqual([])
@@ -128,7 +128,7 @@ describe('the sources', () => {
     expect(Object.keys(manifest.dependencies).filter((name) => !imported.has(name) && !isForOthers(name))).toEqual([])
   })
 
-  it('are pure where their header says "Pure."', () => {
+  it('the sources are pure where their header says "Pure."', () => {
     expect([...tree.values()].filter(isPure).length).toBeGreaterThan(100)
     expect(remaining('pure', pureViolations(tree))).toEqual([])
   })
@@ -141,7 +141,7 @@ describe('the sources', () => {
 })
 
 describe('ARCHITECTURE.md', () => {
-  it('contains the same table of areas', () => {
+  it('ARCHITECTURE.md contains the same table of areas', () => {
     const file = join(ROOT, 'ARCHITECTURE.md')
     expect(existsSync(file), 'ARCHITECTURE.md is missing').toBe(true)
     const rows = [
@@ -159,7 +159,7 @@ describe('ARCHITECTURE.md', () => {
 })
 
 describe('the import rules detect a violation', () => {
-  it('of areas and ranks: another area, upward, sideways, an unknown folder, a missing file', () => {
+  it('the import rules detect a violation of areas and ranks: another area, upward, sideways, an unknown folder, a missing file', () => {
     const broken = sourceTreeOf({
       'src/platform/base/a.ts': `import { b } from '../../streaming/market/b.ts'`,
       'src/streaming/market/b.ts': `export { c } from '../links/c.ts'`,
@@ -183,7 +183,7 @@ describe('the import rules detect a violation', () => {
     ])
   })
 
-  it('of checks in `conformance/judge` that import a stimulus, the product, or more of the platform than its base', () => {
+  it('the import rules detect a violation of checks in `conformance/judge` that import a stimulus, the product, or more of the platform than its base', () => {
     const broken = sourceTreeOf({
       'src/conformance/judge/harness.ts': `import '../stimulus/payments.ts'\nimport '../../platform/base/a.ts'`,
       'src/conformance/judge/stream/a.ts': `import type { B } from '../../../streaming/market/b.ts'\nimport '../harness.ts'`,
@@ -205,7 +205,7 @@ describe('the import rules detect a violation', () => {
     ])
   })
 
-  it('of packages: another folder, another file of the client, another package', () => {
+  it('the import rules detect a violation of packages: another folder, another file of the client, another package', () => {
     const broken = sourceTreeOf({
       'src/service/a.ts': `import type { Book } from '../../packages/client/src/index.ts'`,
       'src/cli/b.ts': `import { Level } from '../../packages/client/src/stream/level.ts'`,
@@ -220,7 +220,7 @@ describe('the import rules detect a violation', () => {
     expect(areaViolations(broken, AREAS)).toEqual([])
   })
 
-  it('of verifiers: the client through another file, its types alone, a verifier that is gone', () => {
+  it('the import rules detect a violation of verifiers: the client through another file, its types alone, a verifier that is gone', () => {
     const broken = sourceTreeOf({
       'src/cli/verify.ts': `import { token } from './token.ts'\nimport './level.ts'`,
       'src/cli/token.ts': `export { ClientCredentials as token } from '../../packages/client/src/index.ts'`,
@@ -234,7 +234,7 @@ describe('the import rules detect a violation', () => {
     ])
   })
 
-  it('of cycles', () => {
+  it('the import rules detect a violation of cycles', () => {
     const broken = sourceTreeOf({
       'src/platform/base/a.ts': `import './b.ts'`,
       'src/platform/base/b.ts': `import type { C } from './c.ts'`,
@@ -245,7 +245,7 @@ describe('the import rules detect a violation', () => {
     ])
   })
 
-  it('of vendor packages: a second file, a foreign folder, an unneeded row', () => {
+  it('the import rules detect a violation of vendor packages: a second file, a foreign folder, an unneeded row', () => {
     const broken = sourceTreeOf({
       'src/platform/base/a.ts': `import 'yaml'\nimport { readFileSync } from 'node:fs'`,
       'src/platform/base/b.ts': `import { parse } from 'yaml/util'\nimport 'ws'`,
@@ -264,7 +264,7 @@ describe('the import rules detect a violation', () => {
     ])
   })
 
-  it('of purity: I/O, packages, impure files, the clock, a header without the sentence; but not of types', () => {
+  it('the import rules detect a violation of purity: I/O, packages, impure files, the clock, a header without the sentence; but not of types', () => {
     const broken = sourceTreeOf({
       'src/streaming/market/a.ts': `/** Pure. */\nimport { readFileSync } from 'node:fs'\nimport { createHash } from 'node:crypto'\nimport type { Clock } from '../../platform/base/clock.ts'`,
       'src/streaming/market/b.ts': `/**\n * Does much.\n * Pure.\n */\nimport { createLog } from '../../platform/base/log.ts'\n// Date.now()\nexport const now = Date.now()`,

@@ -94,7 +94,7 @@ describe('test files that share a process', () => {
       (pattern) => path === pattern || (pattern.endsWith('/*.test.ts') && dirname(path) === dirname(pattern)),
     )
 
-  it('restore the global state of the process', () => {
+  it('test files that share a process restore the global state of the process', () => {
     const files = [...productTexts()].filter(
       ([path]) =>
         path.startsWith('test/') &&
@@ -114,33 +114,33 @@ const MIGRATIONS = 'src/platform/store/migrations'
 const AREAS_MAX = 8
 
 describe('the sources', () => {
-  it(`have at most ${AREAS_MAX} areas`, () => {
+  it(`the sources have at most ${AREAS_MAX} areas`, () => {
     const areas = new Set([...tree.keys()].flatMap((path) => /^src\/([^/]+)\//.exec(path)?.[1] ?? []))
     expect(areas.size).toBeLessThanOrEqual(AREAS_MAX)
   })
 
-  it(`have at most ${FOLDER_FILES_MAX} files directly in one folder`, () => {
+  it(`the sources have at most ${FOLDER_FILES_MAX} files directly in one folder`, () => {
     expect(remaining('folder-size', folderSizeViolations(everything, new Set([MIGRATIONS])))).toEqual([])
   })
 
-  it(`have at most ${FILE_IMPORTS_MAX} imports in one file`, () => {
+  it(`the sources have at most ${FILE_IMPORTS_MAX} imports in one file`, () => {
     const tables = new Set([`${MIGRATIONS}/index.ts`])
     expect(remaining('import-count', importCountViolations(everything, tables))).toEqual([])
   })
 
-  it(`have no file over ${FILE_LINES_MAX} lines`, () => {
+  it(`the sources have no file over ${FILE_LINES_MAX} lines`, () => {
     expect(remaining('file-length', fileLengthViolations(everything))).toEqual([])
   })
 
-  it(`have no function over ${FUNCTION_LINES_MAX} lines`, () => {
+  it(`the sources have no function over ${FUNCTION_LINES_MAX} lines`, () => {
     expect(remaining('function-length', functionLengthViolations(everything))).toEqual([])
   })
 
-  it('have no any', () => {
+  it('the sources have no any', () => {
     expect(remaining('any', anyViolations(everything))).toEqual([])
   })
 
-  it('have no unused export', () => {
+  it('the sources have no unused export', () => {
     const unused = [
       ...unusedExportViolations(tree, ENTRIES, readSourceTree('scripts')),
       ...unusedExportViolations(webConsole, CONSOLE_ENTRIES),
@@ -148,7 +148,7 @@ describe('the sources', () => {
     expect(remaining('unused-export', unused)).toEqual([])
   })
 
-  it('have no file that nothing imports', () => {
+  it('the sources have no file that nothing imports', () => {
     const unused = [...unusedFileViolations(tree, ENTRIES), ...unusedFileViolations(webConsole, CONSOLE_ENTRIES)]
     expect(remaining('unused-file', unused)).toEqual([])
   })
@@ -162,13 +162,13 @@ describe('the sources', () => {
     expect(SETTING_KEYS.filter((key) => !isRead(key))).toEqual([])
   })
 
-  it("begin with a statement of the file's responsibility", () => {
+  it("the sources begin with a statement of the file's responsibility", () => {
     expect(remaining('header', headerViolations(everything))).toEqual([])
   })
 })
 
 describe('the product', () => {
-  it.each(WORDS)('has no $rule words', (row) => {
+  it.each(WORDS)('the product has no $rule words', (row) => {
     expect(remaining(row.rule, wordViolations(productTexts(), [row]))).toEqual([])
   })
 })
@@ -181,7 +181,7 @@ describe('exceptions', () => {
     expect(EXCEPTIONS.filter((row) => !known.has(row.rule) || row.reason.length < 20)).toEqual([])
   })
 
-  it('that are not needed are reported', () => {
+  it('exceptions that are not needed are reported', () => {
     const row = { rule: 'any', subject: 'src/platform/base/a.ts', reason: 'none' }
     const violation = {
       rule: 'any',
@@ -198,7 +198,7 @@ describe('exceptions', () => {
 describe('the ratchets detect a violation', () => {
   const lines = (count: number) => 'x\n'.repeat(count)
 
-  it('of length', () => {
+  it('the ratchets detect a violation of length', () => {
     const broken = sourceTreeOf({
       'src/platform/base/long.ts': lines(FILE_LINES_MAX + 1),
       'src/platform/base/fits.ts': lines(FILE_LINES_MAX),
@@ -212,7 +212,7 @@ describe('the ratchets detect a violation', () => {
     ])
   })
 
-  it('of imports in a file and files in a folder', () => {
+  it('the ratchets detect a violation of imports in a file and files in a folder', () => {
     const names = Array.from({ length: FOLDER_FILES_MAX + 1 }, (_, index) => `src/money/ledger/f${index}.ts`)
     const files = Object.fromEntries(names.map((name) => [name, '']))
     const imports = (count: number) => Array.from({ length: count }, (_, index) => `import './f${index}.ts'\n`).join('')
@@ -231,14 +231,14 @@ describe('the ratchets detect a violation', () => {
     ])
   })
 
-  it('of any', () => {
+  it('the ratchets detect a violation of any', () => {
     const broken = sourceTreeOf({ 'src/platform/base/a.ts': `\nconst any = 'any' as any` })
     expect(describeViolations(anyViolations(broken))).toEqual([
       'src/platform/base/a.ts:2 [any] say what it is, or unknown',
     ])
   })
 
-  it('of exports and files without a user', () => {
+  it('the ratchets detect a violation of exports and files without a user', () => {
     const broken = sourceTreeOf({
       'src/main.ts': `import { used } from './platform/base/a.ts'\nimport * as all from './platform/base/b.ts'`,
       'src/platform/base/a.ts': `export const used: Shape = 1\nexport type Shape = number\nexport type Alone = 1\nexport function unused() {}`,
@@ -258,7 +258,7 @@ describe('the ratchets detect a violation', () => {
     ])
   })
 
-  it('of headers and words', () => {
+  it('the ratchets detect a violation of headers and words', () => {
     const broken = sourceTreeOf({
       'src/platform/base/a.ts': 'const a = 1',
       'src/platform/base/b.ts': '#!/bin/x\n/** Owns b. */',

@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 describe('SampleClient', () => {
-  it('rebuilds the book, and keeps what it received', async () => {
+  it('SampleClient rebuilds the book, and keeps what it received', async () => {
     const client = await connect()
     const reply = await client.subscribeAll(M)
     expect(reply.channels).toHaveLength(4)
@@ -96,7 +96,7 @@ describe('SampleClient', () => {
       problem: 'top asks nothing',
     },
     { title: 'an unknown channel', messages: [{ channel: 'trades', payload: {} }], problem: 'unknown channel' },
-  ])('detects $title', async ({ messages, problem }) => {
+  ])('SampleClient detects $title', async ({ messages, problem }) => {
     const client = await connect()
     await client.subscribeAll(M)
     const connection = await service.connection(0)
@@ -107,7 +107,7 @@ describe('SampleClient', () => {
     client.terminate()
   })
 
-  it('applies buffered updates that are later than the SNAPSHOT', async () => {
+  it('SampleClient applies buffered updates that are later than the SNAPSHOT', async () => {
     const client = await connect()
     await client.subscribeAll(M)
     const connection = await service.connection(0)
@@ -119,7 +119,7 @@ describe('SampleClient', () => {
     client.terminate()
   })
 
-  it('stops reading its socket', async () => {
+  it('SampleClient stops reading its socket', async () => {
     const client = await connect()
     await client.subscribeAll(M)
     client.pause()
@@ -137,13 +137,13 @@ describe('SampleClient', () => {
     client.terminate()
   })
 
-  it('reports how a handshake was refused', async () => {
+  it('SampleClient reports how a handshake was refused', async () => {
     const refused = connect({ handshakes: [{ status: 403, headers: { 'x-reason': 'not on the list' } }] })
     await expect(refused).rejects.toThrow(HandshakeRefused)
     await expect(refused).rejects.toMatchObject({ status: 403, headers: { 'x-reason': 'not on the list' } })
   })
 
-  it('rejects pending waits when the connection is closed', async () => {
+  it('SampleClient rejects pending waits when the connection is closed', async () => {
     const client = await connect()
     await client.subscribeAll(M)
     const waiting = client.until('a heartbeat', () => client.counts.heartbeats > 0)

@@ -18,11 +18,11 @@ function attempt(clientId = 'client', address = '192.0.2.1'): number {
 const attempts = (count: number) => Array.from({ length: count }, () => attempt())
 
 describe('failed authentications', () => {
-  it('are not delayed five times a minute; from the sixth on, the delay doubles up to a minute', () => {
+  it('failed authentications are not delayed five times a minute; from the sixth on, the delay doubles up to a minute', () => {
     expect(attempts(14)).toEqual([0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  it('ask for a delay in whole seconds, whatever the fraction of a millisecond on the clock', () => {
+  it('failed authentications ask for a delay in whole seconds, whatever the fraction of a millisecond on the clock', () => {
     const start = 64_895.234475380006
     expect(start + 1_000 - start).toBeGreaterThan(1_000)
     clock = new VirtualClock()
@@ -31,14 +31,14 @@ describe('failed authentications', () => {
     expect(attempts(8)).toEqual([0, 0, 0, 0, 0, 1, 2, 4])
   })
 
-  it('are never delayed at a rate of five a minute', () => {
+  it('failed authentications are never delayed at a rate of five a minute', () => {
     for (let round = 0; round < 50; round++) {
       expect(attempt(), `attempt ${round}`).toBe(0)
       clock.advance(12_000)
     }
   })
 
-  it('ask for growing delays even when the client waits as requested', () => {
+  it('failed authentications ask for growing delays even when the client waits as requested', () => {
     attempts(5)
     const waits = Array.from({ length: 9 }, () => {
       const wait = attempt()
@@ -48,7 +48,7 @@ describe('failed authentications', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  it('never ask for more than a minute after the failure that started the delay, however many follow', () => {
+  it('failed authentications never ask for more than a minute after the failure that started the delay, however many follow', () => {
     attempts(14)
     for (let second = 1; second < 60; second++) {
       clock.advance(1_000)
@@ -56,20 +56,20 @@ describe('failed authentications', () => {
     }
   })
 
-  it('are forgotten after a minute without failures', () => {
+  it('failed authentications are forgotten after a minute without failures', () => {
     attempts(9)
     clock.advance(8_000 + 60_000)
     expect(attempts(6)).toEqual([0, 0, 0, 0, 0, 1])
   })
 
-  it('are counted per client and address, whether or not the client exists', () => {
+  it('failed authentications are counted per client and address, whether or not the client exists', () => {
     attempts(6)
     expect(attempt('client', '192.0.2.2')).toBe(0)
     expect(attempt('client 2', '192.0.2.1')).toBe(0)
     expect(Array.from({ length: 6 }, () => attempt('unknown'))).toEqual([0, 0, 0, 0, 0, 1])
   })
 
-  it('are kept for a bounded number of pairs, the most recent ones', () => {
+  it('failed authentications are kept for a bounded number of pairs, the most recent ones', () => {
     for (let index = 0; index < 20_500; index++) attempt(`client ${index}`, `address ${index}`)
     expect(failures.size).toBe(20_000)
     expect(Array.from({ length: 5 }, () => attempt('client 20499', 'address 20499')).at(-1)).toBe(1)
@@ -80,7 +80,7 @@ describe('failed authentications', () => {
     expect(failures.size).toBe(20)
   })
 
-  it('of one address occupy at most 500 entries and evict none of another address', () => {
+  it('failed authentications of one address occupy at most 500 entries and evict none of another address', () => {
     attempts(6)
     const others = Array.from({ length: 30_000 }, (_, index) => attempt(`invented ${index}`, '192.0.2.66'))
     expect(failures.size).toBe(501)
@@ -90,7 +90,7 @@ describe('failed authentications', () => {
     expect(attempt()).toBe(2)
   })
 
-  it('of an address leave no entry behind after a minute without failures', () => {
+  it('failed authentications of an address leave no entry behind after a minute without failures', () => {
     for (let index = 0; index < 600; index++) attempt(`invented ${index}`)
     clock.advance(120_000 + 1)
     expect(attempt('client', '192.0.2.2')).toBe(0)

@@ -153,7 +153,7 @@ const isRevoked = ({ directory }: Follower, tokenId: string) =>
   [...directory.revokedTokens].some((token) => token.tokenId === tokenId)
 
 describe('a directory change', () => {
-  it('is read on its own: a hundred revocations cause no full reload', async () => {
+  it('a directory change is read on its own: a hundred revocations cause no full reload', async () => {
     const client = await newClient()
     const follower = await follow()
     const tokens = Array.from({ length: 100 }, () => randomUUID())
@@ -166,7 +166,7 @@ describe('a directory change', () => {
     expect(follower.loader.counts.changes).toBeLessThanOrEqual(100)
   })
 
-  it('without a notification is in force within half a second', async () => {
+  it('a directory change without a notification is in force within half a second', async () => {
     const client = await newClient()
     const follower = await follow()
     follower.isDeaf = true
@@ -179,7 +179,7 @@ describe('a directory change', () => {
     expect(follower.loader.counts.full).toBe(1)
   })
 
-  it('that arrives during a full reload is never undone by it, at whatever point of the reload', async () => {
+  it('a directory change that arrives during a full reload is never undone by it, at whatever point of the reload', async () => {
     const client = await newClient()
     for (let at = 1; at <= 5; at++) {
       const follower = await follow()
@@ -208,7 +208,7 @@ describe('a directory change', () => {
 })
 
 describe('the directory is reloaded in full', () => {
-  it('at most once a second when an unnumbered change is announced, and numbered changes do not wait for it', async () => {
+  it('the directory is reloaded in full at most once a second when an unnumbered change is announced, and numbered changes do not wait for it', async () => {
     const client = await newClient()
     const follower = await follow()
     const tokenId = randomUUID()
@@ -226,7 +226,7 @@ describe('the directory is reloaded in full', () => {
     expect(follower.loader.counts.full).toBe(2)
   })
 
-  it('when some of the changes are no longer kept, and when there are very many', async () => {
+  it('the directory is reloaded in full when some of the changes are no longer kept, and when there are very many', async () => {
     const client = await newClient()
     const follower = await follow()
     follower.isDeaf = true
@@ -250,7 +250,7 @@ describe('the directory is reloaded in full', () => {
     expect(follower.loader.counts.full).toBe(3)
   })
 
-  it('as soon as allowed for a writer whose change cannot be applied on its own', async () => {
+  it('the directory is reloaded in full as soon as allowed for a writer whose change cannot be applied on its own', async () => {
     const client = await newClient()
     const follower = await follow()
     await db.tables<AuthTables>().deleteFrom('directory_changes').execute()
@@ -294,7 +294,7 @@ it('what another program wrote without a version is found within 30 s, and affec
 })
 
 describe('the kept changes', () => {
-  it('are the latest 10,000', async () => {
+  it('the kept changes are the latest 10,000', async () => {
     const client = await newClient()
     await sql`update directory_version set version = version + 30000`.execute(db.tables())
     await revoke(client.client_id)

@@ -79,7 +79,7 @@ function faultyStore(): {
 }
 
 describe('the authority', () => {
-  it('is created once: all nodes that start at the same time agree on it', async () => {
+  it('the authority is created once: all nodes that start at the same time agree on it', async () => {
     const urls = ['', 'https://one.test', 'https://two.test']
     const seen = await Promise.all(urls.map((url) => readAuthority(db, url)))
     for (const authority of seen) expect(authority).toEqual(seen[0])
@@ -90,7 +90,7 @@ describe('the authority', () => {
 })
 
 describe('the directory', () => {
-  it('is loaded in full, and applies a write of another node on its notification alone', async () => {
+  it('the directory is loaded in full, and applies a write of another node on its notification alone', async () => {
     const customer = await newCustomer()
     expect(directory.loaded).toBe(false)
     await loader.refresh()
@@ -124,7 +124,7 @@ describe('the directory', () => {
     expect(directory.client(client.client_id)?.enabled).toBe(false)
   })
 
-  it('does not apply a write that was rolled back', async () => {
+  it('the directory does not apply a write that was rolled back', async () => {
     await loader.refresh()
     const rolledBack = write(async (transaction) => {
       await ensureCustomer(transaction, 'test', { name: 'nobody', streaming: true })
@@ -138,7 +138,7 @@ describe('the directory', () => {
     expect(items[0]?.detail.name).not.toBe('nobody')
   })
 
-  it('ignores a scope that this version does not serve, and keeps the other scopes of the client', async () => {
+  it('the directory ignores a scope that this version does not serve, and keeps the other scopes of the client', async () => {
     const { id } = await newCustomer()
     const unserved = ['from:the_future', 'events:read_event', 'events:write_webhook']
     const row = { id, customer_id: id, name: 'x', scopes: [...unserved, STREAM_SCOPE], enabled: true }
@@ -149,7 +149,7 @@ describe('the directory', () => {
 })
 
 describe('a reload of the directory', () => {
-  it('that fails keeps the previous content, logs the error, and is retried with backoff', async () => {
+  it('a reload of the directory that fails keeps the previous content, logs the error, and is retried with backoff', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -173,7 +173,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('that fails at the start leaves the directory unloaded, and the retry subscribes to notifications as well', async () => {
+  it('a reload of the directory that fails at the start leaves the directory unloaded, and the retry subscribes to notifications as well', async () => {
     const store = faultyStore()
     store.fail = true
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
@@ -187,7 +187,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('runs when the connection to the store is restored', async () => {
+  it('a reload of the directory runs when the connection to the store is restored', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -198,7 +198,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('serves all requests made before it began: a burst of requests causes two reads', async () => {
+  it('a reload of the directory serves all requests made before it began: a burst of requests causes two reads', async () => {
     const store = faultyStore()
     const own = new DirectoryLoader({ db: store.faulty, directory, clock, log, publicUrl: '' })
     await own.refresh()
@@ -215,7 +215,7 @@ describe('a reload of the directory', () => {
     await own.stop()
   })
 
-  it('that a writer waits for begins after the request', async () => {
+  it('a reload of the directory that a writer waits for begins after the request', async () => {
     await loader.refresh()
     for (let round = 0; round < 10; round++) {
       const first = loader.refresh()
@@ -226,7 +226,7 @@ describe('a reload of the directory', () => {
     }
   })
 
-  it('changes nothing after stop', async () => {
+  it('a reload of the directory changes nothing after stop', async () => {
     const loading = loader.refresh()
     await loader.stop()
     await loading
@@ -236,7 +236,7 @@ describe('a reload of the directory', () => {
 })
 
 describe('the demo client', () => {
-  it('is created once; credentials that work are kept, others are replaced by a new secret', async () => {
+  it('the demo client is created once; credentials that work are kept, others are replaced by a new secret', async () => {
     const made = await ensureDemoClient(db, servedScopes(true), undefined)
     await loader.refresh()
     const opens = (clientSecret: string) =>
@@ -260,7 +260,7 @@ describe('the demo client', () => {
     expect(foreign.clientSecret).not.toBe(lost.clientSecret)
   })
 
-  it('regains the scopes that a newer version has added', async () => {
+  it('the demo client regains the scopes that a newer version has added', async () => {
     const { clientId, scopes } = await ensureDemoClient(db, servedScopes(true), undefined)
     await write((transaction) => changeClient(transaction, 'test', clientId, { scopes: [] }))
     await ensureDemoClient(db, servedScopes(true), undefined)

@@ -97,14 +97,14 @@ function askWith(given: AccessToken, method?: string, path?: string) {
 }
 
 describe('the bearer guard', () => {
-  it('accepts a token that holds the scope and passes on the customer and client', async () => {
+  it('the bearer guard accepts a token that holds the scope and passes on the customer and client', async () => {
     const answer = await askWith(token('a1', ['else', READ]))
     expect(answer).toMatchObject({ status: 200, body: { customerId: 'ann', clientId: 'a1' } })
     expect((await askWith(token('a1', [READ]), 'HEAD')).status).toBe(200)
     expect((await askWith(token('a1', [READ]), 'GET', `${PATH}/x`)).status).toBe(200)
   })
 
-  it('requires a token', async () => {
+  it('the bearer guard requires a token', async () => {
     const answer = await ask()
     expect(answer).toMatchObject({ status: 401, challenge: 'Bearer', body: { code: 'unauthorized' } })
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
@@ -115,16 +115,16 @@ describe('the bearer guard', () => {
     ['Bearer a b', 'invalid_token', 'Bearer error="invalid_token"'],
     ['Basic YTpi', 'unauthorized', 'Bearer'],
     ['', 'unauthorized', 'Bearer'],
-  ])('refuses the header %j', async (authorization, code, challenge) => {
+  ])('the bearer guard refuses the header %j', async (authorization, code, challenge) => {
     expect(await ask(authorization)).toMatchObject({ status: 401, challenge, body: { code } })
   })
 
-  it('accepts the scheme in any case, and spaces around the token', async () => {
+  it('the bearer guard accepts the scheme in any case, and spaces around the token', async () => {
     verdicts.set('good', { ok: true, token: token('a1', [READ]) })
     for (const field of ['bearer good', 'BEARER  good ']) expect((await ask(field)).status).toBe(200)
   })
 
-  it('refuses an invalid token with the reason and without repeating the token', async () => {
+  it('the bearer guard refuses an invalid token with the reason and without repeating the token', async () => {
     const answer = await ask('Bearer secret-token')
     expect(answer).toMatchObject({
       status: 401,
@@ -134,7 +134,7 @@ describe('the bearer guard', () => {
     expect(JSON.stringify(answer.body)).not.toContain('secret-token')
   })
 
-  it('returns 503 while the directory is not loaded', async () => {
+  it('the bearer guard returns 503 while the directory is not loaded', async () => {
     verdicts.set('later', { ok: false, reason: 'not now', unavailable: true })
     const answer = await ask('Bearer later')
     expect(answer).toMatchObject({ status: 503, challenge: null, body: { code: 'unavailable' } })
@@ -148,7 +148,7 @@ describe('the bearer guard', () => {
     await expect(early).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('names the scopes of the token and the one that is required', async () => {
+  it('the bearer guard names the scopes of the token and the one that is required', async () => {
     const answer = await askWith(token('a1', ['identity:write_account', 'b']), 'GET')
     expect(answer.status).toBe(403)
     expect(answer.challenge).toBe('Bearer error="insufficient_scope", scope="identity:read_account"')
@@ -162,7 +162,7 @@ describe('the bearer guard', () => {
     expect(none.body.detail).toBe("insufficient scopes: found '', required one of '[identity:read_account]'")
   })
 
-  it('counts a scope that the client no longer holds as missing', async () => {
+  it('the bearer guard counts a scope that the client no longer holds as missing', async () => {
     directory.replace({ ...BOTH, clients: [client('a1', [WRITE])] })
     expect(await askWith(token('a1', [READ, WRITE]))).toMatchObject({
       status: 403,
@@ -172,7 +172,7 @@ describe('the bearer guard', () => {
     })
   })
 
-  it('accepts the clients of an outside issuer, within the scopes of our client of that name', async () => {
+  it('the bearer guard accepts the clients of an outside issuer, within the scopes of our client of that name', async () => {
     expect((await askWith(token('ann/x', [READ], 'x'))).status).toBe(200)
     directory.replace({ ...BOTH, clients: [client('x', [])] })
     expect((await askWith(token('ann/x', [READ], 'x'))).body.code).toBe('insufficient_scope')
@@ -185,7 +185,7 @@ describe('the bearer guard', () => {
     ['customer', { ...BOTH, customers: [customer('ann', false)] }],
     ['client that is gone', { ...BOTH, clients: [] }],
     ['customer that is gone', { ...BOTH, customers: [] }],
-  ])('refuses a disabled %s before it checks scopes', async (_what, truth) => {
+  ])('the bearer guard refuses a disabled %s before it checks scopes', async (_what, truth) => {
     directory.replace(truth)
     const answer = await askWith(token('a1', ['else']))
     expect(answer).toMatchObject({ status: 403, challenge: null, body: { code: 'disabled' } })
@@ -193,7 +193,7 @@ describe('the bearer guard', () => {
 })
 
 describe('the request rate', () => {
-  it('has one token bucket per client and operation, counted after every other check and shown in every answer', async () => {
+  it('the request rate has one token bucket per client and operation, counted after every other check and shown in every answer', async () => {
     const reader = token('a1', [READ])
     for (let left = 3; left >= 0; left--) {
       const { status, headers } = await askWith(reader)
@@ -216,7 +216,7 @@ describe('the request rate', () => {
     expect((await askWith(reader)).status).toBe(429)
   })
 
-  it('is the same for HEAD as for GET', async () => {
+  it('the request rate is the same for HEAD as for GET', async () => {
     const reader = token('a1', [READ])
     for (let count = 0; count < 4; count++) expect((await askWith(reader, 'HEAD')).status).toBe(200)
     expect((await askWith(reader, 'HEAD')).status).toBe(429)
@@ -224,7 +224,7 @@ describe('the request rate', () => {
 })
 
 describe('the table of operations', () => {
-  it('has one path and method per operation, and a scope that exists', () => {
+  it('the table of operations has one path and method per operation, and a scope that exists', () => {
     const operations = Object.values(OPERATIONS)
     const places = operations.map(({ method, path }) => `${method} ${path}`)
     expect(new Set(places).size).toBe(places.length)

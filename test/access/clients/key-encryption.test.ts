@@ -29,7 +29,7 @@ function newKey(): EncryptionKey {
 }
 
 describe('the encryption key', () => {
-  it('decrypts what it encrypted, for the same record only', () => {
+  it('the encryption key decrypts what it encrypted, for the same record only', () => {
     const key = newKey()
     const text = key.encrypt(Buffer.from('secret'), 'table.column.1')
     expect(text).not.toContain(Buffer.from('secret').toString('base64url'))
@@ -40,7 +40,7 @@ describe('the encryption key', () => {
     expect(() => key.decrypt('tg2.x', 'table.column.1')).toThrow('not in a form that this version can decrypt')
   })
 
-  it('rejects a ciphertext in which any one bit was changed', () => {
+  it('the encryption key rejects a ciphertext in which any one bit was changed', () => {
     const key = newKey()
     const [version, id, ...parts] = key.encrypt(Buffer.from('secret'), 'row').split('.') as [
       string,
@@ -55,7 +55,7 @@ describe('the encryption key', () => {
     }
   })
 
-  it('is read from hexadecimal digits or base64, and from nothing else', () => {
+  it('the encryption key is read from hexadecimal digits or base64, and from nothing else', () => {
     const bytes = randomBytes(32)
     const ids = (['hex', 'base64', 'base64url'] as const).map((form) => EncryptionKey.parse(bytes.toString(form))?.id)
     expect(new Set(ids)).toEqual(new Set([ids[0]]))
@@ -145,7 +145,7 @@ describe('a store', () => {
     expect(privateParts(second)).toHaveLength(2)
   })
 
-  it('that exists stays unencrypted until the operator encrypts it, including keys created meanwhile', async () => {
+  it('a store that exists stays unencrypted until the operator encrypts it, including keys created meanwhile', async () => {
     const old = await node()
     const client = await newClient()
     const key = newKey()
@@ -173,7 +173,7 @@ describe('a store', () => {
     ])
   })
 
-  it('is encrypted once: repeating it changes nothing, except for keys that a node of an earlier version created', async () => {
+  it('a store is encrypted once: repeating it changes nothing, except for keys that a node of an earlier version created', async () => {
     const key = newKey()
     await node()
     await encrypt(key)
@@ -192,7 +192,7 @@ describe('a store', () => {
     expect(items.filter(({ action }) => action === 'signing_key.encrypt')).toHaveLength(2)
   })
 
-  it('that is encrypted is unusable for a node without the key or with another key, which changes nothing', async () => {
+  it('a store that is encrypted is unusable for a node without the key or with another key, which changes nothing', async () => {
     const key = newKey()
     const without = await node()
     const client = await newClient()
@@ -218,7 +218,7 @@ describe('a store', () => {
     expect((await examineEncryption(db, other))[0]?.detail).toContain(`needs the key ${key.id}`)
   })
 
-  it('encrypts the key that replaces a revoked one', async () => {
+  it('a store encrypts the key that replaces a revoked one', async () => {
     const key = newKey()
     const { directory } = await node(key)
     const id = directory.keys[0]?.keyId as string
@@ -230,7 +230,7 @@ describe('a store', () => {
     ['with another key', newKey()],
     ['without one', undefined],
   ])(
-    'whose key is lost gets new keys %s: every token and secret ends, and clients get new secrets',
+    'a store whose key is lost gets new keys %s: every token and secret ends, and clients get new secrets',
     async (_, next) => {
       const lost = newKey()
       const lostId = (await node(lost)).directory.keys[0]?.keyId
@@ -249,7 +249,7 @@ describe('a store', () => {
     },
   )
 
-  it('without any keys has nothing to encrypt', async () => {
+  it('a store without any keys has nothing to encrypt', async () => {
     expect(await write((transaction) => replaceKeys(transaction, 'test', now(), newKey()))).toEqual({
       signingKeys: 0,
       secrets: 0,

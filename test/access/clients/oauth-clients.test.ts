@@ -187,7 +187,7 @@ describe('the metadata documents', () => {
     await other.close()
   })
 
-  it('contain the public members of every live key and nothing else, and verify a token', async () => {
+  it('the metadata documents contain the public members of every live key and nothing else, and verify a token', async () => {
     const { headers, body } = await document('jwks.json')
     expect(headers.get('cache-control')).toBe('public, max-age=300')
     expect(body.keys).toHaveLength(node.directory.keys.length)
@@ -201,7 +201,7 @@ describe('the metadata documents', () => {
     expect(verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))).toBe(true)
   })
 
-  it('are 503 until the directory is loaded', async () => {
+  it('the metadata documents are 503 until the directory is loaded', async () => {
     const app = createHttpServer({
       listener: 'public',
       log: silent,

@@ -58,18 +58,18 @@ describe('the guard of the operator API', () => {
     ['another scheme', { authorization: 'Basic YTpi' }, 'unauthorized', 'Bearer'],
     ['two tokens', { authorization: 'Bearer a b' }, 'invalid_token', 'Bearer error="invalid_token"'],
     ['another token', { authorization: 'Bearer wrong' }, 'invalid_token', 'Bearer error="invalid_token"'],
-  ])('refuses %s', async (_what, headers, code, challenge) => {
+  ])('the guard of the operator API refuses %s', async (_what, headers, code, challenge) => {
     const response = await fetch(`${side.url}/admin/v1/customers`, { headers: headers as Record<string, string> })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe(challenge)
     expect(await response.json()).toMatchObject({ status: 401, code })
   })
 
-  it('accepts the scheme of the token in any case', async () => {
+  it('the guard of the operator API accepts the scheme of the token in any case', async () => {
     expect((await ask('GET', '/customers', undefined, { authorization: `bearer ${side.token}` })).status).toBe(200)
   })
 
-  it('runs after the 404 and 405 checks, and does not cover the health endpoints', async () => {
+  it('the guard of the operator API runs after the 404 and 405 checks, and does not cover the health endpoints', async () => {
     expect((await fetch(`${side.url}/admin/v1/nothing`)).status).toBe(404)
     const wrongMethod = await fetch(`${side.url}/admin/v1/customers`, { method: 'PUT' })
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -83,7 +83,7 @@ describe('the guard of the operator API', () => {
 })
 
 describe('customers', () => {
-  it('are created, shown, listed and changed; each write leaves one audit row and reaches the directory', async () => {
+  it('customers are created, shown, listed and changed; each write leaves one audit row and reaches the directory', async () => {
     const before = await auditCount()
     const created = await ask('POST', '/customers', { name: 'acme' })
     expect(created).toMatchObject({ status: 200, body: { name: 'acme', enabled: true, streaming: false } })
@@ -112,14 +112,14 @@ describe('customers', () => {
     expect(await actionsOf(`actor=client:${id}`)).toEqual([])
   })
 
-  it('that already have the requested values are returned without an audit row', async () => {
+  it('customers that already have the requested values are returned without an audit row', async () => {
     const { id } = await newCustomer(true)
     const before = await auditCount()
     expect(await ask('PATCH', `/customers/${id}`, { streaming: true })).toMatchObject({ status: 200, body: { id } })
     expect(await auditCount()).toBe(before)
   })
 
-  it("have unique names: the second request is answered with the first customer's id, also when both are concurrent", async () => {
+  it("customers have unique names: the second request is answered with the first customer's id, also when both are concurrent", async () => {
     const before = await auditCount()
     const answers = await Promise.all(
       [1, 2, 3].map(() => ask('POST', '/customers', { name: 'twice', streaming: true })),
@@ -146,7 +146,7 @@ describe('customers', () => {
     ['a member twice', '{"name":"x","name":"y"}', '/name', 'is a duplicate member'],
     ['__proto__', '{"name":"x","__proto__":{}}', '/__proto__', 'is not a known member; known are name, streaming'],
     ['U+0000', '{"name":"a\\u0000"}', '/name', 'contains U+0000 or a lone surrogate'],
-  ])('refuse %s with pointer and rule', async (_what, body, pointer, detail) => {
+  ])('customers refuse %s with pointer and rule', async (_what, body, pointer, detail) => {
     const answer = await ask('POST', '/customers', body)
     expect(answer.status).toBe(400)
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
@@ -161,11 +161,11 @@ describe('customers', () => {
     })
   })
 
-  it('accept a name of 200 characters, counted as code points', async () => {
+  it('customers accept a name of 200 characters, counted as code points', async () => {
     expect((await ask('POST', '/customers', { name: '\u{1F980}'.repeat(200) })).status).toBe(200)
   })
 
-  it('reject other media types, other charsets, and bodies over 1 MiB', async () => {
+  it('customers reject other media types, other charsets, and bodies over 1 MiB', async () => {
     expect((await ask('POST', '/customers', 'name=x', { 'content-type': 'text/plain' })).status).toBe(415)
     const latin = await ask('POST', '/customers', '{"name":"x"}', {
       'content-type': 'application/json; charset=latin1',
@@ -177,7 +177,7 @@ describe('customers', () => {
     expect(fine.status).toBe(200)
   })
 
-  it('that do not exist are 404, also for malformed ids; an empty change is 400', async () => {
+  it('customers that do not exist are 404, also for malformed ids; an empty change is 400', async () => {
     expect(await ask('GET', `/customers/${NO_ONE}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect((await ask('GET', `/customers/${'x'.repeat(300)}`)).status).toBe(404)
     expect((await ask('PATCH', '/customers/%00', { enabled: true })).status).toBe(404)
@@ -204,14 +204,14 @@ describe('lists', () => {
     expect((await ask('GET', '/customers?limit=1000&order=ASC')).body.items).toEqual(all.items.toReversed())
   })
 
-  it.each(['0', '1001', '00001', '-1', '1.5', 'ten', ''])('refuse limit=%s', async (limit) => {
+  it.each(['0', '1001', '00001', '-1', '1.5', 'ten', ''])('lists refuse limit=%s', async (limit) => {
     expect((await ask('GET', `/customers?limit=${limit}`)).body).toMatchObject({
       code: 'invalid_request',
       errors: [{ parameter: 'limit', detail: 'must be a whole number from 1 to 1000' }],
     })
   })
 
-  it('refuse a repeated limit, an unknown order, and the cursor of another list', async () => {
+  it('lists refuse a repeated limit, an unknown order, and the cursor of another list', async () => {
     expect((await ask('GET', '/customers?limit=1&limit=2')).body.detail).toBe('limit: must be of type string')
     expect((await ask('GET', '/customers?order=desc')).body.detail).toBe('order: "desc" is none of ASC, DESC')
     const { next_page_cursor: cursor } = (await ask('GET', '/audit?limit=1')).body
@@ -221,7 +221,7 @@ describe('lists', () => {
 })
 
 describe('clients', () => {
-  it('are created with a secret that is shown once and never again', async () => {
+  it('clients are created with a secret that is shown once and never again', async () => {
     const customer = await newCustomer()
     const created = await ask('POST', `/customers/${customer.id}/clients`, { name: 'feed', scopes: [STREAM] })
     expect(created.status).toBe(200)
@@ -239,11 +239,11 @@ describe('clients', () => {
     expect(side.directory.secretHashes(shown.client_id)).toHaveLength(1)
   })
 
-  it('may have the same name under different customers', async () => {
+  it('clients may have the same name under different customers', async () => {
     expect((await newClient()).name).toBe((await newClient()).name)
   })
 
-  it('are changed; the same scopes in another order are no change', async () => {
+  it('clients are changed; the same scopes in another order are no change', async () => {
     const scopes = Object.keys(SCOPES)
     const { client_id: id } = await newClient(scopes)
     const before = await auditCount()
@@ -258,7 +258,7 @@ describe('clients', () => {
     expect((await ask('PATCH', `/clients/${id}`, { scopes: [] })).body.scopes).toEqual([])
   })
 
-  it('have a list of markets that they may publish, which is replaced as a whole and audited', async () => {
+  it('clients have a list of markets that they may publish, which is replaced as a whole and audited', async () => {
     const { id: customer } = await newCustomer()
     const scopes = [PUBLISH_SCOPE]
     const wanted = { name: 'engine', scopes, publish_markets: ['BTCUSD', 'ETHUSD'] }
@@ -287,7 +287,7 @@ describe('clients', () => {
     ])
   })
 
-  it('hold the publishing scope without a market, and markets without the scope', async () => {
+  it('clients hold the publishing scope without a market, and markets without the scope', async () => {
     const { client_id: id, publish_markets } = await newClient([PUBLISH_SCOPE])
     expect(publish_markets).toEqual([])
     const body = { scopes: [], publish_markets: ['BTCUSD'] }
@@ -303,7 +303,7 @@ describe('clients', () => {
     ['a symbol twice', ['BTCUSD', 'ETHUSD', 'BTCUSD']],
     ['1,001 symbols', Array.from({ length: 1_001 }, (_, index) => `M${index}`)],
     ['no list', 'BTCUSD'],
-  ])('are refused with %s as markets', async (_what, publish_markets) => {
+  ])('clients are refused with %s as markets', async (_what, publish_markets) => {
     const { id } = await newCustomer()
     const created = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [], publish_markets })
     const { client_id } = await newClient()
@@ -316,14 +316,14 @@ describe('clients', () => {
     expect(await auditCount()).toBe(before)
   })
 
-  it('may publish 1,000 markets', async () => {
+  it('clients may publish 1,000 markets', async () => {
     const { client_id: id } = await newClient()
     const publish_markets = Array.from({ length: 1_000 }, (_, index) => `M${index}`)
     expect((await ask('PATCH', `/clients/${id}`, { publish_markets })).status).toBe(200)
     expect(side.directory.client(id)?.publishMarkets?.size).toBe(1_000)
   })
 
-  it('are refused with an unknown scope by its name, a duplicate scope, or a customer that does not exist', async () => {
+  it('clients are refused with an unknown scope by its name, a duplicate scope, or a customer that does not exist', async () => {
     const { id } = await newCustomer()
     const unknown = await ask('POST', `/customers/${id}/clients`, { name: 'x', scopes: [STREAM, 'exchange:rule'] })
     expect(unknown).toMatchObject({ status: 400, body: { errors: [{ pointer: '/scopes/1' }] } })
@@ -338,7 +338,7 @@ describe('clients', () => {
 })
 
 describe('client secrets', () => {
-  it('are two at most, also when created concurrently; deleting is idempotent', async () => {
+  it('client secrets are two at most, also when created concurrently; deleting is idempotent', async () => {
     const { client_id: id, secrets: first } = await newClient()
     const answers = await Promise.all([1, 2, 3].map(() => ask('POST', `/clients/${id}/secrets`)))
     const made = answers.filter(({ status }) => status === 200)
@@ -361,7 +361,7 @@ describe('client secrets', () => {
     expect((await ask('POST', `/clients/${id}/secrets`, {})).status).toBe(200)
   })
 
-  it('that do not exist or belong to another client are 404; a body with members is 400', async () => {
+  it('client secrets that do not exist or belong to another client are 404; a body with members is 400', async () => {
     const one = await newClient()
     const other = await newClient()
     expect((await ask('DELETE', `/clients/${one.client_id}/secrets/${other.secrets[0].id}`)).status).toBe(404)
@@ -373,7 +373,7 @@ describe('client secrets', () => {
 })
 
 describe('the log', () => {
-  it('never contains a secret or the operator token, even without redaction', async () => {
+  it('the log never contains a secret or the operator token, even without redaction', async () => {
     const { client_secret: secret } = await newClient()
     await fetch(`${side.url}/admin/v1/customers?token=${secret}`, { headers: { authorization: 'Bearer nonsense' } })
     const text = side.lines.join('')
@@ -383,7 +383,7 @@ describe('the log', () => {
 })
 
 describe('signing keys', () => {
-  it('are listed, rotated and revoked; each write leaves an audit row, and a repetition leaves none', async () => {
+  it('signing keys are listed, rotated and revoked; each write leaves an audit row, and a repetition leaves none', async () => {
     const list = async () => (await ask('GET', '/signing-keys?order=ASC')).body.items
     const [first] = await list()
     expect(first).toEqual({
@@ -409,7 +409,7 @@ describe('signing keys', () => {
     expect(JSON.stringify(await list())).not.toContain('"d"')
   })
 
-  it('that do not exist are 404', async () => {
+  it('signing keys that do not exist are 404', async () => {
     expect((await ask('DELETE', `/signing-keys/${NO_ONE}`)).status).toBe(404)
     expect((await ask('DELETE', '/signing-keys/x')).status).toBe(404)
     expect((await ask('POST', '/signing-keys', { state: 'x' })).status).toBe(400)
@@ -417,7 +417,7 @@ describe('signing keys', () => {
 })
 
 describe('all tokens of a client', () => {
-  it('are revoked from the next second on, each time it is requested, and the client shows the time', async () => {
+  it('all tokens of a client are revoked from the next second on, each time it is requested, and the client shows the time', async () => {
     const { client_id } = await newClient()
     expect((await ask('GET', `/clients/${client_id}`)).body).not.toHaveProperty('tokens_valid_from')
     const before = side.clock.wallInstant().milliseconds

@@ -89,14 +89,14 @@ async function detailOf(token: string, at = node): Promise<string> {
 }
 
 describe('a token of an outside issuer', () => {
-  it('opens the stream for a customer named by id or by name, with or without a client record here', async () => {
+  it('a token of an outside issuer opens the stream for a customer named by id or by name, with or without a client record here', async () => {
     for (const client of ['known', 'unknown']) {
       const { socket } = await node.stream(await issuer.token(client, STREAM_SCOPE))
       expect(socket.readyState).toBe(socket.OPEN)
     }
   })
 
-  it('is refused without the scope, without a customer, for another audience, or with a changed signature', async () => {
+  it('a token of an outside issuer is refused without the scope, without a customer, for another audience, or with a changed signature', async () => {
     expect(await node.status(await issuer.token('known', ACCOUNTS))).toBe(403)
     expect(await detailOf(await issuer.token('stray', STREAM_SCOPE))).toContain('claim customer_id names no customer')
     expect(await detailOf(await issuer.token('bare', STREAM_SCOPE))).toContain('claim customer_id names no customer')
@@ -105,7 +105,7 @@ describe('a token of an outside issuer', () => {
     expect(await node.status(`${(await issuer.token('known', STREAM_SCOPE)).slice(0, -4)}AAAA`)).toBe(401)
   })
 
-  it('is limited by the current scopes, state and revocations of our client of the same name', async () => {
+  it('a token of an outside issuer is limited by the current scopes, state and revocations of our client of the same name', async () => {
     const token = await issuer.token('known', STREAM_SCOPE)
     const changes = [
       [{ scopes: [ACCOUNTS] }, 403],
@@ -124,14 +124,14 @@ describe('a token of an outside issuer', () => {
     }
   })
 
-  it('is limited by its customer', async () => {
+  it('a token of an outside issuer is limited by its customer', async () => {
     const { closed } = await node.stream(await issuer.token('unknown', STREAM_SCOPE))
     await write(db, (transaction) => changeCustomer(transaction, 'test', customerId, { streaming: false }))
     expect(await closed).toBe(4003)
     await write(db, (transaction) => changeCustomer(transaction, 'test', customerId, { streaming: true }))
   })
 
-  it('is accepted for 30 seconds after its expiry, to allow for clock skew', async () => {
+  it('a token of an outside issuer is accepted for 30 seconds after its expiry, to allow for clock skew', async () => {
     const token = await issuer.token('known', STREAM_SCOPE)
     const { exp } = JSON.parse(atob(token.split('.')[1] as string)) as { exp: number }
     const verdict = await createOutsideIssuer(trusted(node.directory)).read(token, clock.wallInstant().milliseconds)
@@ -143,7 +143,7 @@ describe('a token of an outside issuer', () => {
     expect(await detailOf(token)).toContain('it has expired')
   })
 
-  it('may name customer and client in claims of any name or depth', async () => {
+  it('a token of an outside issuer may name customer and client in claims of any name or depth', async () => {
     const claims = { client: 'sub', customer: 'https://acme.test/who', scope: 'scope' }
     const other = await open({ claims })
     expect(await detailOf(await issuer.token('unknown', STREAM_SCOPE), other)).toContain(
@@ -152,7 +152,7 @@ describe('a token of an outside issuer', () => {
     await other.close()
   })
 
-  it('leaves no endpoint of our own: no token endpoint, revocation, keys or metadata', async () => {
+  it('a token of an outside issuer leaves no endpoint of our own: no token endpoint, revocation, keys or metadata', async () => {
     for (const path of [
       '/oauth2/token',
       '/oauth2/revoke',
@@ -165,7 +165,7 @@ describe('a token of an outside issuer', () => {
 })
 
 describe('the keys of an outside issuer', () => {
-  it('are fetched again when they change, but not for every invalid token', async () => {
+  it('the keys of an outside issuer are fetched again when they change, but not for every invalid token', async () => {
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     expect(issuer.keyRequests).toBe(1)
     issuer.replaceKey('outside-2')
@@ -190,7 +190,7 @@ describe('the keys of an outside issuer', () => {
     ['answers noise', 200, 'noise'],
     ['answers no key set', 200, '{}'],
     ['answers without end', 200, `"${'x'.repeat(2_000_000)}"`],
-  ])('stay in use while its key endpoint %s', async (_what, status, body) => {
+  ])('the keys of an outside issuer stay in use while its key endpoint %s', async (_what, status, body) => {
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     const token = await issuer.token('unknown', STREAM_SCOPE)
     const asked = issuer.keyRequests
@@ -203,7 +203,7 @@ describe('the keys of an outside issuer', () => {
     expect(await node.status(token)).toBe(426)
   })
 
-  it('that were never fetched answer with 503, not 401, until they are available', async () => {
+  it('the keys of an outside issuer that were never fetched answer with 503, not 401, until they are available', async () => {
     issuer.keyFault = { status: 500, body: '' }
     const late = await open()
     const token = await issuer.token('known', STREAM_SCOPE)
@@ -215,7 +215,7 @@ describe('the keys of an outside issuer', () => {
     await late.close()
   })
 
-  it('are waited for at most five seconds', async () => {
+  it('the keys of an outside issuer are waited for at most five seconds', async () => {
     // The node has its keys: it asks no more.
     expect(await node.status(await issuer.token('known', STREAM_SCOPE))).toBe(426)
     const asked = issuer.keyRequests
@@ -276,7 +276,7 @@ describe('a token signed by the outside issuer', () => {
     ['the type in full', () => forge({ ...header, typ: 'application/at+JWT' }, claims())],
     ['no key id, with one key that fits', () => forge({ alg: 'ES256' }, claims())],
     ['scopes as text', () => forge(header, { ...claims(), scp: `x ${STREAM_SCOPE}` })],
-  ])('is accepted with %s', async (_what, token) => {
+  ])('a token signed by the outside issuer is accepted with %s', async (_what, token) => {
     expect(await strange.status(token())).toBe(426)
   })
 
@@ -299,11 +299,11 @@ describe('a token signed by the outside issuer', () => {
       },
     ],
     ['no algorithm', () => `${encode({ alg: 'none', kid: 'k' })}.${encode(claims())}.`],
-  ])('is refused with %s', async (_what, token) => {
+  ])('a token signed by the outside issuer is refused with %s', async (_what, token) => {
     expect(await strange.status(token())).toBe(401)
   })
 
-  it('grants nothing without the scopes claim', async () => {
+  it('a token signed by the outside issuer grants nothing without the scopes claim', async () => {
     expect(await strange.status(forge(header, { ...claims(), scp: undefined }))).toBe(403)
   })
 })
@@ -352,14 +352,17 @@ describe('a key that cannot be used', () => {
   it.each([
     ['1,024 bits', weak, 'n: has 1024 bits, fewer than 2048'],
     ['2,040 bits', short, 'n: has 2040 bits, fewer than 2048'],
-  ])('is skipped with a log line when it is an RSA key of %s, and its tokens are 401', async (_what, pair, reason) => {
-    await trust([{ ...jwkOf(pair.publicKey), kid: 'weak' }])
-    for (const alg of ['RS256', 'PS256']) expect(await relying.status(signed(alg, 'weak', pair.privateKey))).toBe(401)
-    expect(lines).toHaveLength(1)
-    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40, keys: [{ keyId: 'weak', reason }] })
-  })
+  ])(
+    'a key that cannot be used is skipped with a log line when it is an RSA key of %s, and its tokens are 401',
+    async (_what, pair, reason) => {
+      await trust([{ ...jwkOf(pair.publicKey), kid: 'weak' }])
+      for (const alg of ['RS256', 'PS256']) expect(await relying.status(signed(alg, 'weak', pair.privateKey))).toBe(401)
+      expect(lines).toHaveLength(1)
+      expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 40, keys: [{ keyId: 'weak', reason }] })
+    },
+  )
 
-  it('does not include an RSA key of 2,048 bits', async () => {
+  it('a key that cannot be used does not include an RSA key of 2,048 bits', async () => {
     await trust([{ ...jwkOf(strong.publicKey), kid: 'strong' }])
     expect(await relying.status(signed('RS256', 'strong', strong.privateKey))).toBe(426)
     expect(lines).toEqual([])
@@ -392,27 +395,33 @@ describe('a key that cannot be used', () => {
     ['a key for agreement', { ...jwkOf(generateKeyPairSync('x25519').publicKey), kid: 'odd' }],
     ['an id that is no text', { ...jwkOf(strong.publicKey), kid: { odd: true } }],
   ]
-  it.each(unusable)('is skipped when it is %s, and every token that names it is 401', async (_what, key) => {
-    await trust([key])
-    for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'none', 'ES384', 'RSA-OAEP']) {
-      expect(await relying.status(signed(alg, 'odd', strong.privateKey)), alg).toBe(401)
-    }
-    expect(lines).toHaveLength(1)
-  })
+  it.each(unusable)(
+    'a key that cannot be used is skipped when it is %s, and every token that names it is 401',
+    async (_what, key) => {
+      await trust([key])
+      for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA', 'HS256', 'none', 'ES384', 'RSA-OAEP']) {
+        expect(await relying.status(signed(alg, 'odd', strong.privateKey)), alg).toBe(401)
+      }
+      expect(lines).toHaveLength(1)
+    },
+  )
 
   it.each([
     ['ext', 'yes'],
     ['alg', 'ES256'],
     ['n', `${strong.publicKey.export({ format: 'jwk' }).n}==`],
     ['key_ops', ['verify', 'verify']],
-  ])('is refused at no further cost when the member %s of a usable key is malformed', async (member, value) => {
-    await trust([{ ...jwkOf(strong.publicKey), kid: 'odd', [member]: value }])
-    for (const alg of ['RS256', 'ES256', 'EdDSA']) {
-      expect([401, 426], alg).toContain(await relying.status(signed(alg, 'odd', strong.privateKey)))
-    }
-  })
+  ])(
+    'a key that cannot be used is refused at no further cost when the member %s of a usable key is malformed',
+    async (member, value) => {
+      await trust([{ ...jwkOf(strong.publicKey), kid: 'odd', [member]: value }])
+      for (const alg of ['RS256', 'ES256', 'EdDSA']) {
+        expect([401, 426], alg).toContain(await relying.status(signed(alg, 'odd', strong.privateKey)))
+      }
+    },
+  )
 
-  it('includes every key after the first hundred; a set of such keys alone refuses every token', async () => {
+  it('a key that cannot be used includes every key after the first hundred; a set of such keys alone refuses every token', async () => {
     const { keys: read, skipped } = readKeySet({ keys: Array.from({ length: 5_000 }, () => jwkOf(good.publicKey)) }, [
       'ES256',
     ]) as KeySet

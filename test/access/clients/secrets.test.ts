@@ -4,7 +4,7 @@ import { hashSecret, matchesSecret, newPepper, newSecret } from '../../../src/ac
 const pepper = newPepper()
 
 describe('a client secret', () => {
-  it('has 256 random bits after a known prefix', () => {
+  it('a client secret has 256 random bits after a known prefix', () => {
     const secrets = new Set(Array.from({ length: 100 }, newSecret))
     expect(secrets.size).toBe(100)
     for (const secret of secrets) {
@@ -13,7 +13,7 @@ describe('a client secret', () => {
     }
   })
 
-  it('matches any live one, and only under its pepper', () => {
+  it('a client secret matches any live one, and only under its pepper', () => {
     const [first, second, third] = [newSecret(), newSecret(), newSecret()]
     const hashes = [first, second].map((secret) => hashSecret(pepper, secret))
     expect([first, second, third].map((secret) => matchesSecret(pepper, secret, hashes))).toEqual([true, true, false])
@@ -22,7 +22,7 @@ describe('a client secret', () => {
     expect(matchesSecret(pepper, '', hashes)).toBe(false)
   })
 
-  it('of a client without secrets never matches', () => {
+  it('a client secret of a client without secrets never matches', () => {
     expect(matchesSecret(pepper, newSecret(), [])).toBe(false)
     expect(matchesSecret(pepper, '', [])).toBe(false)
   })

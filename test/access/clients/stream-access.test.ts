@@ -49,18 +49,18 @@ function refusalWith(faults: ReadonlySet<Fault>): StreamRefusal | undefined {
 }
 
 describe('streamRefusal', () => {
-  it('accepts a token when there is no reason against it', () => {
+  it('streamRefusal accepts a token when there is no reason against it', () => {
     expect(refusalWith(new Set())).toBeUndefined()
   })
 
-  it('returns the first of several reasons, in the documented order', () => {
+  it('streamRefusal returns the first of several reasons, in the documented order', () => {
     for (let bits = 1; bits < 2 ** FAULTS.length; bits++) {
       const faults = FAULTS.filter((_, index) => bits & (1 << index))
       expect(refusalWith(new Set(faults)), faults.join(', ')).toBe(REFUSALS[faults[0] as Fault])
     }
   })
 
-  it('refuses a token that was revoked by itself, with its key, or with all earlier tokens of its client', () => {
+  it('streamRefusal refuses a token that was revoked by itself, with its key, or with all earlier tokens of its client', () => {
     const client = { clientId: 'k', customerId: 'c', name: 'k', scopes: new Set([STREAM_SCOPE]), enabled: true }
     const customers = [{ id: 'c', name: 'c', enabled: true, streaming: true }]
     const token = {
@@ -87,7 +87,7 @@ describe('streamRefusal', () => {
     expect(refusal(since(10), { ...outside, outsideClientName: 'another' })).toBeUndefined()
   })
 
-  it('refuses a client that does not exist', () => {
+  it('streamRefusal refuses a client that does not exist', () => {
     const directory = new Directory()
     directory.replace({ customers: [], clients: [] })
     const token = {

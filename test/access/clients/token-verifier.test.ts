@@ -78,7 +78,7 @@ describe('an access token', () => {
   })
 
   it.each([false, true])(
-    'is valid until its expiry and not a millisecond longer (already cached: %s)',
+    'an access token is valid until its expiry and not a millisecond longer (already cached: %s)',
     async (isSeen) => {
       const token = await newToken(10)
       if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
@@ -127,25 +127,25 @@ describe('an access token', () => {
     ...['iss', 'aud', 'sub', 'client_id', 'customer_id', 'scope', 'iat', 'exp', 'jti'].map(
       (name): [string, () => string] => [`no ${name}`, () => forge(HEADER, { ...claims(), [name]: undefined })],
     ),
-  ])('with %s is refused', async (_what, change) => {
+  ])('an access token with %s is refused', async (_what, change) => {
     expect(await verifier.verify(await change(await newToken()))).toEqual({
       ok: false,
       reason: 'it is not one that this service issued',
     })
   })
 
-  it('that is too long is refused without being parsed', async () => {
+  it('an access token that is too long is refused without being parsed', async () => {
     expect(await verifier.verify('x'.repeat(1_000_000))).toEqual({ ok: false, reason: 'it is too long' })
   })
 
-  it('cannot be verified before the directory is loaded', async () => {
+  it('an access token cannot be verified before the directory is loaded', async () => {
     const empty = createTokenVerifier({ directory: new Directory(), clock })
     expect(await empty.verify(await newToken())).toMatchObject({ ok: false })
   })
 })
 
 describe('a revoked token', () => {
-  it.each([false, true])('is refused (cached before: %s)', async (isSeen) => {
+  it.each([false, true])('a revoked token is refused (cached before: %s)', async (isSeen) => {
     const token = await newToken()
     const { jti: tokenId } = JSON.parse(atob(token.split('.')[1] as string)) as { jti: string }
     if (isSeen) expect(await verifier.verify(token)).toMatchObject({ ok: true })
@@ -157,7 +157,7 @@ describe('a revoked token', () => {
 })
 
 describe('the cache of verified tokens', () => {
-  it('returns a cached token without using the key again', async () => {
+  it('the cache of verified tokens returns a cached token without using the key again', async () => {
     let lookups = 0
     const token = await newToken()
     const first = await verifier.verify(token)
@@ -172,7 +172,7 @@ describe('the cache of verified tokens', () => {
     expect(await verifier.verify(await newToken())).toMatchObject({ ok: false })
   })
 
-  it('drops a token together with its key', async () => {
+  it('the cache of verified tokens drops a token together with its key', async () => {
     const token = await newToken()
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
     directory.replace({ customers: [], clients: [], keys: [other], authority })
@@ -181,7 +181,7 @@ describe('the cache of verified tokens', () => {
     expect(await verifier.verify(token)).toMatchObject({ ok: true })
   })
 
-  it('does not keep refused tokens', async () => {
+  it('the cache of verified tokens does not keep refused tokens', async () => {
     const token = forge({ ...HEADER, kid: 'key-2' }, claims(), other.privateKey)
     expect(await verifier.verify(token)).toMatchObject({ ok: false })
     directory.replace({ customers: [], clients: [], keys: [key, other], authority })
@@ -204,7 +204,7 @@ describe('the cache of verified tokens', () => {
     return { reads, cached: createTokenVerifier({ directory, clock, issuer }) }
   }
 
-  it('keeps the token of a client while another client uses any number of them', async () => {
+  it('the cache of verified tokens keeps the token of a client while another client uses any number of them', async () => {
     const { reads, cached } = countedVerifier()
     await cached.verify('B')
     for (let count = 0; count < 12_000; count++) await cached.verify(`A ${count}`)
@@ -214,7 +214,7 @@ describe('the cache of verified tokens', () => {
     expect([reads.get('B'), reads.get('A 11000'), reads.get('A 9000')]).toEqual([1, 1, 2])
   })
 
-  it('keeps a token in use while many others arrive, and is not filled by refused ones', async () => {
+  it('the cache of verified tokens keeps a token in use while many others arrive, and is not filled by refused ones', async () => {
     const { reads, cached } = countedVerifier()
     await cached.verify('used')
     await cached.verify('unused')

@@ -65,7 +65,7 @@ async function confirm(name: string, id: string) {
 }
 
 describe('a call under four eyes', () => {
-  it('is recorded, and carried out in the name of the second operator who confirms it', async () => {
+  it('a call under four eyes is recorded, and carried out in the name of the second operator who confirms it', async () => {
     const id = newId()
     const recorded = await request('ada', `/rules/${id}/approve`)
     expect(recorded).toMatchObject({
@@ -94,7 +94,7 @@ describe('a call under four eyes', () => {
     expect(writes()).toHaveLength(1)
   })
 
-  it('needs the role of the call, from both', async () => {
+  it('a call under four eyes needs the role of the call, from both', async () => {
     expect(codeOf(await ask('tom', 'POST', `/rules/${newId()}/approve`, WHY))).toEqual([403, 'insufficient_role'])
     const recorded = await request('ada')
     for (const step of ['confirm', 'decline']) {
@@ -109,7 +109,7 @@ describe('a call under four eyes', () => {
     expect(writes()).toEqual([])
   })
 
-  it('is one request however often it is repeated, and another one has to wait', async () => {
+  it('a call under four eyes is one request however often it is repeated, and another one has to wait', async () => {
     const path = `/deliveries/${newId()}/settle`
     const first = await ask('tom', 'POST', path, { reference: 'a', attempt: 1, ...WHY })
     const second = await ask('tom', 'POST', path, { reference: 'a', attempt: 1, ...WHY })
@@ -120,7 +120,7 @@ describe('a call under four eyes', () => {
     expect(writes()).toEqual([['POST /deliveries/:id/settle', { reference: 'a', attempt: 1 }, 'operator:tim']])
   })
 
-  it('can be declined by a second operator, and withdrawn by the first', async () => {
+  it('a call under four eyes can be declined by a second operator, and withdrawn by the first', async () => {
     for (const name of ['ada', 'grace']) {
       const { id } = await request('ada')
       const declined = await ask(name, 'POST', `/change-requests/${id}/decline`, {})
@@ -131,7 +131,7 @@ describe('a call under four eyes', () => {
     expect(writes()).toEqual([])
   })
 
-  it('expires after a day, and can be requested again then', async () => {
+  it('a call under four eyes expires after a day, and can be requested again then', async () => {
     const path = `/rules/${newId()}/approve`
     const { id, subject } = await request('ada', path)
     const listed = async (status: string) =>
@@ -144,7 +144,7 @@ describe('a call under four eyes', () => {
     expect((await request('ada', path)).id).not.toBe(id)
   })
 
-  it('that is refused when it is carried out has failed, with the reason', async () => {
+  it('a call under four eyes that is refused when it is carried out has failed, with the reason', async () => {
     const { id } = await request('ada')
     answerWith = { status: 409, body: { code: 'invalid_state', detail: 'the rule is DELETED' } }
     const answer = await confirm('grace', id)
@@ -155,7 +155,7 @@ describe('a call under four eyes', () => {
     })
   })
 
-  it('can be confirmed again when it is not known to have been carried out', async () => {
+  it('a call under four eyes can be confirmed again when it is not known to have been carried out', async () => {
     const { id } = await request('ada')
     answerWith = { status: 503, body: { code: 'unavailable', detail: 'the store cannot be reached' } }
     expect((await confirm('grace', id)).status).toBe(503)
@@ -165,7 +165,7 @@ describe('a call under four eyes', () => {
     expect(writes()).toHaveLength(2)
   })
 
-  it('cannot be confirmed again after 24 hours, although it is not known to have been carried out', async () => {
+  it('a call under four eyes cannot be confirmed again after 24 hours, although it is not known to have been carried out', async () => {
     const { id } = await request('ada')
     answerWith = { status: 503, body: { code: 'unavailable', detail: 'the store cannot be reached' } }
     await confirm('grace', id)
@@ -177,7 +177,7 @@ describe('a call under four eyes', () => {
   })
 
   it.each(['before', 'after'])(
-    'has not failed when it was carried out %s a confirmation at the same moment was refused',
+    'a call under four eyes has not failed when it was carried out %s a confirmation at the same moment was refused',
     async (order) => {
       const { id } = await request('ada')
       const answers: ((answer: Answer) => void)[] = []
@@ -200,7 +200,7 @@ describe('a call under four eyes', () => {
     },
   )
 
-  it('is carried out at once when its kind is not in the setting', async () => {
+  it('a call under four eyes is carried out at once when its kind is not in the setting', async () => {
     fourEyes = ['controls']
     expect((await ask('ada', 'POST', `/rules/${newId()}/approve`, {})).status).toBe(200)
     expect(
@@ -213,7 +213,7 @@ describe('a call under four eyes', () => {
     expect((await ask('ada', 'GET', '/session')).body.four_eyes).toEqual(['controls'])
   })
 
-  it('that creates a record waits once for each record, whatever else is being created', async () => {
+  it('a call under four eyes that creates a record waits once for each record, whatever else is being created', async () => {
     fourEyes = ['deposits', 'operators']
     const report = (external_id: string) => ask('tom', 'POST', '/deposits', { source: 'custody', external_id, ...WHY })
     const [first, again, other] = [await report('a'), await report('a'), await report('b')]
@@ -230,7 +230,7 @@ describe('a call under four eyes', () => {
     expect(writes()).toEqual([])
   })
 
-  it('cannot be made to look confirmed', async () => {
+  it('a call under four eyes cannot be made to look confirmed', async () => {
     const { authorization = '' } = headersOf.get('ada') ?? {}
     const forged = { authorization, 'tidegate-confirmation': 'x'.repeat(43) }
     const answer = await node.ask('POST', `/rules/${newId()}/approve`, WHY, forged)
@@ -246,7 +246,7 @@ describe('a request', () => {
     record = { status: 'PENDING', destination: { crypto: { address: 'A', network: 'ETHEREUM' } } }
   })
 
-  it('needs a comment of 1 to 1,000 characters, and a call at once takes none', async () => {
+  it('a request needs a comment of 1 to 1,000 characters, and a call at once takes none', async () => {
     const path = `/rules/${newId()}/approve`
     for (const comment of [undefined, '', '  ', 7, 'x'.repeat(1_001)]) {
       const { status, body } = await ask('ada', 'POST', path, { comment })
@@ -256,7 +256,7 @@ describe('a request', () => {
     expect((await ask('ada', 'POST', path, { comment: longest })).body.request.comment).toBe(longest)
   })
 
-  it('shows the record as the first operator saw it, what has changed since, and the comment', async () => {
+  it('a request shows the record as the first operator saw it, what has changed since, and the comment', async () => {
     const { id } = await request('ada')
     record = { status: 'PENDING', destination: { crypto: { address: 'B', network: 'ETHEREUM' } }, ref_id: 'r' }
     const { body } = await ask('grace', 'GET', `/change-requests/${id}`)
@@ -270,7 +270,7 @@ describe('a request', () => {
     })
   })
 
-  it('is confirmed only with the version of the record that was seen', async () => {
+  it('a request is confirmed only with the version of the record that was seen', async () => {
     const { id } = await request('ada')
     const { version } = (await ask('grace', 'GET', `/change-requests/${id}`)).body
     record = { status: 'PENDING', destination: { crypto: { address: 'B', network: 'ETHEREUM' } } }
@@ -280,7 +280,7 @@ describe('a request', () => {
     expect((await confirm('grace', id)).status).toBe(200)
   })
 
-  it('shows its record to the roles that may confirm it, and to no other', async () => {
+  it('a request shows its record to the roles that may confirm it, and to no other', async () => {
     const { id } = await request('ada')
     for (const [name, isShown] of [
       ['grace', true],
@@ -292,12 +292,12 @@ describe('a request', () => {
     }
   })
 
-  it('is not recorded for a record that does not exist', async () => {
+  it('a request is not recorded for a record that does not exist', async () => {
     const answer = await node.ask('POST', '/operators/nobody/reset', WHY)
     expect(codeOf(answer)).toEqual([404, 'not_found'])
   })
 
-  it('is shown by the record that it is about, while it waits', async () => {
+  it('a request is shown by the record that it is about, while it waits', async () => {
     const { id, subject } = await request('ada')
     const shown = async () => (await ask('vera', 'GET', `/rules/${subject}`)).body.pending_requests
     expect(await shown()).toMatchObject([{ id, requested_by: 'ada', summary: 'Approve a rule', ...WHY }])
@@ -305,7 +305,7 @@ describe('a request', () => {
     expect(await shown()).toBeUndefined()
   })
 
-  it('to disable an operator is none: whoever finds a stolen login ends it alone', async () => {
+  it('a request to disable an operator is none: whoever finds a stolen login ends it alone', async () => {
     fourEyes = []
     await addPerson('stolen', 'viewer')
     fourEyes = ['operators']
@@ -327,7 +327,7 @@ describe('whoever issued credentials', () => {
     await ask(requester, 'POST', `/change-requests/${id}/decline`, {})
   }
 
-  it('cannot confirm through them, nor through those that were issued with them, and the reverse', async () => {
+  it('whoever issued credentials cannot confirm through them, nor through those that were issued with them, and the reverse', async () => {
     fourEyes = []
     await addPerson('root', 'admin')
     await addPerson('made', 'admin', 'root')
@@ -344,7 +344,7 @@ describe('whoever issued credentials', () => {
     expect((await confirm('grace', (await request('last')).id)).status).toBe(200)
   })
 
-  it('cannot confirm with a token that they have made for another operator', async () => {
+  it('whoever issued credentials cannot confirm with a token that they have made for another operator', async () => {
     fourEyes = []
     await addPerson('maker', 'admin')
     const { body } = await ask('maker', 'POST', '/operators/grace/tokens', { name: 'stealthy' })
@@ -355,7 +355,7 @@ describe('whoever issued credentials', () => {
     expect((await confirm('grace', (await request('maker')).id)).status).toBe(200)
   })
 
-  it('is both the one who requested them and the one who confirmed that', async () => {
+  it('whoever issued credentials is both the one who requested them and the one who confirmed that', async () => {
     fourEyes = []
     await addPerson('chief', 'admin')
     await addPerson('deputy', 'admin')
@@ -367,7 +367,7 @@ describe('whoever issued credentials', () => {
     for (const name of ['chief', 'deputy']) await refused(name, 'tim by two', `/deliveries/${newId()}/settle`)
   })
 
-  it('is the holder of the single token, which confirms nothing', async () => {
+  it('whoever issued credentials is the holder of the single token, which confirms nothing', async () => {
     fourEyes = ['approvals']
     const own = (await node.ask('POST', `/rules/${newId()}/approve`, WHY)).body.request
     expect(codeOf(await confirm('grace', own.id))).toEqual([403, 'own_request'])

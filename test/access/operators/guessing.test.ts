@@ -49,7 +49,7 @@ describe('a person who knows the secrets', () => {
     ['at other names from the same address', (_, count) => ({ name: `nobody-${count}`, password: 'a guess' })],
     ['at the name from the same address', () => ({ password: 'a guess' })],
   ]
-  it.each(guesses)('signs in while a program guesses %s', async (_, guess) => {
+  it.each(guesses)('a person who knows the secrets signs in while a program guesses %s', async (_, guess) => {
     const person = await newPerson()
     const statuses: number[] = []
     for (let login = 0; login < RIGHT_LOGINS; login++) {
@@ -61,7 +61,7 @@ describe('a person who knows the secrets', () => {
     expect(statuses).toEqual(Array(RIGHT_LOGINS).fill(200))
   })
 
-  it('sets up a login with a link while a program guesses links from the same address', async () => {
+  it('a person who knows the secrets sets up a login with a link while a program guesses links from the same address', async () => {
     const statuses: number[] = []
     for (let count = 0; count < 12; count++) {
       const answer = await node.ask('POST', '/setup', { token: `tgl_guess-${count}` }, from('192.0.2.250'))
@@ -78,7 +78,7 @@ describe('a person who knows the secrets', () => {
 })
 
 describe('failed logins', () => {
-  it('are limited by name and address', async () => {
+  it('failed logins are limited by name and address', async () => {
     const [person, other] = [await newPerson(), await newPerson()]
     const statuses: number[] = []
     for (let count = 0; count < 12; count++) statuses.push((await attempt(person, { password: 'a guess' })).status)
@@ -91,14 +91,14 @@ describe('failed logins', () => {
     expect((await attempt(person, { password: 'a guess' })).status).toBe(401)
   })
 
-  it('of one connection are checked one at a time', async () => {
+  it('failed logins of one connection are checked one at a time', async () => {
     const person = await newPerson()
     const answers = await pipelined(node.url, 3, { name: person.name, password: 'a guess', totp: '000000' })
     expect(answers.filter((status) => status === 429)).toHaveLength(2)
     expect(answers.filter((status) => status === 401)).toHaveLength(1)
   })
 
-  it('are shown to the person at the next login, and the warning and the audit trail name the operator', async () => {
+  it('failed logins are shown to the person at the next login, and the warning and the audit trail name the operator', async () => {
     const person = await newPerson()
     node.clock.advance(60_000)
     for (let count = 0; count < 3; count++) await attempt(person, { address: '198.51.100.9', password: 'a guess' })
@@ -128,7 +128,7 @@ describe('failed logins', () => {
 })
 
 describe('wrong codes after the right password', () => {
-  it('are limited before the next check, except in a browser in which the person has signed in', async () => {
+  it('wrong codes after the right password are limited before the next check, except in a browser in which the person has signed in', async () => {
     const person = await newPerson()
     node.clock.advance(60_000)
     const cookie = knownCookie(await attempt(person))
@@ -142,7 +142,7 @@ describe('wrong codes after the right password', () => {
     expect((await attempt(person, { cookie })).status).toBe(200)
   })
 
-  it('are limited over all addresses together', async () => {
+  it('wrong codes after the right password are limited over all addresses together', async () => {
     const person = await newPerson()
     node.clock.advance(60_000)
     const codes: unknown[] = []
@@ -155,7 +155,7 @@ describe('wrong codes after the right password', () => {
 })
 
 describe('a browser in which a person has signed in', () => {
-  it('is known by a cookie that scripts cannot read, for this person and this password alone', async () => {
+  it('a browser in which a person has signed in is known by a cookie that scripts cannot read, for this person and this password alone', async () => {
     const [person, other] = [await newPerson(), await newPerson()]
     node.clock.advance(60_000)
     const answer = await attempt(person)
@@ -199,7 +199,7 @@ describe('a browser in which a person has signed in', () => {
     expect((await attempt(person, { password: 'another long password', cookie: renewed })).status).toBe(200)
   })
 
-  it('is an unknown one while it fails too often', async () => {
+  it('a browser in which a person has signed in is an unknown one while it fails too often', async () => {
     const person = await newPerson()
     node.clock.advance(60_000)
     const cookie = knownCookie(await attempt(person))

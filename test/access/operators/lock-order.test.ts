@@ -203,7 +203,7 @@ describe.skipIf(inject('engine') === 'embedded')('transactions that meet at oper
     await Promise.all([going, over])
   }
 
-  it('do not wait in a circle', async () => {
+  it('transactions that meet at operators do not wait in a circle', async () => {
     const random = new Random(SEED)
     const rounds = isLong ? meetings : Array.from({ length: ROUNDS }, () => random.pick(meetings))
     const failures: string[] = []

@@ -148,7 +148,7 @@ describe.each([
 })
 
 describe('one person alone', () => {
-  it('changes nothing with a call that the role does not include', async () => {
+  it('one person alone changes nothing with a call that the role does not include', async () => {
     const before = await state()
     for (const [method, path, body] of Object.values(OF_ADMINS)) {
       expect((await ask('tom', method, path(), { ...body(), ...WHY })).body.code).toBe('insufficient_role')
@@ -161,7 +161,7 @@ describe('one person alone', () => {
     expect(await state()).toEqual(before)
   })
 
-  it('cannot use a second token of the own name, nor one that was issued while no second person was needed', async () => {
+  it('one person alone cannot use a second token of the own name, nor one that was issued while no second person was needed', async () => {
     require([])
     tokens.set('amy too', (await ask('amy', 'POST', '/operators/amy/tokens', { name: 'second' })).body.token)
     tokens.set('ann by amy', (await ask('amy', 'POST', '/operators/ann/tokens', { name: 'second' })).body.token)
@@ -184,7 +184,7 @@ describe('one person alone', () => {
     expect(await state()).toEqual(before)
   })
 
-  it('with the token of a machine reports nothing but what it is bound to', async () => {
+  it('one person alone with the token of a machine reports nothing but what it is bound to', async () => {
     const before = await state()
     const { fiat: _, ...payment } = wire()
     const crypto = { network: 'ETHEREUM', address: ETHEREUM_ADDRESS, tx_hash: `0x${'7'.repeat(64)}`, tx_index: 0 }
@@ -216,30 +216,33 @@ describe('whoever confirms a credential', () => {
     'setup_link of another': ['POST', () => '/operators/tom/reset', () => ({})],
   }
 
-  it.each(Object.keys(issues))('never sees the %s, which its requester has and cannot use before', async (kind) => {
-    const [method, path, body] = issues[kind] as Call
-    const request = async () => (await ask('amy', method, path(), { ...body(), ...WHY })).body
-    const declined = await request()
-    const secretOf = (answer: Record<string, string>) => answer[kind.split(' ')[0] as string] as string
-    await ask('ann', 'POST', `/change-requests/${declined.request.id}/decline`)
-    const requested = await request()
-    const { id } = requested.request
-    expect(await valid(secretOf(requested))).toBe(false)
-    const shown = await ask('ann', 'GET', `/change-requests/${id}`)
-    const { version } = shown.body
-    const confirmed = await ask('ann', 'POST', `/change-requests/${id}/confirm`, { version })
-    expect(confirmed.status).toBe(200)
-    const seen = [
-      shown,
-      confirmed,
-      await ask('ann', 'GET', `/change-requests/${id}`),
-      await ask('ann', 'GET', '/audit'),
-    ]
-    expect(JSON.stringify(seen)).not.toMatch(/tgo_|tgl_|#setup=/)
-    expect([await valid(secretOf(requested)), await valid(secretOf(declined))]).toEqual([true, false])
-  })
+  it.each(Object.keys(issues))(
+    'whoever confirms a credential never sees the %s, which its requester has and cannot use before',
+    async (kind) => {
+      const [method, path, body] = issues[kind] as Call
+      const request = async () => (await ask('amy', method, path(), { ...body(), ...WHY })).body
+      const declined = await request()
+      const secretOf = (answer: Record<string, string>) => answer[kind.split(' ')[0] as string] as string
+      await ask('ann', 'POST', `/change-requests/${declined.request.id}/decline`)
+      const requested = await request()
+      const { id } = requested.request
+      expect(await valid(secretOf(requested))).toBe(false)
+      const shown = await ask('ann', 'GET', `/change-requests/${id}`)
+      const { version } = shown.body
+      const confirmed = await ask('ann', 'POST', `/change-requests/${id}/confirm`, { version })
+      expect(confirmed.status).toBe(200)
+      const seen = [
+        shown,
+        confirmed,
+        await ask('ann', 'GET', `/change-requests/${id}`),
+        await ask('ann', 'GET', '/audit'),
+      ]
+      expect(JSON.stringify(seen)).not.toMatch(/tgo_|tgl_|#setup=/)
+      expect([await valid(secretOf(requested)), await valid(secretOf(declined))]).toEqual([true, false])
+    },
+  )
 
-  it('gets it neither by repeating the request, nor does the requester', async () => {
+  it('whoever confirms a credential gets it neither by repeating the request, nor does the requester', async () => {
     const name = `new ${++reports}`
     const request = (who: string) => ask(who, 'POST', '/operators/custodian/tokens', { name, ...WHY })
     expect((await request('amy')).body.token).toMatch(/^tgo_/)
@@ -343,7 +346,7 @@ describe('a change to the record after the comparison of its version', () => {
     )
   }
 
-  it.each(CALLS)('leaves %s undone', async (call) => {
+  it.each(CALLS)('a change to the record after the comparison of its version leaves %s undone', async (call) => {
     const [path, body, change] = OF_RECORDS[call] as NonNullable<(typeof OF_RECORDS)[typeof call]>
     const confirmed = async () => {
       const { request } = (await ask('amy', call.split(' ')[0] as string, path, { ...body, ...WHY })).body
@@ -359,7 +362,7 @@ describe('a change to the record after the comparison of its version', () => {
 })
 
 describe('two people', () => {
-  it('create money together, once the second one has seen it', async () => {
+  it('two people create money together, once the second one has seen it', async () => {
     require([])
     await node.operator('POST', '/operators', { name: 'tim', role: 'treasurer' })
     tokens.set('tim', (await node.operator('POST', '/operators/tim/tokens', { name: 'own' })).body.token)

@@ -71,7 +71,7 @@ describe('an ID token', () => {
     ['with a subject that is no text', () => ({ sub: 7 })],
   ]
 
-  it('that is right signs in', async () => {
+  it('an ID token that is right signs in', async () => {
     issuer.claims = { sub: 'subject-0' }
     expect(await logIn()).toBe('ada')
     // The clocks may differ a little.
@@ -123,7 +123,7 @@ describe('the redirection back', () => {
     expect(issuer.requests).not.toContain('/token')
   })
 
-  it('with a code that was used before is refused', async () => {
+  it('the redirection back with a code that was used before is refused', async () => {
     issuer.answers.set('/token', (response) => answer(response, 400, { error: 'invalid_grant' }))
     expect(await logIn()).toBe('failed')
     expect(lastReason()).toContain('invalid_grant')
@@ -156,7 +156,7 @@ describe('an issuer', () => {
     }
   })
 
-  it('that does not answer in time is unavailable', async () => {
+  it('an issuer that does not answer in time is unavailable', async () => {
     for (const path of ['/token', DISCOVERY]) {
       issuer.reset()
       const asked = new Promise<void>((resolve) => issuer.answers.set(path, () => resolve()))
@@ -172,7 +172,7 @@ describe('an issuer', () => {
     }
   })
 
-  it('that answers without end is unavailable', async () => {
+  it('an issuer that answers without end is unavailable', async () => {
     issuer.answers.set('/token', (response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const more = () => void (response.writable && response.write(' '.repeat(65_536), () => setImmediate(more)))
@@ -181,7 +181,7 @@ describe('an issuer', () => {
     expect(await logIn()).toBe('unavailable')
   })
 
-  it('that names itself otherwise is not used', async () => {
+  it('an issuer that names itself otherwise is not used', async () => {
     issuer.answers.set(DISCOVERY, (response) => answer(response, 200, { issuer: 'https://another.example' }))
     const fresh = await openNode(node.db)
     try {
@@ -191,7 +191,7 @@ describe('an issuer', () => {
     }
   })
 
-  it('is asked for its document once by many logins, and not again while it has just failed', async () => {
+  it('an issuer is asked for its document once by many logins, and not again while it has just failed', async () => {
     issuer.answers.set(DISCOVERY, (response) => answer(response, 503, {}))
     const fresh = await openNode(node.db)
     try {
@@ -206,7 +206,7 @@ describe('an issuer', () => {
     }
   })
 
-  it('that fails later is used with the document that is kept, and asked again after an hour', async () => {
+  it('an issuer that fails later is used with the document that is kept, and asked again after an hour', async () => {
     const fresh = await openNode(node.db)
     try {
       expect(await beginning(fresh)).toBeUndefined()
@@ -220,7 +220,7 @@ describe('an issuer', () => {
     }
   })
 
-  it('does not matter to passwords', async () => {
+  it('an issuer does not matter to passwords', async () => {
     issuer.answers.set(DISCOVERY, (response) => void response.destroy())
     const fresh = await openNode(node.db)
     try {

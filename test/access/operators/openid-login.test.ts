@@ -36,7 +36,7 @@ async function signIn(browser: ScriptedBrowser, who: string, { start = START, to
 }
 
 describe('a login at the issuer', () => {
-  it('is offered with the host of the issuer, and opens a session of the bound operator', async () => {
+  it('a login at the issuer is offered with the host of the issuer, and opens a session of the bound operator', async () => {
     const browser = newBrowser()
     expect((await browser.loginWays()).openid).toEqual({ start: START, label: new URL(provider.url).host })
     const first = await browser.open(`${START}?return=/console/review/rules`)
@@ -71,7 +71,7 @@ describe('a login at the issuer', () => {
     })
   })
 
-  it('has the role, the CSRF protection and the ends of any session', async () => {
+  it('a login at the issuer has the role, the CSRF protection and the ends of any session', async () => {
     const browser = newBrowser()
     await signIn(browser, 'ada-0001')
     const session = await browser.session()
@@ -95,7 +95,7 @@ describe('a login at the issuer', () => {
     expect(await browser.session()).toBe(401)
   })
 
-  it('ends with the address that ends the login at the issuer too, at which the issuer asks the person', async () => {
+  it('a login at the issuer ends with the address that ends the login at the issuer too, at which the issuer asks the person', async () => {
     const browser = newBrowser()
     await signIn(browser, 'ada-0001')
     const session = await browser.session()
@@ -115,7 +115,7 @@ describe('a login at the issuer', () => {
     expect(page.text).toContain('Do you want to sign-out')
   })
 
-  it('of a person without an operator shows the subject to this browser alone, and is in the audit trail', async () => {
+  it('a login at the issuer of a person without an operator shows the subject to this browser alone, and is in the audit trail', async () => {
     const browser = newBrowser()
     const page = await signIn(browser, 'eve-0003')
     expect([page.url.href, await browser.session()]).toEqual([`${CONSOLE_ORIGIN}/console/`, 401])
@@ -129,7 +129,7 @@ describe('a login at the issuer', () => {
     expect(node.failedLogins.length).toBeGreaterThan(0)
   })
 
-  it('of a disabled operator is refused, until the operator is enabled', async () => {
+  it('a login at the issuer of a disabled operator is refused, until the operator is enabled', async () => {
     await node.ask('POST', '/operators', { name: 'bob', role: 'viewer', subject: 'bob-0002' })
     await node.ask('PATCH', '/operators/bob', { enabled: false })
     const browser = newBrowser()
@@ -146,13 +146,13 @@ describe('a login at the issuer', () => {
     expect(await again.session()).toMatchObject({ operator: { name: 'bob' } })
   })
 
-  it('that the person cancels is refused', async () => {
+  it('a login at the issuer that the person cancels is refused', async () => {
     const browser = newBrowser()
     await signIn(browser, 'cancel')
     expect((await browser.loginWays()).openid.refusal).toEqual({ reason: 'denied' })
   })
 
-  it('is finished once, and only by the browser that began it', async () => {
+  it('a login at the issuer is finished once, and only by the browser that began it', async () => {
     const browser = newBrowser()
     const { url } = await signIn(browser, 'ada-0001', { toEnd: false })
     // Another browser, with no login under way, and with one of its own.
@@ -182,7 +182,7 @@ describe('a login at the issuer', () => {
     expect((await browser.loginWays()).openid.refusal).toEqual({ reason: 'expired' })
   })
 
-  it('returns to a page of the console, and nowhere else', async () => {
+  it('a login at the issuer returns to a page of the console, and nowhere else', async () => {
     const elsewhere = [
       ...['https://attacker.example/', '//attacker.example/', '/\\attacker.example/', '/console/../admin/v1/login'],
       ...['/console', '/consoles/', '/console/\r\nset-cookie: a=b', '/console/?a=b', '/console/#a', ''],
@@ -203,7 +203,7 @@ describe('a login at the issuer', () => {
     }
   })
 
-  it('is refused with its reason ten times from one address, then as one of too many, and succeeds in between', async () => {
+  it('a login at the issuer is refused with its reason ten times from one address, then as one of too many, and succeeds in between', async () => {
     const address = '198.51.100.7'
     const refusals: (string | undefined)[] = []
     for (let count = 0; count < 11; count++) {
@@ -217,7 +217,7 @@ describe('a login at the issuer', () => {
     expect(await browser.session()).toMatchObject({ operator: { name: 'ada' } })
   })
 
-  it('begins only where the connection of the browser is encrypted', async () => {
+  it('a login at the issuer begins only where the connection of the browser is encrypted', async () => {
     const { status, body } = await node.ask('GET', '/login/openid', undefined, {})
     expect([status, body.code]).toEqual([403, 'login_unavailable'])
     expect((await node.ask('GET', '/login/openid/callback?code=a&state=b', undefined, {})).status).toBe(403)
@@ -225,7 +225,7 @@ describe('a login at the issuer', () => {
 })
 
 describe('the subject of an operator', () => {
-  it('is set by an admin, replaces the password, and a reset removes it', async () => {
+  it('the subject of an operator is set by an admin, replaces the password, and a reset removes it', async () => {
     const person = await Person.create(node, 'carl', 'viewer')
     const login = { name: 'carl', password: person.password, totp: person.code() }
     const session = await person.logIn()
@@ -245,7 +245,7 @@ describe('the subject of an operator', () => {
     expect(updates).toMatchObject([{ detail: { openid: { issuer: `${provider.url}/`, subject: 'carl-0004' } } }])
   })
 
-  it('ends an open setup link, and is removed by null', async () => {
+  it('the subject of an operator ends an open setup link, and is removed by null', async () => {
     const { body } = await node.ask('POST', '/operators', { name: 'dora', role: 'viewer' })
     const token = body.setup_link.split('#setup=')[1]
     await node.ask('PATCH', '/operators/dora', { subject: 'dora-0005' })
@@ -254,7 +254,7 @@ describe('the subject of an operator', () => {
     expect([removed.body.openid, removed.body.has_password]).toEqual([undefined, false])
   })
 
-  it('belongs to one operator, and needs no setup link', async () => {
+  it('the subject of an operator belongs to one operator, and needs no setup link', async () => {
     const created = await node.ask('POST', '/operators', { name: 'finn', role: 'viewer', subject: 'finn-0006' })
     expect([created.status, created.body.setup_link]).toEqual([200, undefined])
     const taken = [
@@ -266,7 +266,7 @@ describe('the subject of an operator', () => {
     expect((await node.ask('POST', '/operators', { name: 'gina', role: 'viewer', subject: 'ä' })).status).toBe(400)
   })
 
-  it('of an earlier issuer counts for no login at this one', async () => {
+  it('the subject of an operator of an earlier issuer counts for no login at this one', async () => {
     const { db } = node
     const tables = db.tables<{ operators: { name: string; issuer: string } }>()
     await node.ask('POST', '/operators', { name: 'hugo', role: 'admin', subject: 'bob-0002-old' })
@@ -286,7 +286,7 @@ describe('the subject of an operator', () => {
     expect((await browser.loginWays()).openid.refusal).toEqual({ reason: 'unknown_operator', subject: 'bob-0002' })
   })
 
-  it('cannot be set without an issuer, which is then not offered either', async () => {
+  it('the subject of an operator cannot be set without an issuer, which is then not offered either', async () => {
     const plain = await openOperatorNode()
     try {
       const { status, body } = await plain.ask('POST', '/operators', { name: 'ada', role: 'viewer', subject: 'x' })

@@ -91,7 +91,7 @@ describe.each(OPERATOR_ROLES)('an operator with the role %s', (role) => {
 })
 
 describe('an API token', () => {
-  it('has the lower one of its role and the operator’s, also when that changes later', async () => {
+  it('an API token has the lower one of its role and the operator’s, also when that changes later', async () => {
     const operator = await newOperator('admin')
     const own = await newToken(operator)
     const lower = await newToken(operator, 'reviewer')
@@ -106,7 +106,7 @@ describe('an API token', () => {
     expect([await roleOf(own), await roleOf(lower)]).toEqual(['viewer', 'viewer'])
   })
 
-  it('cannot have a role that its operator has not', async () => {
+  it('an API token cannot have a role that its operator has not', async () => {
     const operator = await newOperator('reviewer')
     const { status, body } = await node.ask('POST', `/operators/${operator}/tokens`, { name: 'x', role: 'treasurer' })
     expect([status, body.code, body.meta]).toEqual([409, 'invalid_state', { current: 'reviewer' }])
@@ -126,7 +126,7 @@ describe('an API token', () => {
     expect(node.guesses.length).toBeGreaterThan(0)
   })
 
-  it('is shown once, with the time of its last use afterwards', async () => {
+  it('an API token is shown once, with the time of its last use afterwards', async () => {
     const operator = await newOperator('viewer')
     const { headers, id } = await newToken(operator)
     const tokens = async () => (await node.ask('GET', `/operators/${operator}`)).body.tokens
@@ -137,7 +137,7 @@ describe('an API token', () => {
     expect(JSON.stringify(await node.ask('GET', '/operators'))).not.toContain(headers.authorization.slice(7))
   })
 
-  it('is limited in number, and has a name of its own', async () => {
+  it('an API token is limited in number, and has a name of its own', async () => {
     const operator = await newOperator('viewer')
     const create = (name: string) => node.ask('POST', `/operators/${operator}/tokens`, { name })
     for (let count = 0; count < 10; count++) expect((await create(`${count}`)).status).toBe(200)
@@ -148,7 +148,7 @@ describe('an API token', () => {
 })
 
 describe('a machine', () => {
-  it('has no setup link, no reset and no subject, and its role never changes', async () => {
+  it('a machine has no setup link, no reset and no subject, and its role never changes', async () => {
     const { status, body } = await node.ask('POST', '/operators', { name: 'payer', role: 'executor' })
     expect([status, body.setup_link]).toEqual([200, undefined])
     expect((await node.ask('POST', '/operators/payer/reset', {})).body.meta).toEqual({ current: 'executor' })
@@ -159,20 +159,20 @@ describe('a machine', () => {
     expect((await node.ask('PATCH', `/operators/${person}`, { role: 'executor' })).status).toBe(409)
   })
 
-  it('is a role of no person’s token', async () => {
+  it('a machine is a role of no person’s token', async () => {
     const admin = await newOperator('admin')
     const asked = await node.ask('POST', `/operators/${admin}/tokens`, { name: 'x', role: 'deposit_reporter' })
     expect([asked.status, asked.body.meta]).toEqual([409, { current: 'admin' }])
   })
 
-  it('that executes payments has a token name that no other executor has', async () => {
+  it('a machine that executes payments has a token name that no other executor has', async () => {
     const [one, two] = [await newOperator('executor'), await newOperator('executor')]
     expect((await node.ask('POST', `/operators/${one}/tokens`, { name: 'bank-a' })).status).toBe(200)
     const taken = await node.ask('POST', `/operators/${two}/tokens`, { name: 'bank-a' })
     expect([taken.status, taken.body.code]).toEqual([409, 'already_exists'])
   })
 
-  it('may be bound to sources and assets, and a person may not', async () => {
+  it('a machine may be bound to sources and assets, and a person may not', async () => {
     const [reporter, executor] = [await newOperator('deposit_reporter'), await newOperator('executor')]
     const bounds = { sources: ['custody'], assets: ['BTC', 'ETH'] }
     const made = await node.ask('POST', `/operators/${reporter}/tokens`, { name: 'bound', ...bounds })
@@ -190,7 +190,7 @@ describe('a machine', () => {
 })
 
 describe('a change by an operator', () => {
-  it('has the name of the operator in the audit trail', async () => {
+  it('a change by an operator has the name of the operator in the audit trail', async () => {
     const { headers } = await newToken(await newOperator('admin'))
     await node.ask('POST', '/operators', { name: 'made-by-another', role: 'viewer' }, headers)
     await node.ask('PATCH', '/operators/made-by-another', { role: 'reviewer' })
@@ -201,7 +201,7 @@ describe('a change by an operator', () => {
     ])
   })
 
-  it('is refused for the operator itself, and for the built-in one', async () => {
+  it('a change by an operator is refused for the operator itself, and for the built-in one', async () => {
     const operator = await newOperator('admin')
     const { headers } = await newToken(operator)
     const own = await node.ask('PATCH', `/operators/${operator}`, { role: 'viewer' }, headers)
@@ -212,7 +212,7 @@ describe('a change by an operator', () => {
     expect((await node.ask('GET', '/operators/token')).body).toMatchObject({ kind: 'built_in', role: 'admin' })
   })
 
-  it('is refused for names that could be mistaken', async () => {
+  it('a change by an operator is refused for names that could be mistaken', async () => {
     for (const name of ['', 'Ada', 'a b', '-a', 'a:b', 'a'.repeat(65), 'ä']) {
       expect([name, (await node.ask('POST', '/operators', { name, role: 'viewer' })).status]).toEqual([name, 400])
     }

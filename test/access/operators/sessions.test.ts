@@ -22,7 +22,7 @@ function tryLogin(person: Person, wrong: object, headers: Readonly<Record<string
 }
 
 describe('a login', () => {
-  it('with name, password and code opens a session in a cookie that scripts cannot read', async () => {
+  it('a login with name, password and code opens a session in a cookie that scripts cannot read', async () => {
     const person = await newPerson('treasurer')
     node.clock.advance(60_000)
     const answer = await tryLogin(person, {})
@@ -37,7 +37,7 @@ describe('a login', () => {
     expect((await node.ask('GET', `/operators/${person.name}`)).body).toMatchObject({ has_password: true })
   })
 
-  it('fails in one way, whatever is wrong', async () => {
+  it('a login fails in one way, whatever is wrong', async () => {
     const person = await newPerson()
     const withoutPassword = (await node.ask('POST', '/operators', { name: 'not-set-up', role: 'viewer' })).body.name
     const disabled = await newPerson()
@@ -59,7 +59,7 @@ describe('a login', () => {
     node.clock.advance(600_000)
   })
 
-  it('with a code that was used before is refused, also with an earlier one', async () => {
+  it('a login with a code that was used before is refused, also with an earlier one', async () => {
     const person = await newPerson()
     node.clock.advance(60_000)
     const later = person.code(1)
@@ -73,7 +73,7 @@ describe('a login', () => {
     node.clock.advance(600_000)
   })
 
-  it('is offered where it is possible', async () => {
+  it('a login is offered where it is possible', async () => {
     expect((await node.ask('GET', '/login', undefined, {})).body).toMatchObject({ password: true })
     // Through an untrusted proxy, it may have come from anywhere.
     const forwarded = { 'x-forwarded-for': '192.0.2.1' }
@@ -112,7 +112,7 @@ describe('a session', () => {
     expect((await whoAmI({ cookie, 'x-csrf-token': csrf })).status).toBe(200)
   })
 
-  it('is of no use to a program that has its cookie alone, for any call', async () => {
+  it('a session is of no use to a program that has its cookie alone, for any call', async () => {
     const { cookie, csrf } = session
     const { csrf: other } = await person.logIn()
     const derived = createHmac('sha256', cookie.split('=')[1] as string)
@@ -133,7 +133,7 @@ describe('a session', () => {
     expect(codeOf(await whoAmI({ 'x-csrf-token': csrf }))).toEqual([401, 'unauthorized'])
   })
 
-  it('does not live longer by calls with its cookie alone', async () => {
+  it('a session does not live longer by calls with its cookie alone', async () => {
     const { cookie, headers } = await person.logIn()
     node.clock.advance(20 * 60_000)
     expect((await whoAmI({ cookie })).status).toBe(403)
@@ -142,7 +142,7 @@ describe('a session', () => {
     session = await person.logIn()
   })
 
-  it('is not accepted as a bearer token, nor a token as a session', async () => {
+  it('a session is not accepted as a bearer token, nor a token as a session', async () => {
     const secret = session.cookie.split('=')[1] as string
     expect(codeOf(await whoAmI({ authorization: `Bearer ${secret}` }))).toEqual([401, 'invalid_token'])
     expect(codeOf(await whoAmI({ cookie: 'tidegate-operator=the-token-of-the-operator-for-scripts' }))).toEqual([
@@ -201,7 +201,7 @@ describe('a session', () => {
     node.clock.advance(600_000)
   })
 
-  it('beyond the tenth ends the one that was used longest ago', async () => {
+  it('a session beyond the tenth ends the one that was used longest ago', async () => {
     const other = await newPerson('viewer')
     const sessions: Session[] = []
     for (let count = 0; count < 11; count++) sessions.push(await other.logIn())
@@ -216,7 +216,7 @@ describe('a person who is signed in', () => {
     node.ask('POST', '/session/password', body, headers)
   const NEW = 'another long password'
 
-  it('changes the own password, which ends the other sessions and an open link', async () => {
+  it('a person who is signed in changes the own password, which ends the other sessions and an open link', async () => {
     const person = await newPerson()
     const other = await person.logIn()
     const { headers } = await person.logIn()
@@ -245,7 +245,7 @@ describe('a person who is signed in', () => {
     expect((await tryLogin(person, { password: NEW })).status).toBe(200)
   })
 
-  it('needs the present password and a code that was not used, and is limited like a login', async () => {
+  it('a person who is signed in needs the present password and a code that was not used, and is limited like a login', async () => {
     const person = await newPerson()
     const { headers } = await person.logIn()
     const used = { password: person.password, totp: person.code(), new_password: NEW }
@@ -264,7 +264,7 @@ describe('a person who is signed in', () => {
     expect((await change({ ...right, totp: person.code() }, headers)).status).toBe(200)
   })
 
-  it('replaces the own authenticator, with the password as it is', async () => {
+  it('a person who is signed in replaces the own authenticator, with the password as it is', async () => {
     const person = await newPerson()
     const { headers } = await person.logIn()
     node.clock.advance(60_000)
@@ -290,7 +290,7 @@ describe('a person who is signed in', () => {
     expect((await tryLogin(replaced, {})).status).toBe(200)
   })
 
-  it('cannot be a program with a token', async () => {
+  it('a person who is signed in cannot be a program with a token', async () => {
     const body = { password: 'x', totp: '000000', new_password: NEW }
     const { status, body: problem } = await node.ask('POST', '/session/password', body)
     expect([status, problem.code, problem.meta]).toEqual([409, 'invalid_state', { current: 'no_session' }])
@@ -302,7 +302,7 @@ describe('a setup link', () => {
   const newLink = async (name = `person-${++people}`) =>
     linkOf((await node.ask('POST', '/operators', { name, role: 'reviewer' })).body)
 
-  it('shows for whom it is, and is used once', async () => {
+  it('a setup link shows for whom it is, and is used once', async () => {
     const token = await newLink('grace')
     const peek = await node.ask('POST', '/setup', { token }, {})
     expect(peek.body).toEqual({ name: 'grace', role: 'reviewer', expires_at: expect.any(String) })
@@ -317,7 +317,7 @@ describe('a setup link', () => {
     expect(rows.map(({ action }) => action)).toEqual(['operator.login', 'operator.setup', 'operator.create'])
   })
 
-  it('is not used up by a wrong code, and not without a password', async () => {
+  it('a setup link is not used up by a wrong code, and not without a password', async () => {
     const token = await newLink()
     expect(codeOf(await node.ask('POST', '/setup/confirm', { token, totp: '000000' }, {}))).toEqual([
       409,
@@ -347,7 +347,7 @@ describe('a setup link', () => {
 })
 
 describe('the first admin', () => {
-  it('is set up with the link in a file that only this user can read, which is removed then', async () => {
+  it('the first admin is set up with the link in a file that only this user can read, which is removed then', async () => {
     const fresh = await openOperatorNode()
     try {
       const read = () => readFileSync(fresh.setupFile, 'utf8').trim().split('#setup=')[1] as string
@@ -385,7 +385,7 @@ describe('the first admin', () => {
     }
   })
 
-  it('has one link, of several nodes that start at once, which every node accepts', async () => {
+  it('the first admin has one link, of several nodes that start at once, which every node accepts', async () => {
     const first = await openOperatorNode()
     const second = await openOperatorNode({ db: first.db })
     try {
@@ -407,7 +407,7 @@ describe('the first admin', () => {
     }
   })
 
-  it('is not set up with the link when there is an admin already', async () => {
+  it('the first admin is not set up with the link when there is an admin already', async () => {
     const fresh = await openOperatorNode()
     try {
       await fresh.setup.prepare()

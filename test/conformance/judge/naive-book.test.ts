@@ -13,7 +13,7 @@ const change = fc.record({
 })
 
 describe('NaiveBook', () => {
-  it('has the best levels that a full sort gives', () => {
+  it('NaiveBook has the best levels that a full sort gives', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 60 }), fc.integer({ min: 1, max: 8 }), (changes, count) => {
         const book = new NaiveBook()
@@ -44,7 +44,7 @@ describe('NaiveBook', () => {
     )
   })
 
-  it('is crossed when the best bid is at or above the best ask', () => {
+  it('NaiveBook is crossed when the best bid is at or above the best ask', () => {
     const book = new NaiveBook()
     book.set('bids', '99.99', '1')
     expect(book.isCrossed()).toBe(false)
@@ -62,14 +62,14 @@ describe('the order of a side', () => {
     ['10.10', '10.09'],
     ['12', '7'],
     ['90071992547409931.02', '90071992547409931.01'],
-  ])('puts %s before %s among bids, and after it among asks', (higher, lower) => {
+  ])('the order of a side puts %s before %s among bids, and after it among asks', (higher, lower) => {
     expect(standsBefore('bids', higher, lower)).toBe(true)
     expect(standsBefore('bids', lower, higher)).toBe(false)
     expect(standsBefore('asks', lower, higher)).toBe(true)
     expect(standsBefore('asks', higher, lower)).toBe(false)
   })
 
-  it('has no order of equal prices', () => {
+  it('the order of a side has no order of equal prices', () => {
     for (const side of BOOK_SIDES) expect(standsBefore(side, '10.00', '10.00')).toBe(false)
   })
 })

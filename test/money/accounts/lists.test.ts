@@ -83,7 +83,7 @@ function matching(parameters: Record<string, string>): Item[] {
 }
 
 describe('a list of accounts', () => {
-  it('is in creation order, newest first by default', async () => {
+  it('a list of accounts is in creation order, newest first by default', async () => {
     const places = items.map(({ created_at, id }) => `${created_at} ${id}`)
     expect(places).toEqual([...places].sort())
     const { body } = await customer.call('GET', PATH)
@@ -91,13 +91,13 @@ describe('a list of accounts', () => {
     expect((await customer.call('GET', `${PATH}?order_by=CREATED_AT&order=DESC`)).body).toEqual(body)
   })
 
-  it('has no cursor on its last page, full or not', async () => {
+  it('a list of accounts has no cursor on its last page, full or not', async () => {
     expect((await customer.call('GET', `${PATH}?limit=40`)).body.next_page_cursor).toBeUndefined()
     expect((await customer.call('GET', `${PATH}?limit=39`)).body.next_page_cursor).toBeTypeOf('string')
     for (const limit of [1, 7, 20, 39]) expect(await allPages({ order: 'ASC' }, limit)).toEqual(items)
   })
 
-  it(`contains exactly the accounts that match the filters, in pages of any size (seed ${SEED})`, async () => {
+  it(`a list of accounts contains exactly the accounts that match the filters, in pages of any size (seed ${SEED})`, async () => {
     const random = new Random(SEED)
     const filters: Record<string, () => string> = { identity_id: () => random.pick([...IDENTITIES, 'nobody']) }
     for (const member of ['created_at', 'updated_at'] as const) {
@@ -118,7 +118,7 @@ describe('a list of accounts', () => {
     }
   })
 
-  it('finds an account by the time that it shows, and no other', async () => {
+  it('a list of accounts finds an account by the time that it shows, and no other', async () => {
     const item = items[3] as Item
     const at = (time: string, comparison = 'eq') =>
       customer.call('GET', `${PATH}?${encode({ [`created_at.${comparison}`]: time })}`).then(({ body }) => body.items)
@@ -129,7 +129,7 @@ describe('a list of accounts', () => {
     expect(await at(item.created_at.replace('Z', '000001Z'), 'gte')).not.toContainEqual(item)
   })
 
-  it('does not change while others are written', async () => {
+  it('a list of accounts does not change while others are written', async () => {
     const late: string[] = []
     const found = await allPages({ order: 'DESC' }, 6, async () => {
       const made = await customer.call('POST', PATH, { account: { identity_id: 'late' } })
@@ -143,13 +143,13 @@ describe('a list of accounts', () => {
     expect(seen.map(({ id }) => id)).toEqual(late)
   })
 
-  it('names the parameters that it ignored', async () => {
+  it('a list of accounts names the parameters that it ignored', async () => {
     const { status, headers } = await customer.call('GET', `${PATH}?status=x&ids=y&created_at=z`)
     expect([status, headers.get('tidegate-ignored-parameters')]).toEqual([200, 'status, ids, created_at'])
     expect((await customer.call('GET', PATH)).headers.has('tidegate-ignored-parameters')).toBe(false)
   })
 
-  it('refuses invalid parameters', async () => {
+  it('a list of accounts refuses invalid parameters', async () => {
     const { status, body } = await customer.call('GET', `${PATH}?limit=0&identity_id=&created_at.lt=yesterday`)
     expect([status, body.code]).toEqual([400, 'invalid_request'])
     expect(body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual([
@@ -165,7 +165,7 @@ describe('the cursor of a list', () => {
     who.call('GET', `${path}?${encode(query)}`)
   const cursorOf = async (query: Record<string, string>) => (await list(query)).body.next_page_cursor as string
 
-  it('is valid for its list, with another limit, and with equivalent filters', async () => {
+  it('the cursor of a list is valid for its list, with another limit, and with equivalent filters', async () => {
     const page_cursor = await cursorOf({ limit: '2', 'created_at.gte': '2020-01-01T00:00:00Z' })
     for (const time of ['2020-01-01T00:00:00Z', '2020-01-01T01:00:00.000+01:00', '2019-12-31T23:59:59.9995Z']) {
       const { status, body } = await list({ limit: '5', 'created_at.gte': time, order_by: 'CREATED_AT', page_cursor })
@@ -173,7 +173,7 @@ describe('the cursor of a list', () => {
     }
   })
 
-  it('is invalid for any other list', async () => {
+  it('the cursor of a list is invalid for any other list', async () => {
     const page_cursor = await cursorOf({ limit: '2', identity_id: 'alice' })
     const stranger = await node.newCustomer()
     const misuses = [
@@ -189,14 +189,14 @@ describe('the cursor of a list', () => {
     for (const { status, body } of misuses) expect([status, body.code]).toEqual([400, 'invalid_cursor'])
   })
 
-  it('that is empty means the first page, also of the operator’s lists', async () => {
+  it('the cursor of a list that is empty means the first page, also of the operator’s lists', async () => {
     expect((await list({ page_cursor: '', limit: '2' })).text).toBe((await list({ limit: '2' })).text)
     const empty = await node.operator('GET', '/accounts?page_cursor=&limit=2')
     expect(empty.text).toBe((await node.operator('GET', '/accounts?limit=2')).text)
     expect((await node.operator('GET', '/customers?page_cursor=&limit=1')).status).toBe(200)
   })
 
-  it('is validated also when the time range is empty', async () => {
+  it('the cursor of a list is validated also when the time range is empty', async () => {
     const never = { 'created_at.lt': '2020-01-01T00:00:00Z', 'created_at.gt': '2020-01-01T00:00:00Z' }
     expect((await list(never)).body).toEqual({ items: [] })
     expect((await list({ ...never, page_cursor: 'x' })).body.code).toBe('invalid_cursor')

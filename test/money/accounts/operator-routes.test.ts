@@ -24,7 +24,7 @@ const actions = async (subject: string) =>
   )
 
 describe('the review of accounts', () => {
-  it('takes the documented steps, each later than the one before, and customers see them', async () => {
+  it('the review of accounts takes the documented steps, each later than the one before, and customers see them', async () => {
     const { id, updated_at } = await newAccount()
     let before = updated_at
     for (const summary_status of ['APPROVED', 'ERROR', 'APPROVED', 'ERROR', 'DENIED']) {
@@ -49,7 +49,7 @@ describe('the review of accounts', () => {
     )
   })
 
-  it('refuses every other step, and changes nothing', async () => {
+  it('the review of accounts refuses every other step, and changes nothing', async () => {
     const { id } = await newAccount()
     await review(id, { summary_status: 'DENIED' })
     const before = await shown(id)
@@ -62,7 +62,7 @@ describe('the review of accounts', () => {
     expect(await actions(id)).toHaveLength(2)
   })
 
-  it('to the current status is 200, without a second audit row', async () => {
+  it('the review of accounts to the current status is 200, without a second audit row', async () => {
     const account = await newAccount()
     const same = await review(account.id, { summary_status: 'PENDING', admin_disabled: false })
     expect([same.status, same.body]).toEqual([200, { ...account, customer_id: customer.customerId }])
@@ -72,7 +72,7 @@ describe('the review of accounts', () => {
     expect(await actions(account.id)).toHaveLength(2)
   })
 
-  it('is hidden by DISABLED while either flag is set', async () => {
+  it('the review of accounts is hidden by DISABLED while either flag is set', async () => {
     const { id } = await newAccount()
     const status = async () => {
       const { summary_status, admin_disabled, user_disabled } = await shown(id)
@@ -95,13 +95,13 @@ describe('the review of accounts', () => {
     [{ summary_status: null }, '/summary_status'],
     [{ admin_disabled: 'true' }, '/admin_disabled'],
     [{ user_disabled: true }, '/user_disabled'],
-  ])('refuses %j', async (body, pointer) => {
+  ])('the review of accounts refuses %j', async (body, pointer) => {
     const { id } = await newAccount()
     const answer = await review(id, body)
     expect([answer.status, answer.body.code, answer.body.errors[0].pointer]).toEqual([400, 'invalid_request', pointer])
   })
 
-  it('of an unknown account is 404', async () => {
+  it('the review of accounts of an unknown account is 404', async () => {
     for (const id of [NO_ONE, 'x', '%00']) {
       for (const answer of [
         await review(id, { admin_disabled: true }),
@@ -171,7 +171,7 @@ it('the operator’s list accepts the public filters, and the customer and summa
 describe('profiles', () => {
   const make = (id: string, body: object) => node.operator('POST', `/customers/${id}/profiles`, body)
 
-  it('have a name that is unique within the customer', async () => {
+  it('profiles have a name that is unique within the customer', async () => {
     const stranger = await node.newCustomer()
     const { status, body } = await make(customer.customerId, { nickname: '🦀'.repeat(200) })
     expect([status, Object.keys(body).sort()]).toEqual([200, ['created_at', 'customer_id', 'id', 'nickname', 'type']])
@@ -184,7 +184,7 @@ describe('profiles', () => {
     ])
   })
 
-  it('are created once by many equal concurrent requests', async () => {
+  it('profiles are created once by many equal concurrent requests', async () => {
     const who = await node.newCustomer()
     const answers = await Promise.all(Array.from({ length: 20 }, () => make(who.customerId, { nickname: 'one' })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(409)])
@@ -192,7 +192,7 @@ describe('profiles', () => {
     expect(body).toEqual({ items: [answers.find(({ status }) => status === 200)?.body] })
   })
 
-  it('are refused without a name, or for an unknown customer', async () => {
+  it('profiles are refused without a name, or for an unknown customer', async () => {
     for (const body of [{}, { nickname: '' }, { nickname: 'x'.repeat(201) }, { nickname: 'x', type: 'NORMAL' }]) {
       expect((await make(customer.customerId, body)).body.code).toBe('invalid_request')
     }
@@ -206,7 +206,7 @@ describe('profiles', () => {
 describe('the profiles that a customer sees', () => {
   const PROFILES = '/v2/profiles'
 
-  it('are its own: one with its account, one that the operator created, in pages and one by one', async () => {
+  it('the profiles that a customer sees are its own: one with its account, one that the operator created, in pages and one by one', async () => {
     const owner = await node.newCustomer()
     const account = { account: { identity_id: 'alice' }, create_profile: true }
     const { id: account_id, profile_id, created_at } = (await owner.call('POST', PATH, account)).body
@@ -235,7 +235,7 @@ describe('the profiles that a customer sees', () => {
     expect(stolen.code).toBe('invalid_cursor')
   })
 
-  it('require the scope funding:read_profile', async () => {
+  it('the profiles that a customer sees require the scope funding:read_profile', async () => {
     const reader = await node.newClient(customer.customerId, ['identity:read_account'])
     for (const path of [PROFILES, `${PROFILES}/x`]) {
       expect((await reader.call('GET', path)).body).toMatchObject({

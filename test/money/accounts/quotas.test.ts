@@ -36,7 +36,7 @@ const createAddress = (who: RestCustomer, profileId: string, more: object = {}) 
 const codeOf = ({ status, body }: RestAnswer) => [status, body.code, body.meta]
 
 describe('the number of accounts', () => {
-  it('is limited by its quota, for all clients of the customer together and for no other customer', async () => {
+  it('the number of accounts is limited by its quota, for all clients of the customer together and for no other customer', async () => {
     const customer = await node.newCustomer()
     const colleague = await node.newClient(customer.customerId)
     limit({ accounts_max: 2 })
@@ -54,7 +54,7 @@ describe('the number of accounts', () => {
     expect((await refusalsOf(node)).accounts_max).toBe((before.accounts_max ?? 0) + 2)
   })
 
-  it('at its quota still answers 409 for a ref_id that was used', async () => {
+  it('the number of accounts at its quota still answers 409 for a ref_id that was used', async () => {
     const customer = await node.newCustomer()
     const { body: existing } = await create(customer, { ref_id: 'once' })
     for (const quotas of [{ accounts_max: 1 }, { accounts_max: 0 }, { creations_per_day: 1 }]) {
@@ -63,7 +63,7 @@ describe('the number of accounts', () => {
     }
   })
 
-  it('may exceed a quota that was lowered: existing accounts are read and changed as before', async () => {
+  it('the number of accounts may exceed a quota that was lowered: existing accounts are read and changed as before', async () => {
     const customer = await node.newCustomer()
     const { body: account } = await create(customer)
     await create(customer)
@@ -75,7 +75,7 @@ describe('the number of accounts', () => {
     expect((await create(customer)).status).toBe(200)
   })
 
-  it('is exact when 50 requests come at once at two nodes: ten accounts exist', async () => {
+  it('the number of accounts is exact when 50 requests come at once at two nodes: ten accounts exist', async () => {
     const customer = await node.newCustomer()
     const colleague = await other.newClient(customer.customerId)
     limit({ accounts_max: 10 })
@@ -92,7 +92,7 @@ describe('the number of accounts', () => {
 })
 
 describe('the number of deposit addresses', () => {
-  it('is limited by its quota, and 409 remains 409', async () => {
+  it('the number of deposit addresses is limited by its quota, and 409 remains 409', async () => {
     const customer = await node.newCustomer()
     const { profileId } = await newAccount(customer)
     limit({ addresses_max: 1 })
@@ -114,7 +114,7 @@ describe('the creations of a day', () => {
     return (rows[0] as { seconds: number }).seconds
   }
 
-  it('are limited with 429 and the seconds until midnight UTC by the store’s clock, and start again on the next day', async () => {
+  it('the creations of a day are limited with 429 and the seconds until midnight UTC by the store’s clock, and start again on the next day', async () => {
     await onOneDay(node.db, async () => {
       const customer = await node.newCustomer()
       const { profileId } = await newAccount(customer)
@@ -142,7 +142,7 @@ describe('the creations of a day', () => {
     })
   })
 
-  it('are exact when 50 requests come at once at two nodes', async () => {
+  it('the creations of a day are exact when 50 requests come at once at two nodes', async () => {
     await onOneDay(node.db, async () => {
       const customer = await node.newCustomer()
       const colleague = await other.newClient(customer.customerId)
@@ -156,7 +156,7 @@ describe('the creations of a day', () => {
     })
   })
 
-  it('do not include those of the operator, which creates profiles meanwhile', async () => {
+  it('the creations of a day do not include those of the operator, which creates profiles meanwhile', async () => {
     await onOneDay(node.db, async () => {
       const { customerId, ...customer } = await node.newCustomer()
       limit({ creations_per_day: 1 })
@@ -170,7 +170,7 @@ describe('the creations of a day', () => {
 })
 
 describe('the usage shown to the operator', () => {
-  it('is what a customer has used and may use on the current day', async () => {
+  it('the usage shown to the operator is what a customer has used and may use on the current day', async () => {
     await onOneDay(node.db, async () => {
       limit({})
       const customer = await node.newCustomer()
@@ -201,7 +201,7 @@ describe('the usage shown to the operator', () => {
     })
   })
 
-  it('is 404 for an unknown customer', async () => {
+  it('the usage shown to the operator is 404 for an unknown customer', async () => {
     expect((await node.operator('GET', `/customers/${newId()}/quotas`)).status).toBe(404)
     expect((await node.operator('GET', '/customers/x/quotas')).status).toBe(404)
   })

@@ -41,7 +41,7 @@ async function trail(subject: string) {
 }
 
 describe('creating an account', () => {
-  it('needs no more than an identity', async () => {
+  it('creating an account needs no more than an identity', async () => {
     const { status, headers, body } = await create()
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -60,7 +60,7 @@ describe('creating an account', () => {
     expect(await trail(body.id)).toMatchObject([{ actor: `client:${customer.clientId}`, action: 'account.create' }])
   })
 
-  it('accepts every field, and returns the same record from every endpoint', async () => {
+  it('creating an account accepts every field, and returns the same record from every endpoint', async () => {
     const account = {
       ref_id: newRef(),
       description: 'first\n\t"account" \u0001\u001f 🦀 e\u0301',
@@ -85,7 +85,7 @@ describe('creating an account', () => {
     expect(operated).toEqual({ ...body, customer_id: customer.customerId })
   })
 
-  it('creates a profile of type NORMAL only on request', async () => {
+  it('creating an account creates a profile of type NORMAL only on request', async () => {
     const { body } = await create({}, { create_profile: true })
     const { body: profiles } = await node.operator('GET', `/customers/${customer.customerId}/profiles?limit=1`)
     expect(profiles.items).toEqual([
@@ -94,7 +94,7 @@ describe('creating an account', () => {
     expect((await create({}, { create_profile: false })).body.profile_id).toBeUndefined()
   })
 
-  it('returns metadata unchanged, digit by digit', async () => {
+  it('creating an account returns metadata unchanged, digit by digit', async () => {
     const metadata =
       '{ "big": 12345678901234567890, "one" :1.0,"huge":1e400, "tiny": -1E-400, "minus":-0 , "\\u00e9":"\\u00e9\\/"}'
     const sent = `{"account": {"identity_id":"alice", "metadata":${metadata} }}`
@@ -110,7 +110,7 @@ describe('creating an account', () => {
     expect(again.text).toContain('"metadata":{"n":0.10}')
   })
 
-  it('returns metadata with a member named __proto__ unchanged, from every endpoint', async () => {
+  it('creating an account returns metadata with a member named __proto__ unchanged, from every endpoint', async () => {
     const metadata = '"metadata":{"__proto__":{"admin_disabled":true},"a":{"__proto__":"x","constructor":[]}}'
     const made = await customer.call('POST', PATH, `{"account":{"identity_id":"alice","ref_id":"proto",${metadata}}}`)
     expect([made.status, made.body.admin_disabled]).toEqual([200, false])
@@ -128,7 +128,7 @@ describe('creating an account', () => {
     }
   })
 
-  it('answers 409 with the existing record for a used ref_id, also to another client of the customer', async () => {
+  it('creating an account answers 409 with the existing record for a used ref_id, also to another client of the customer', async () => {
     const ref_id = newRef()
     const { body: existing } = await create({ ref_id, metadata: { a: 1 } }, { create_profile: true })
     const colleague = await node.newClient(customer.customerId)
@@ -142,12 +142,12 @@ describe('creating an account', () => {
     expect(listed.items).toEqual([])
   })
 
-  it('compares ref_ids byte by byte', async () => {
+  it('creating an account compares ref_ids byte by byte', async () => {
     for (const ref_id of ['É', 'E\u0301', 'é', 'É ', ' É']) expect((await create({ ref_id })).status).toBe(200)
     expect((await create({ ref_id: 'É' })).status).toBe(409)
   })
 
-  it('creates one account for fifty equal concurrent requests', async () => {
+  it('creating an account creates one account for fifty equal concurrent requests', async () => {
     const ref_id = newRef()
     const ask = () => untilServed(() => create({ ref_id }, { create_profile: true }))
     const answers = await Promise.all(Array.from({ length: 50 }, ask))
@@ -161,7 +161,7 @@ describe('creating an account', () => {
 })
 
 describe('changing an account', () => {
-  it('replaces the given members, keeps the others, and increases the time of change', async () => {
+  it('changing an account replaces the given members, keeps the others, and increases the time of change', async () => {
     const { body: made } = await create({ ref_id: newRef(), metadata: { a: 1 }, description: 'one' })
     const steps = [
       { description: 'two' },
@@ -192,7 +192,7 @@ describe('changing an account', () => {
     ])
   })
 
-  it('accepts the same members inside account, as the reference documents', async () => {
+  it('changing an account accepts the same members inside account, as the reference documents', async () => {
     const { body: made } = await create({ description: 'before', metadata: { a: 1 } })
     const change = { id: made.id.toUpperCase(), description: 'after', metadata: { b: 2 }, set_user_disabled: true }
     const { status, body } = await customer.call('PUT', PATH, { account: change })
@@ -201,7 +201,7 @@ describe('changing an account', () => {
     expect(missing).toMatchObject({ status: 404, body: { errors: [{ pointer: '/account/id' }] } })
   })
 
-  it('changes nothing when the values are the same', async () => {
+  it('changing an account changes nothing when the values are the same', async () => {
     const given = {
       ref_id: newRef(),
       description: 'x',
@@ -214,7 +214,7 @@ describe('changing an account', () => {
     expect(await trail(made.id)).toHaveLength(1)
   })
 
-  it('replaces members, and those that remain keep their ids', async () => {
+  it('changing an account replaces members, and those that remain keep their ids', async () => {
     const roles = ['AUTHORIZED_USER']
     const { body: made } = await create({ members: ['a', 'b'].map((identity_id) => ({ identity_id, roles })) })
     const members = [
@@ -228,7 +228,7 @@ describe('changing an account', () => {
     expect((await customer.call('PUT', PATH, { id: made.id, members: [] })).body.members).toEqual([])
   })
 
-  it('never frees a ref_id', async () => {
+  it('changing an account never frees a ref_id', async () => {
     const [first, second] = [newRef(), newRef()]
     const { body: one } = await create({ ref_id: first })
     const { body: two } = await create()
@@ -242,7 +242,7 @@ describe('changing an account', () => {
     expect((await customer.call('PUT', PATH, { id: one.id, ref_id: first })).body.ref_id).toBe(first)
   })
 
-  it('is serialised', async () => {
+  it('changing an account is serialised', async () => {
     const { body: made } = await create()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => customer.call('PUT', PATH, { id: made.id, description: `${index}` })),
@@ -255,7 +255,7 @@ describe('changing an account', () => {
 })
 
 describe('an account of another customer', () => {
-  it('does not exist for this one', async () => {
+  it('an account of another customer does not exist for this one', async () => {
     const { body: foreign } = await create({ ref_id: newRef() }, {}, stranger)
     const { body: unknown } = await customer.call('GET', `${PATH}/${NO_ONE}`)
     for (const id of [foreign.id, NO_ONE, 'x', '%00', `${NO_ONE}0`, '%F0%9F%A6%80']) {

@@ -93,7 +93,7 @@ const OUTSIDE: readonly (readonly [string, unknown, string, string])[] = [
 
 describe('an account', () => {
   it.each(INSIDE.map(([name, value], index) => [name, index, value] as const))(
-    'accepts the %s of case %i, on creation and on change',
+    'an account accepts the %s of case %i, on creation and on change',
     async (name, _index, value) => {
       const made = await customer.call('POST', PATH, { account: { identity_id: 'alice', [name]: value } })
       expect([made.status, made.body.code]).toEqual([200, undefined])
@@ -112,7 +112,7 @@ describe('an account', () => {
   )
 
   it.each(OUTSIDE.map(([name, value, place, rule], index) => [name, index, place, rule, value] as const))(
-    'refuses the %s of case %i: %s %s',
+    'an account refuses the %s of case %i: %s %s',
     async (name, _index, place, rule, value) => {
       const made = await customer.call('POST', PATH, { account: { identity_id: 'alice', [name]: value } })
       const changed = await customer.call('PUT', PATH, { id: existing, [name]: value })
@@ -162,7 +162,7 @@ describe('an account', () => {
     ],
     ['more beside it', { account: { identity_id: 'x' }, profile: {} }, '/profile', UNKNOWN],
     ['a flat account', { identity_id: 'x' }, '/account', 'is required'],
-  ])('is not created from %s', async (_what, body, pointer, detail) => {
+  ])('an account is not created from %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('POST', PATH, body, { 'content-type': 'application/json' })
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request'])
     expect(answer.body.errors).toContainEqual({ pointer, detail })
@@ -204,7 +204,7 @@ describe('an account', () => {
       '/account/members/1/identity_id',
       'is a duplicate',
     ],
-  ])('is not changed by %s', async (_what, body, pointer, detail) => {
+  ])('an account is not changed by %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('PUT', PATH, JSON.stringify(body).replaceAll('ID', existing))
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request'])
     expect(answer.body.errors).toContainEqual({ pointer, detail })
@@ -246,20 +246,20 @@ describe('an account', () => {
     ],
     ['with a constructor', '{"account":{"identity_id":"a","constructor":{}}}', '/account/constructor', UNKNOWN],
     ['that is not UTF-8', Uint8Array.of(0x22, 0xff, 0x22), '', 'is not UTF-8 (TypeError)'],
-  ])('is not created from a body %s', async (_what, body, pointer, detail) => {
+  ])('an account is not created from a body %s', async (_what, body, pointer, detail) => {
     const answer = await customer.call('POST', PATH, body, { 'content-type': 'application/json' })
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request'])
     expect(answer.body.errors).toContainEqual({ pointer, detail })
   })
 
-  it('measures metadata as compact JSON, however it was formatted', async () => {
+  it('an account measures metadata as compact JSON, however it was formatted', async () => {
     const wide = `{"account":{"identity_id":"a","metadata":{${' '.repeat(100_000)}"a" :\n"${'\\u0078'.repeat(16_376)}"}}}`
     expect((await customer.call('POST', PATH, wide)).status).toBe(200)
     const digits = `{"account":{"identity_id":"a","metadata":{"a":${'1'.repeat(16_379)}}}}`
     expect((await customer.call('POST', PATH, digits)).status).toBe(400)
   })
 
-  it('accepts a body of one mebibyte, and no larger one', async () => {
+  it('an account accepts a body of one mebibyte, and no larger one', async () => {
     const body = JSON.stringify({ account: { identity_id: 'a' } })
     expect((await customer.call('POST', PATH, body.padEnd(MEBIBYTE))).status).toBe(200)
     const larger = await customer.call('POST', PATH, body.padEnd(MEBIBYTE + 1))
@@ -276,7 +276,7 @@ describe('an account', () => {
     ])
   })
 
-  it('accepts parameters of the media type', async () => {
+  it('an account accepts parameters of the media type', async () => {
     const body = JSON.stringify({ account: { identity_id: 'a' } })
     for (const type of [
       'application/json; charset=utf-8',
@@ -343,7 +343,7 @@ describe('the checks of a request', () => {
     expect([one.status, one.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('are the same for HEAD as for GET', async () => {
+  it('the checks of a request are the same for HEAD as for GET', async () => {
     for (const path of [PATH, `${PATH}/${existing}`]) {
       const [head, get] = [await customer.call('HEAD', path), await customer.call('GET', path)]
       expect([head.status, head.text, head.headers.get('content-length')]).toEqual([

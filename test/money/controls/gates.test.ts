@@ -39,7 +39,7 @@ async function findingAfter(change: ReturnType<typeof sql>, subject: Partial<Gat
 const NOTHING = sql`select 1`
 
 describe('gates', () => {
-  it('are open for an ordinary profile', async () => {
+  it('gates are open for an ordinary profile', async () => {
     expect(await findingAfter(NOTHING)).toBeUndefined()
   })
 
@@ -60,7 +60,7 @@ describe('gates', () => {
     expect(await findingAfter(change)).toEqual({ code, detail })
   })
 
-  it('stay open for an account that is not reviewed yet, another asset, and the other direction of a pair', async () => {
+  it('gates stay open for an account that is not reviewed yet, another asset, and the other direction of a pair', async () => {
     expect(await findingAfter(sql`update accounts set review_status = 'PENDING'`)).toBeUndefined()
     expect(await findingAfter(sql`update controls set paused_assets = '{BTC}'`)).toBeUndefined()
     expect(await findingAfter(sql`update controls set paused_pairs = '{USD/USDC}'`)).toBeUndefined()

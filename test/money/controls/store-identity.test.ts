@@ -170,7 +170,7 @@ describe.runIf(inject('engine') === 'postgres')('a store on PostgreSQL', () => {
     expect(isOtherStore(await examineStoreIdentity(db, { identity: present, position: '0/1' }))).toBe(true)
   })
 
-  it('names what a managed server does not tell, and is watched by the rest', async () => {
+  it('a store on PostgreSQL names what a managed server does not tell, and is watched by the rest', async () => {
     const url = await migratedDatabase()
     const role = `managed_${Date.now()}`
     await withClient(url, async (client) => {
@@ -189,7 +189,7 @@ describe.runIf(inject('engine') === 'postgres')('a store on PostgreSQL', () => {
 })
 
 describe('the controls', () => {
-  it('show that deliveries are paused by a restore, and a person resumes them, with an audit row', async () => {
+  it('the controls show that deliveries are paused by a restore, and a person resumes them, with an audit row', async () => {
     const node = await RestNode.open()
     cleanups.push(() => node.close())
     await sql`update store_origin set identity = 'before the restore'`.execute(node.db.tables())

@@ -118,7 +118,7 @@ describe('a claim', () => {
     expect(await actionsOf('other')).toEqual(['delivery.claim'])
   })
 
-  it('that has ended may be claimed again, with a higher attempt', async () => {
+  it('a claim that has ended may be claimed again, with a higher attempt', async () => {
     const id = await claimedOne()
     await letPass(db, [id], 61)
     expect(await claim({ executor: 'other' })).toMatchObject([{ id, attempt: 2, executor: 'other' }])
@@ -135,7 +135,7 @@ describe('a claim', () => {
     expect(await claim({}, true)).toMatchObject([{ id, attempt: 2 }])
   })
 
-  it(`of ${CLAIMED_AT_ONCE} deliveries by two executors at once gives each to one of them`, async () => {
+  it(`a claim of ${CLAIMED_AT_ONCE} deliveries by two executors at once gives each to one of them`, async () => {
     const ids = await addDeliveries(db, owner, CLAIMED_AT_ONCE)
     const claimAll = async (executor: string) => {
       const claimed: string[] = []
@@ -173,7 +173,7 @@ describe('a claim of one delivery', () => {
     expect(await actionsOf(id)).toEqual(['delivery.claim'])
   })
 
-  it('changes nothing when its caller holds it, and is refused while another does', async () => {
+  it('a claim of one delivery changes nothing when its caller holds it, and is refused while another does', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await claimOne(id)
     const held = await document(id)
@@ -190,7 +190,7 @@ describe('a claim of one delivery', () => {
     ])
   })
 
-  it('is refused while a gate is closed, and for what has its result or is sent to a webhook', async () => {
+  it('a claim of one delivery is refused while a gate is closed, and for what has its result or is sent to a webhook', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await sql`update controls set deliveries_paused = true`.execute(db.tables())
     const meta = { current: 'PAUSED', attempt: 0 }
@@ -204,7 +204,7 @@ describe('a claim of one delivery', () => {
     await expect(claimOne(owner.profileId)).rejects.toMatchObject({ status: 404 })
   })
 
-  it('is refused while an earlier attempt cannot be repeated because a gate is closed', async () => {
+  it('a claim of one delivery is refused while an earlier attempt cannot be repeated because a gate is closed', async () => {
     const id = await claimedOne()
     await letPass(db, [id], 61)
     await sql`update controls set deliveries_paused = true`.execute(db.tables())
@@ -217,7 +217,7 @@ describe('a claim of one delivery', () => {
     expect((await document(id)).waiting_for).toBeUndefined()
   })
 
-  it('of two people at once is one attempt', async () => {
+  it('a claim of one delivery of two people at once is one attempt', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     const claims = await Promise.allSettled([claimOne(id, 'ines'), claimOne(id, 'omar')])
     expect(claims.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
@@ -226,7 +226,7 @@ describe('a claim of one delivery', () => {
 })
 
 describe('gates', () => {
-  it('are read before a delivery is handed out, and what they stop does not stop others', async () => {
+  it('gates are read before a delivery is handed out, and what they stop does not stop others', async () => {
     const [blocked = ''] = await addDeliveries(db, owner, 1)
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     const [open = ''] = await addDeliveries(db, await addOwner(db), 1)
@@ -243,7 +243,7 @@ describe('gates', () => {
     expect(calls()).toEqual([waits, 'waits no more'])
   })
 
-  it('are passed by what the operator released, unless something is paused', async () => {
+  it('gates are passed by what the operator released, unless something is paused', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await sql`update accounts set admin_disabled = true where id = ${owner.accountId}`.execute(db.tables())
     expect(await claim()).toEqual([])
@@ -256,7 +256,7 @@ describe('gates', () => {
     expect(await claim()).toMatchObject([{ id }])
   })
 
-  it('hold a payment above review_above.payments until the operator releases it', async () => {
+  it('gates hold a payment above review_above.payments until the operator releases it', async () => {
     owners = recordingOwners(new Map([['USDC', 1_500_000n]]))
     const [large = ''] = await addDeliveries(db, owner, 1, { amount: 1_500_001n })
     const [small = ''] = await addDeliveries(db, owner, 1)
@@ -271,7 +271,7 @@ describe('gates', () => {
     expect(await inReview()).toBe(0)
   })
 
-  it('hold what was not handed out yet when review_above.payments is lowered, and no later attempt', async () => {
+  it('gates hold what was not handed out yet when review_above.payments is lowered, and no later attempt', async () => {
     const attempted = await claimedOne()
     const [waiting = ''] = await addDeliveries(db, owner, 1)
     owners = recordingOwners(new Map([['USDC', 1n]]))
@@ -283,7 +283,7 @@ describe('gates', () => {
     expect(await claim()).toMatchObject([{ id: waiting, attempt: 1 }])
   })
 
-  it('send a payment to an address of the service back to its profile', async () => {
+  it('gates send a payment to an address of the service back to its profile', async () => {
     const address = '0x52908400098527886E0F7030069857D2E4169EE7'
     const destination = { crypto: { address, network: 'BASE' } } as const
     const attempted = await claimedOne({ destination })
@@ -300,7 +300,7 @@ describe('gates', () => {
     expect(await balance()).toEqual({ ...NOTHING, available: 1_500_000n, in_transit: 1_500_000n })
   })
 
-  it('send payments of two searches to addresses of the service back in two transactions', async () => {
+  it('gates send payments of two searches to addresses of the service back in two transactions', async () => {
     const address = '0x52908400098527886E0F7030069857D2E4169EE7'
     const destination = { crypto: { address, network: 'BASE' } } as const
     const [first = ''] = await addDeliveries(db, owner, 1, { destination })
@@ -327,7 +327,7 @@ it('the executor of a sandbox settles and refuses payments of several profiles',
 })
 
 describe('a settlement', () => {
-  it('takes the money out of transit, once, however often it is reported', async () => {
+  it('a settlement takes the money out of transit, once, however often it is reported', async () => {
     const reference = `0x${'ab'.repeat(32)}`
     const id = await claimedOne()
     const request = { reference, attempt: 1, fee: '0.25' }
@@ -353,7 +353,7 @@ describe('a settlement', () => {
     expect(await actionsOf(id)).toEqual(['delivery.settle'])
   })
 
-  it('names the present attempt', async () => {
+  it('a settlement names the present attempt', async () => {
     const id = await claimedOne()
     await letPass(db, [id], 61)
     await claim()
@@ -363,7 +363,7 @@ describe('a settlement', () => {
     expect(await settle(id, { reference: id, attempt: 2 })).toBe('settled')
   })
 
-  it('has a reference that no other delivery has', async () => {
+  it('a settlement has a reference that no other delivery has', async () => {
     const [one, other] = [await claimedOne(), await claimedOne()]
     await settle(one, { reference: `only ${one}`, attempt: 1 })
     const again = settle(other, { reference: `only ${one}`, attempt: 1 })
@@ -371,7 +371,7 @@ describe('a settlement', () => {
     await expect(settle(one, { reference: 'another', attempt: 1 })).rejects.toMatchObject({ status: 409 })
   })
 
-  it('is of an attempt, and has a fee that is an amount', async () => {
+  it('a settlement is of an attempt, and has a fee that is an amount', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     const early = settle(id, { reference: id, attempt: 0 })
     await expect(early).rejects.toMatchObject({ status: 409, extras: { meta: { current: 'WAITING', attempt: 0 } } })
@@ -389,7 +389,7 @@ describe('the first payment to a destination', () => {
   })
   const isFirst = async (id: string) => (await document(id)).first_to_destination === true
 
-  it('is marked until one of this customer to exactly that destination was settled', async () => {
+  it('the first payment to a destination is marked until one of this customer to exactly that destination was settled', async () => {
     const id = await claimedOne(payee('DE89370400440532013000'))
     const [next = ''] = await addDeliveries(db, owner, 1, payee('DE89370400440532013000'))
     const [alike = ''] = await addDeliveries(db, owner, 1, payee('DE89370400440532013001'))
@@ -400,7 +400,7 @@ describe('the first payment to a destination', () => {
     expect(await Promise.all([id, next, alike, memo, other].map(isFirst))).toEqual([false, false, true, true, true])
   })
 
-  it('stays marked after one that failed', async () => {
+  it('the first payment to a destination stays marked after one that failed', async () => {
     const id = await claimedOne(payee('DE02120300000000202051'))
     await fail(id, { reason: 'closed', attempt: 1 })
     const [next = ''] = await addDeliveries(db, owner, 1, payee('DE02120300000000202051'))
@@ -409,7 +409,7 @@ describe('the first payment to a destination', () => {
 })
 
 describe('a failure', () => {
-  it('gives the money back, once', async () => {
+  it('a failure gives the money back, once', async () => {
     const id = await claimedOne()
     await fail(id, { reason: 'the account is closed', attempt: 1 })
     await fail(id, { reason: 'the account is closed', attempt: 1 })
@@ -422,7 +422,7 @@ describe('a failure', () => {
     expect(await actionsOf(id)).toEqual(['delivery.fail'])
   })
 
-  it('is possible before anything was handed out, and not after it was paid', async () => {
+  it('a failure is possible before anything was handed out, and not after it was paid', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await fail(id, { reason: 'not wanted', attempt: 0 })
     const paid = await claimedOne()
@@ -431,7 +431,7 @@ describe('a failure', () => {
     await expect(fail(paid, { reason: 'no', attempt: 1 })).rejects.toMatchObject({ status: 409, extras: { meta } })
   })
 
-  it('repays what the profile owes with what comes back', async () => {
+  it('a failure repays what the profile owes with what comes back', async () => {
     const id = await claimedOne()
     await db.transaction((transaction) =>
       sql`update balances set receivable = 400000 where profile_id = ${owner.profileId}`.execute(transaction),
@@ -440,7 +440,7 @@ describe('a failure', () => {
     expect(await balance()).toEqual({ ...NOTHING, available: 1_100_000n })
   })
 
-  it('of a return gives it back to what is held', async () => {
+  it('a failure of a return gives it back to what is held', async () => {
     const depositId = '018f0000-0000-7000-8000-0000000000bb'
     const id = await claimedOne({ failsTo: 'held', owner: { depositId } })
     await fail(id, { reason: 'closed', attempt: 1 })
@@ -452,7 +452,7 @@ describe('a failure', () => {
 })
 
 describe('a late settlement', () => {
-  it('is refused unless it says so', async () => {
+  it('a late settlement is refused unless it says so', async () => {
     const id = await claimedOne()
     await fail(id, { reason: 'closed', attempt: 1 })
     const meta = { current: 'FAILED', attempt: 1 }
@@ -460,7 +460,7 @@ describe('a late settlement', () => {
     expect(await balance()).toEqual({ ...NOTHING, available: 1_500_000n })
   })
 
-  it('names any attempt that was made, and no other', async () => {
+  it('a late settlement names any attempt that was made, and no other', async () => {
     const id = await claimedOne()
     await letPass(db, [id], 61)
     await claim({ executor: 'other' })
@@ -479,7 +479,7 @@ describe('a late settlement', () => {
     expect(await balance()).toEqual(NOTHING)
   })
 
-  it('takes the money again, and the profile owes what it no longer has', async () => {
+  it('a late settlement takes the money again, and the profile owes what it no longer has', async () => {
     const id = await claimedOne()
     await fail(id, { reason: 'closed', attempt: 1 })
     // It spent a part of what came back.
@@ -507,7 +507,7 @@ it('shows how many are in each state, and how long the oldest waits, at the firs
 })
 
 describe('the list', () => {
-  it('has filters, and items like the single record', async () => {
+  it('the list has filters, and items like the single record', async () => {
     const id = await claimedOne({ metadata: { order: '7' } })
     const page = async (filters: Parameters<typeof listDeliveries>[2]) => {
       const { itemTexts } = await listDeliveries(db, { limit: 100, order: 'DESC' }, filters)
@@ -523,7 +523,7 @@ describe('the list', () => {
     expect(single.metadata).toEqual({ order: '7' })
   })
 
-  it('has no delivery with another id', async () => {
+  it('the list has no delivery with another id', async () => {
     await expect(document(owner.profileId)).rejects.toMatchObject({ status: 404 })
   })
 })

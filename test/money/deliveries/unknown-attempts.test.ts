@@ -270,7 +270,7 @@ describe('a webhook that answers REFUSED', () => {
     expect(await availableOf()).toBe(1_500_000n)
   })
 
-  it('after an earlier attempt was answered with SETTLED leaves the decision to the operator', async () => {
+  it('a webhook that answers REFUSED after an earlier attempt was answered with SETTLED leaves the decision to the operator', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await send(id, NO_ANSWER, NO_ANSWER)
     const paid = { kind: 'settled', reference: `paid ${id}` } as const

@@ -158,7 +158,7 @@ const calls = () => owners.calls.map(({ call }) => call)
 const outcomes = async (id: string) => (await attemptsOf(db, id)).map(({ outcome }) => outcome)
 
 describe('an executor that', () => {
-  it('settles is believed', async () => {
+  it('an executor that settles is believed', async () => {
     const id = await deliver(settle)
     expect(await rowOf(id)).toMatchObject({ status: 'SETTLED', reference: payments.get(id), channel: 'webhook' })
     expect(await balance()).toEqual(NOTHING)
@@ -166,7 +166,7 @@ describe('an executor that', () => {
     expect(calls()).toEqual(['settled'])
   })
 
-  it('refuses gives the money back', async () => {
+  it('an executor that refuses gives the money back', async () => {
     const id = await deliver(refuse)
     const refusal = { fail_code: 'REFUSED', fail_detail: 'closed_account: the account is closed' }
     expect(await rowOf(id)).toMatchObject({ status: 'FAILED', ...refusal })
@@ -175,7 +175,7 @@ describe('an executor that', () => {
     expect(await outcomes(id)).toEqual(['REFUSED'])
   })
 
-  it('accepts keeps the money in transit until it reports', async () => {
+  it('an executor that accepts keeps the money in transit until it reports', async () => {
     const id = await deliver(accept)
     expect(await rowOf(id)).toMatchObject({ status: 'SENT', attempt: 1, next_attempt_at: null })
     expect(await balance()).toEqual(STILL_OUT)
@@ -209,7 +209,7 @@ describe('an executor that', () => {
     expect(await balance()).toEqual(NOTHING)
   })
 
-  it('does not answer in time is asked again', async () => {
+  it('an executor that does not answer in time is asked again', async () => {
     script = [payThenStall]
     const [id = ''] = await addDeliveries(db, owner, 1)
     const served = once(server, 'served')
@@ -225,7 +225,7 @@ describe('an executor that', () => {
     expect(payments.size).toBe(1)
   })
 
-  it('never gives a clear answer is asked for a day, and then the operator is', async () => {
+  it('an executor that never gives a clear answer is asked for a day, and then the operator is', async () => {
     const id = await deliver(answer(403), answer(500), payThenCut, answer(410))
     expect(await rowOf(id)).toMatchObject({ status: 'CLAIMED', attempt: 4 })
     await letPass(db, [id], DAY)
@@ -242,7 +242,7 @@ describe('an executor that', () => {
     expect(await balance()).toEqual(NOTHING)
   })
 
-  it('settles with the reference of another delivery is not believed', async () => {
+  it('an executor that settles with the reference of another delivery is not believed', async () => {
     const first = await deliver(settle)
     const reference = payments.get(first)
     script = [(_, response) => void response.end(JSON.stringify({ status: 'SETTLED', reference }))]
@@ -255,7 +255,7 @@ describe('an executor that', () => {
 })
 
 describe('requests', () => {
-  it('are signed with every secret that is valid, over the bytes that are sent', async () => {
+  it('requests are signed with every secret that is valid, over the bytes that are sent', async () => {
     const other = Buffer.alloc(32, 6)
     settings = { ...settings, secrets: [SECRET, `whsec_${other.toString('base64')}`] }
     const id = await deliver(settle)
@@ -269,7 +269,7 @@ describe('requests', () => {
     })
   })
 
-  it('of a process that stopped in between are sent again with the same id and body', async () => {
+  it('requests of a process that stopped in between are sent again with the same id and body', async () => {
     const id = await deliver(payThenAnswer(500))
     // As a process leaves it that stops after it has sent: claimed, without a result.
     await sql`update delivery_attempts set outcome = 'STARTED', ended_at = null where delivery_id = ${id}`.execute(
@@ -285,7 +285,7 @@ describe('requests', () => {
     expect(await outcomes(id)).toEqual(['UNKNOWN', 'SETTLED'])
   })
 
-  it('whose result comes after the operator has decided change nothing, and a contradiction is counted', async () => {
+  it('requests whose result comes after the operator has decided change nothing, and a contradiction is counted', async () => {
     const held: ServerResponse[] = []
     script = [(_, response) => void held.push(response)]
     const [id = ''] = await addDeliveries(db, owner, 1)
@@ -303,7 +303,7 @@ describe('requests', () => {
     expect(logged.lines.some((line) => line.includes('contradicts a recorded result'))).toBe(true)
   })
 
-  it('are not sent while deliveries are paused, nor without an address', async () => {
+  it('requests are not sent while deliveries are paused, nor without an address', async () => {
     const id = await deliver(answer(500))
     await sql`update controls set deliveries_paused = true`.execute(db.tables())
     await letPass(db, [id], 3_600)
@@ -319,7 +319,7 @@ describe('requests', () => {
     expect((await rowOf(id)).status).toBe('NEEDS_OPERATOR')
   })
 
-  it('of many deliveries are made a few at a time, each once', async () => {
+  it('requests of many deliveries are made a few at a time, each once', async () => {
     const ids = await addDeliveries(db, owner, 30)
     await sender.start()
     await sender.settled()
@@ -327,7 +327,7 @@ describe('requests', () => {
     expect(await balance()).toEqual(NOTHING)
   })
 
-  it('show no secret in the log', () => {
+  it('requests show no secret in the log', () => {
     expect(JSON.stringify(logged.lines)).not.toContain(SECRET.slice(6))
   })
 })

@@ -93,7 +93,7 @@ const material = (family: 'bitcoin' | 'litecoin' | 'dogecoin' | 'evm'): KeyMater
   watchedMaterial(family, ALL_KEYS[`custody.${family}.xpub`] as string)
 
 describe('fifty concurrent requests', () => {
-  it('with the same ref_id create one address, and 49 are answered 409 with it', async () => {
+  it('fifty concurrent requests with the same ref_id create one address, and 49 are answered 409 with it', async () => {
     const holder = await newHolder()
     const answers = await Promise.all(upTo(50).map(() => untilServed(() => create(holder, 'LITECOIN', 'once'))))
     const made = answers.filter(({ status }) => status === 200)
@@ -107,7 +107,7 @@ describe('fifty concurrent requests', () => {
     expect(await indexes('litecoin', material('litecoin').firstAddress)).toEqual([0])
   })
 
-  it('of several customers at two nodes get consecutive indexes, each once', async () => {
+  it('fifty concurrent requests of several customers at two nodes get consecutive indexes, each once', async () => {
     const other = await anotherNode(ALL_KEYS)
     const holders = await Promise.all(upTo(5).map(() => newHolder()))
     const answers = await Promise.all(
@@ -124,7 +124,7 @@ describe('fifty concurrent requests', () => {
 })
 
 describe('a failure', () => {
-  it('during a creation stores nothing, and the next request gets the index', async () => {
+  it('a failure during a creation stores nothing, and the next request gets the index', async () => {
     const holder = await newHolder()
     const { firstAddress, addressAt } = material('bitcoin')
     expect((await create(holder, 'BITCOIN')).body.address).toBe(firstAddress)
@@ -141,7 +141,7 @@ describe('a failure', () => {
     expect((await create(holder, 'BITCOIN', 'again')).body.address).toBe(addressAt(1))
   })
 
-  it('of the store during creations assigns no address twice and loses no acknowledged one', async () => {
+  it('a failure of the store during creations assigns no address twice and loses no acknowledged one', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-allocation-'))
     const db = await openStoreToCut(folder)
     const cutNode = await RestNode.open({ db, flags: ALL_KEYS })
@@ -194,7 +194,7 @@ async function cutStore(db: Db): Promise<unknown> {
 }
 
 describe('another address key', () => {
-  it('has a counter of its own; that of the previous key continues where it was', async () => {
+  it('another address key has a counter of its own; that of the previous key continues where it was', async () => {
     const holder = await newHolder()
     const [first, second] = [accountPublicKey(91), accountPublicKey(92)] as const
     const given: string[] = []
@@ -216,7 +216,7 @@ describe('an address pool', () => {
     node.operator('POST', '/address-pool', { network, addresses })
   const counts = async () => (await node.operator('GET', '/address-pool')).body.items
 
-  it('is empty at first, and its requests are refused with the reason', async () => {
+  it('an address pool is empty at first, and its requests are refused with the reason', async () => {
     expect(await counts()).toEqual([
       { network: 'SOLANA', free: 0, used: 0 },
       { network: 'STELLAR', free: 0, used: 0 },
@@ -225,7 +225,7 @@ describe('an address pool', () => {
     expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'pool_empty', '60'])
   })
 
-  it('assigns the imported addresses in their order, each once, until it is empty; repeating an import changes nothing', async () => {
+  it('an address pool assigns the imported addresses in their order, each once, until it is empty; repeating an import changes nothing', async () => {
     const holder = await newHolder()
     const addresses = upTo(3).map(solana.addressAt)
     expect((await importing('SOLANA', addresses)).body).toEqual({ network: 'SOLANA', free: 3, used: 0, added: 3 })
@@ -243,7 +243,7 @@ describe('an address pool', () => {
     expect(rows.map(({ detail }: { detail: object }) => detail)).toEqual([{ added: 1 }, { added: 3 }])
   })
 
-  it('is imported concurrently and drained concurrently without assigning an address twice', async () => {
+  it('an address pool is imported concurrently and drained concurrently without assigning an address twice', async () => {
     const addresses = upTo(1_000).map(stellar.addressAt)
     const imports = await Promise.all(
       [addresses, addresses.toReversed()].map((list) => untilServed(() => importing('STELLAR', list))),
@@ -259,7 +259,7 @@ describe('an address pool', () => {
     expect(await counts()).toContainEqual({ network: 'STELLAR', free: 950, used: 50 })
   })
 
-  it('keeps an address whose assignment failed', async () => {
+  it('an address pool keeps an address whose assignment failed', async () => {
     const holder = await newHolder()
     await importing('SOLANA', [solana.addressAt(50)])
     await sql`alter table audit add constraint broken check (action <> 'deposit_address.create') not valid`.execute(
@@ -270,7 +270,7 @@ describe('an address pool', () => {
     expect((await create(holder, 'SOLANA')).body.address).toBe(solana.addressAt(50))
   })
 
-  it('refuses to import an address that is already assigned, unless it came from the pool', async () => {
+  it('an address pool refuses to import an address that is already assigned, unless it came from the pool', async () => {
     const holder = await newHolder()
     const taken = solana.addressAt(60)
     const { body: made } = await create(holder, 'BITCOIN')
@@ -295,12 +295,12 @@ describe('an address pool', () => {
     ['an address of another network', 'STELLAR', [solana.addressAt(0)], '/addresses/0'],
     ['a secret seed', 'STELLAR', ['SBGWSG6BTNCKCOB3DIFBGCVMUPQFYPA2G4O34RMTB343OYPXU5DJDVMN'], '/addresses/0'],
     ['what is no text', 'SOLANA', [1], '/addresses/0'],
-  ])('refuses to import %s', async (_what, network, addresses, pointer) => {
+  ])('an address pool refuses to import %s', async (_what, network, addresses, pointer) => {
     const { status, body } = await importing(network, addresses)
     expect([status, body.errors?.[0].pointer]).toEqual([400, pointer])
   })
 
-  it('reports at most twenty errors, and then imports nothing', async () => {
+  it('an address pool reports at most twenty errors, and then imports nothing', async () => {
     const before = await counts()
     const { body } = await importing('SOLANA', [solana.addressAt(70), ...upTo(30).map(() => 'x')])
     expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(

@@ -33,13 +33,13 @@ function insert(...memos: readonly string[]): Promise<FiatInstructions> {
 }
 
 describe('a memo', () => {
-  it('has twelve unambiguous letters and digits, and is different each time', async () => {
+  it('a memo has twelve unambiguous letters and digits, and is different each time', async () => {
     const memos = await Promise.all(Array.from({ length: 20 }, async () => (await insert()).memoId))
     for (const memo of memos) expect(memo).toMatch(/^[23456789ABCDEFGHJKMNPQRSTVWXYZ]{12}$/)
     expect(new Set(memos).size).toBe(20)
   })
 
-  it('that is already used is generated again, a few times', async () => {
+  it('a memo that is already used is generated again, a few times', async () => {
     const first = await insert('TAKEN')
     const second = await insert('TAKEN', 'TAKEN', 'FREE')
     expect([first.memoId, second.memoId]).toEqual(['TAKEN', 'FREE'])

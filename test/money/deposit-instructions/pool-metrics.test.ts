@@ -16,7 +16,7 @@ describe('the metric of free pool addresses', () => {
   })
   afterAll(() => db?.close())
 
-  it('is absent without an import, the number of free addresses, and 0 when all are assigned', async () => {
+  it('the metric of free pool addresses is absent without an import, the number of free addresses, and 0 when all are assigned', async () => {
     expect(await samples()).toEqual([])
     await addToPool('solana', 3)
     expect(await samples()).toEqual(['tidegate_address_pool_free{network="SOLANA"} 3'])
@@ -49,7 +49,7 @@ describe('the metric of free pool addresses', () => {
         },
       },
     ],
-  ])('is absent while the store %s', async (_, store) => {
+  ])('the metric of free pool addresses is absent while the store %s', async (_, store) => {
     const other = createMetricsRegistry()
     createPoolMetrics(other, store as unknown as Db)
     expect(await samples(other)).toEqual([])

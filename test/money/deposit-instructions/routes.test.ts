@@ -35,28 +35,31 @@ function body(changes: Readonly<Record<string, unknown>> = {}): Record<string, u
 const create = (changes: Readonly<Record<string, unknown>> = {}) => customer.call('POST', PATH, body(changes))
 
 describe('a new deposit address', () => {
-  it.each(CRYPTO_NETWORK_NAMES)('of %s is valid on its network, and has every member', async (network) => {
-    const { status, headers, body: made } = await create({ crypto_network: network })
-    expect(status).toBe(200)
-    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(addressFault(network, made.address)).toBeUndefined()
-    expect(made).toEqual({
-      id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
-      profile_id: account.profileId,
-      customer_id: customer.customerId,
-      account_id: account.accountId,
-      identity_id: 'alice',
-      crypto_network: network,
-      address: expect.any(String),
-      conversion_target_asset: 'NO_CONVERSION',
-      compatible_crypto_networks: EVM.includes(network) ? EVM : [network],
-      metadata: {},
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    })
-    expect((await customer.call('GET', `${PATH}?ids=${made.id}`)).body).toEqual({ items: [made] })
-  })
+  it.each(CRYPTO_NETWORK_NAMES)(
+    'a new deposit address of %s is valid on its network, and has every member',
+    async (network) => {
+      const { status, headers, body: made } = await create({ crypto_network: network })
+      expect(status).toBe(200)
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(addressFault(network, made.address)).toBeUndefined()
+      expect(made).toEqual({
+        id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+        profile_id: account.profileId,
+        customer_id: customer.customerId,
+        account_id: account.accountId,
+        identity_id: 'alice',
+        crypto_network: network,
+        address: expect.any(String),
+        conversion_target_asset: 'NO_CONVERSION',
+        compatible_crypto_networks: EVM.includes(network) ? EVM : [network],
+        metadata: {},
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      })
+      expect((await customer.call('GET', `${PATH}?ids=${made.id}`)).body).toEqual({ items: [made] })
+    },
+  )
 
-  it('has the next index of its key; EVM networks share a key', async () => {
+  it('a new deposit address has the next index of its key; EVM networks share a key', async () => {
     const { firstAddress, addressAt } = watchedMaterial('evm', ALL_KEYS['custody.evm.xpub'] as string)
     const one = (await create({ crypto_network: 'BASE' })).body.address
     const other = (await create({ crypto_network: 'BNB' })).body.address
@@ -66,7 +69,7 @@ describe('a new deposit address', () => {
     expect(indexes.indexOf(other)).toBe(indexes.indexOf(one) + 1)
   })
 
-  it('keeps the given members, and leaves one audit row', async () => {
+  it('a new deposit address keeps the given members, and leaves one audit row', async () => {
     const said = {
       ref_id: 'ünïque 🪙',
       identity_id: 'bob',
@@ -94,7 +97,7 @@ describe('a new deposit address', () => {
     ])
   })
 
-  it('of POLYGON is one of POLYGON_POS, and is found by either name', async () => {
+  it('a new deposit address of POLYGON is one of POLYGON_POS, and is found by either name', async () => {
     const who = await node.newCustomer()
     const { profileId: profile_id } = await newAccount(who)
     const made = []
@@ -119,7 +122,7 @@ describe('a new deposit address', () => {
     expect((await who.call('GET', `${PATH}?networks=POLYGONS`)).body.errors).toMatchObject([{ parameter: 'networks' }])
   })
 
-  it('is returned identically by every endpoint, member by member', async () => {
+  it('a new deposit address is returned identically by every endpoint, member by member', async () => {
     const said = { ref_id: 'alike', identity_id: 'bob', metadata: { '10': 'a', b: '', '9': 'c', aa: 'd' } }
     const { text, body: made } = await create(said)
     expect(made.metadata).toEqual(said.metadata)
@@ -129,7 +132,7 @@ describe('a new deposit address', () => {
     expect((await node.operator('GET', `/deposit-addresses?address=${made.address}`)).text).toBe(`{"items":[${text}]}`)
   })
 
-  it('is read alone by its customer, and not found by another or with another id', async () => {
+  it('a new deposit address is read alone by its customer, and not found by another or with another id', async () => {
     const { body: made } = await create({ ref_id: 'alone' })
     const foreign = await (await node.newCustomer()).call('GET', `${PATH}/${made.id}`)
     const unknown = await customer.call('GET', `${PATH}/${newId()}`)
@@ -138,7 +141,7 @@ describe('a new deposit address', () => {
     }
   })
 
-  it('of a profile without an account has no account', async () => {
+  it('a new deposit address of a profile without an account has no account', async () => {
     const { customerId } = customer
     const { body: profile } = await node.operator('POST', `/customers/${customerId}/profiles`, { nickname: 'treasury' })
     const { body: made } = await create({ profile_id: profile.id })
@@ -166,11 +169,11 @@ describe('the body of a new deposit address', () => {
     ['the asset that arrives', { conversion_target_asset: 'BTC' }],
     ['an asset of a market to convert to', { conversion_target_asset: 'USD' }],
     ['an asset at par to convert to', { crypto_network: 'ETHEREUM', conversion_target_asset: 'PYUSD' }],
-  ])('accepts %s', async (_what, changes) => {
+  ])('the body of a new deposit address accepts %s', async (_what, changes) => {
     expect(await create(changes)).toMatchObject({ status: 200, body: changes })
   })
 
-  it('accepts profile and account ids in any case', async () => {
+  it('the body of a new deposit address accepts profile and account ids in any case', async () => {
     const { status } = await create({
       profile_id: account.profileId.toUpperCase(),
       account_id: account.accountId.toUpperCase(),
@@ -201,7 +204,7 @@ describe('the body of a new deposit address', () => {
     ['a list for metadata', { metadata: [] }, '/metadata'],
     ['an id', { id: NO_ONE }, '/id'],
     ['an address', { address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa' }, '/address'],
-  ])('rejects %s', async (_what, changes, pointer) => {
+  ])('the body of a new deposit address rejects %s', async (_what, changes, pointer) => {
     const { status, body: problem } = await create(changes)
     expect([status, problem.code]).toEqual([400, 'invalid_request'])
     expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toContain(pointer)
@@ -213,7 +216,7 @@ describe('the body of a new deposit address', () => {
     ['U+0000', '{"metadata":{"a":"\\u0000"}}', '/metadata/a'],
     ['half a character', '{"ref_id":"\\ud800"}', '/ref_id'],
     ['no object', '[]', ''],
-  ])('rejects %s', async (_what, text, pointer) => {
+  ])('the body of a new deposit address rejects %s', async (_what, text, pointer) => {
     const { status, body: problem } = await customer.call('POST', PATH, text)
     expect(status).toBe(400)
     expect(problem.errors[0].pointer).toBe(pointer)
@@ -223,7 +226,7 @@ describe('the body of a new deposit address', () => {
 describe('the owner of an address', () => {
   const owners = (address: string) => node.operator('GET', `/deposit-addresses?address=${encodeURIComponent(address)}`)
 
-  it('is found by any spelling of it, and not by an unknown address', async () => {
+  it('the owner of an address is found by any spelling of it, and not by an unknown address', async () => {
     const { body: evm } = await create({ crypto_network: 'BASE', ref_id: 'found' })
     const { body: bitcoin } = await create()
     const { body: cash } = await create({ crypto_network: 'BITCOIN_CASH' })
@@ -245,7 +248,7 @@ describe('the owner of an address', () => {
 })
 
 describe('a refusal', () => {
-  it('follows the order token, scope, type of the body, body, profile, state of the account, its id, ref_id', async () => {
+  it('a refusal follows the order token, scope, type of the body, body, profile, state of the account, its id, ref_id', async () => {
     const reader = await node.newClient(customer.customerId, ['transfer:read_deposit_address'])
     const owner = await newAccount(customer, 'owner')
     const disabled = await newAccount(customer, 'disabled')
@@ -275,7 +278,7 @@ describe('a refusal', () => {
     ])
   })
 
-  it('is equal for an unknown profile and one of another customer, with its pointer', async () => {
+  it('a refusal is equal for an unknown profile and one of another customer, with its pointer', async () => {
     const stranger = await newAccount(await node.newCustomer())
     const problems = []
     for (const profile_id of [stranger.profileId, NO_ONE, 'no id at all', 'x'.repeat(200)]) {
@@ -286,7 +289,7 @@ describe('a refusal', () => {
     expect(new Set(problems.map((problem) => JSON.stringify(problem))).size).toBe(1)
   })
 
-  it('is 404 for an unknown account or one of another customer, and 400 for another account of the customer', async () => {
+  it('a refusal is 404 for an unknown account or one of another customer, and 400 for another account of the customer', async () => {
     const stranger = await newAccount(await node.newCustomer())
     const other = await newAccount(customer)
     for (const [account_id, status, code] of [
@@ -300,16 +303,19 @@ describe('a refusal', () => {
     }
   })
 
-  it.each(['DENIED', 'ERROR', 'DISABLED'])('names the status of an account that is %s', async (summary_status) => {
-    const blocked = await newAccount(customer)
-    const change = summary_status === 'DISABLED' ? { admin_disabled: true } : { summary_status }
-    await node.operator('PATCH', `/accounts/${blocked.accountId}`, change)
-    const refused = await create({ profile_id: blocked.profileId })
-    expect(refused).toMatchObject({ status: 403, body: { code: 'account_blocked', meta: { summary_status } } })
-    expect(refused.body.errors[0].pointer).toBe('/profile_id')
-  })
+  it.each(['DENIED', 'ERROR', 'DISABLED'])(
+    'a refusal names the status of an account that is %s',
+    async (summary_status) => {
+      const blocked = await newAccount(customer)
+      const change = summary_status === 'DISABLED' ? { admin_disabled: true } : { summary_status }
+      await node.operator('PATCH', `/accounts/${blocked.accountId}`, change)
+      const refused = await create({ profile_id: blocked.profileId })
+      expect(refused).toMatchObject({ status: 403, body: { code: 'account_blocked', meta: { summary_status } } })
+      expect(refused.body.errors[0].pointer).toBe('/profile_id')
+    },
+  )
 
-  it('is 409 for a ref_id used by any client of the customer, and only of this customer', async () => {
+  it('a refusal is 409 for a ref_id used by any client of the customer, and only of this customer', async () => {
     const { body: existing } = await create({ ref_id: 'mine', metadata: { a: 'b' } })
     const colleague = await node.newClient(customer.customerId)
     const refused = await colleague.call('POST', PATH, body({ ref_id: 'mine', crypto_network: 'SOLANA' }))
@@ -323,7 +329,7 @@ describe('a refusal', () => {
     expect((await customer.call('POST', '/v2/identity/accounts', sameRef)).status).toBe(200)
   })
 
-  it('is 503 for a network without addresses, and nothing is stored', async () => {
+  it('a refusal is 503 for a network without addresses, and nothing is stored', async () => {
     const bare = await RestNode.open({ db: node.db })
     const before = (await customer.call('GET', `${PATH}?limit=1000`)).body.items.length
     for (const [network, code] of [
@@ -345,8 +351,11 @@ describe('a refusal', () => {
     expect((await customer.call('GET', `${PATH}?limit=1000`)).body.items).toHaveLength(before)
   })
 
-  it.each(['PUT', 'PATCH', 'DELETE'])('is 405 for %s: an address is never changed or deleted', async (method) => {
-    const { status, headers } = await customer.call(method, PATH)
-    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
-  })
+  it.each(['PUT', 'PATCH', 'DELETE'])(
+    'a refusal is 405 for %s: an address is never changed or deleted',
+    async (method) => {
+      const { status, headers } = await customer.call(method, PATH)
+      expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
+    },
+  )
 })

@@ -25,7 +25,7 @@ const post = (body: object) => stand.node.operator('POST', '/deposits', body)
 const ambiguous = (id: string) => ({ status: 409, body: { code: 'ambiguous_payment', meta: { deposit_id: id } } })
 
 describe('a bank reference', () => {
-  it('is the same in another case and with blanks', async () => {
+  it('a bank reference is the same in another case and with blanks', async () => {
     const amount = newAmount()
     const first = await report(stand, wireOf({ bank_reference: 'ft 12/34 ab' }, { amount }))
     for (const bank_reference of ['FT12/34AB', 'Ft12/34 Ab', ' ft\n12/34ab ']) {
@@ -36,7 +36,7 @@ describe('a bank reference', () => {
     expect(await post(other)).toMatchObject({ status: 409, body: { meta: { fields: ['amount'] } } })
   })
 
-  it('of reports that arrive together credits once', async () => {
+  it('a bank reference of reports that arrive together credits once', async () => {
     const amount = newAmount()
     const bodies = ['gt77/A', 'GT77/a', 'G T77/A'].map((bank_reference) => wireOf({ bank_reference }, { amount }))
     const { body } = await post({ deposits: bodies })
@@ -48,7 +48,7 @@ describe('a bank reference', () => {
     )
   })
 
-  it('that is nearly one of the same amount is held with a reason and an alarm, until a person releases it', async () => {
+  it('a bank reference that is nearly one of the same amount is held with a reason and an alarm, until a person releases it', async () => {
     const [amount, profileId] = [newAmount(), await newProfile(stand)]
     const first = await report(stand, wireOf({ bank_reference: 'FT-0012345' }, { amount }))
     const { reporter, lines } = newReporter(stand)
@@ -70,7 +70,7 @@ describe('a bank reference', () => {
     }
   })
 
-  it('is near another one by spelling, and not by number', () => {
+  it('a bank reference is near another one by spelling, and not by number', () => {
     const near = [
       ['FT-1234', 'FT1234'],
       ['0012345', '12345'],
@@ -89,7 +89,7 @@ describe('a bank reference', () => {
 })
 
 describe('a bank payment without a reference', () => {
-  it('of two sources is ambiguous, and credited once', async () => {
+  it('a bank payment without a reference of two sources is ambiguous, and credited once', async () => {
     const amount = newAmount()
     const plain = wireOf({ bank_reference: undefined }, { amount })
     const first = await report(stand, plain)
@@ -106,14 +106,14 @@ describe('a bank payment without a reference', () => {
     expect((await report(stand, withReference)).id).toBe(first.id)
   })
 
-  it('of one source is as many payments as it has names for it', async () => {
+  it('a bank payment without a reference of one source is as many payments as it has names for it', async () => {
     const amount = newAmount()
     const plain = wireOf({ bank_reference: ' ' }, { amount })
     const first = await report(stand, plain)
     expect((await report(stand, { ...plain, external_id: newId() })).id).not.toBe(first.id)
   })
 
-  it('of two sources at the same moment is credited once', async () => {
+  it('a bank payment without a reference of two sources at the same moment is credited once', async () => {
     const amount = newAmount()
     const bodies = ['bank', 'custody'].map((source) => wireOf({ bank_reference: undefined }, { amount, source }))
     const reporters = bodies.map(() => newReporter(stand).reporter)
@@ -124,7 +124,7 @@ describe('a bank payment without a reference', () => {
     expect(problems).toMatchObject([{ problem: { code: 'ambiguous_payment' } }])
   })
 
-  it('that failed before is ambiguous when it is reported as COMPLETED', async () => {
+  it('a bank payment without a reference that failed before is ambiguous when it is reported as COMPLETED', async () => {
     const amount = newAmount()
     const failed = wireOf({ bank_reference: undefined }, { amount, source: 'custody', status: 'FAILED' })
     await report(stand, failed)

@@ -35,7 +35,7 @@ async function orchestrationOf(depositId: string) {
 }
 
 describe('a deposit for a rule', () => {
-  it('is reserved at once, and starts an orchestration', async () => {
+  it('a deposit for a rule is reserved at once, and starts an orchestration', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId, { identity_id: 'bob' })
     const body = reportOf(rule.source.crypto.address, { amount: '100.5', confirmations: 12 })
@@ -81,7 +81,7 @@ describe('a deposit for a rule', () => {
     expect(await auditOf(stand, deposit.id)).toEqual(['deposit.create'])
   })
 
-  it('is only credited when the rule was deleted before it is final', async () => {
+  it('a deposit for a rule is only credited when the rule was deleted before it is final', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId)
     const body = reportOf(rule.source.crypto.address, { status: 'PENDING', confirmations: 1 })
@@ -99,7 +99,7 @@ describe('a deposit for a rule', () => {
     expect(await auditOf(stand, pending.id)).toEqual(['deposit.create', 'deposit.complete'])
   })
 
-  it('is credited by the other rules of the table', async () => {
+  it('a deposit for a rule is credited by the other rules of the table', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId)
     const { address } = rule.source.crypto
@@ -116,7 +116,7 @@ describe('a deposit for a rule', () => {
 })
 
 describe('a deposit without a rule of its own', () => {
-  it('is credited, or converted to what its address asks for, or by the oldest rule about the profile', async () => {
+  it('a deposit without a rule of its own is credited, or converted to what its address asks for, or by the oldest rule about the profile', async () => {
     const profileId = await newProfile(stand)
     const plain = await newAddress(stand, profileId)
     expect((await report(stand, reportOf(plain))).disposition).toEqual({ code: 'NO_RULE' })
@@ -137,7 +137,7 @@ describe('a deposit without a rule of its own', () => {
     expect((await report(stand, reportOf(plain, { asset: 'PYUSD' }))).disposition).toEqual({ code: 'NO_RULE' })
   })
 
-  it('of no known address is kept apart', async () => {
+  it('a deposit without a rule of its own of no known address is kept apart', async () => {
     const deposit = await report(stand, reportOf('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'))
     expect(deposit).toMatchObject({ status: 'COMPLETED', disposition: { code: 'UNATTRIBUTED' } })
     expect(deposit.profile_id).toBeUndefined()
@@ -147,7 +147,7 @@ describe('a deposit without a rule of its own', () => {
 })
 
 describe('money at a bank', () => {
-  it('is known by its memo, also in what a bank makes of it', async () => {
+  it('money at a bank is known by its memo, also in what a bank makes of it', async () => {
     const profileId = await newProfile(stand)
     const wire = {
       source_asset: 'USD',
@@ -190,7 +190,7 @@ describe('a deposit that can be converted without waiting', () => {
     return result.deposit
   }
 
-  it('is written to as few indexes as lists and keys need', async () => {
+  it('a deposit that can be converted without waiting is written to as few indexes as lists and keys need', async () => {
     const { rows } = await sql<{ name: string; entries: number }>`
       select relname as name, count(*)::integer as entries from pg_index join pg_class on pg_class.oid = indrelid
       where relname in ('deposits', 'deposit_sightings', 'orchestrations', 'conversions', 'transfers', 'audit')
@@ -242,26 +242,31 @@ describe('a deposit that can be converted without waiting', () => {
     ['into its own profile', 'USDG', false],
     ['into another profile', 'USDG', true],
     ['as the same asset, into another profile', 'USDC', true],
-  ])('is converted as it is credited, to the same records as by a worker: %s', async (_what, asset, isElsewhere) => {
-    const records = []
-    for (const isAtOnce of [true, false]) {
-      const [profileId, other] = [await newProfile(stand), await newProfile(stand)]
-      const destination = isElsewhere ? { destination: { profile: { profile_id: other } } } : {}
-      const rule = await newRule(stand, profileId, { destination_asset: asset, identity_id: 'bob', ...destination })
-      const body = reportOf(rule.source.crypto.address, { external_id: `${_what} ${isAtOnce}`, amount: '100.123456' })
-      const deposit = isAtOnce ? await reportAtOnce(body) : await report(stand, body)
-      const [work] = (await recordOf(deposit)).filter(([what]) => what === 'work')
-      expect(work === undefined).toBe(isAtOnce)
-      if (!isAtOnce) await untilWorked(deposit.orchestration_id)
-      records.push(JSON.parse(JSON.stringify(await recordOf(deposit)).replaceAll(body.external_id, 'name')))
-      expect(await balancesOf(stand, profileId)).toMatchObject({ in_transit: '0' })
-      // 0.1 percent, rounded down.
-      expect(await balancesOf(stand, isElsewhere ? other : profileId, asset)).toMatchObject({ available: '100023333' })
-    }
-    expect(records[0]).toEqual(records[1])
-  })
+  ])(
+    'a deposit that can be converted without waiting is converted as it is credited, to the same records as by a worker: %s',
+    async (_what, asset, isElsewhere) => {
+      const records = []
+      for (const isAtOnce of [true, false]) {
+        const [profileId, other] = [await newProfile(stand), await newProfile(stand)]
+        const destination = isElsewhere ? { destination: { profile: { profile_id: other } } } : {}
+        const rule = await newRule(stand, profileId, { destination_asset: asset, identity_id: 'bob', ...destination })
+        const body = reportOf(rule.source.crypto.address, { external_id: `${_what} ${isAtOnce}`, amount: '100.123456' })
+        const deposit = isAtOnce ? await reportAtOnce(body) : await report(stand, body)
+        const [work] = (await recordOf(deposit)).filter(([what]) => what === 'work')
+        expect(work === undefined).toBe(isAtOnce)
+        if (!isAtOnce) await untilWorked(deposit.orchestration_id)
+        records.push(JSON.parse(JSON.stringify(await recordOf(deposit)).replaceAll(body.external_id, 'name')))
+        expect(await balancesOf(stand, profileId)).toMatchObject({ in_transit: '0' })
+        // 0.1 percent, rounded down.
+        expect(await balancesOf(stand, isElsewhere ? other : profileId, asset)).toMatchObject({
+          available: '100023333',
+        })
+      }
+      expect(records[0]).toEqual(records[1])
+    },
+  )
 
-  it('is left to a worker where it would have to wait, lock something, or leave', async () => {
+  it('a deposit that can be converted without waiting is left to a worker where it would have to wait, lock something, or leave', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId, { destination_asset: 'USDG' })
     const { address } = rule.source.crypto
@@ -288,7 +293,7 @@ describe('a deposit that can be converted without waiting', () => {
     expect(await isLeft(reportOf(address), market)).toBe(true)
   })
 
-  it('is recorded, and left to a worker, when its conversion fails', async () => {
+  it('a deposit that can be converted without waiting is recorded, and left to a worker, when its conversion fails', async () => {
     const rule = await newRule(stand, await newProfile(stand), { destination_asset: 'USDG' })
     const broken = () => {
       throw new Error('no settings')

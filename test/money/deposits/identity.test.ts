@@ -45,7 +45,7 @@ async function sightingsOf(depositId: string) {
 }
 
 describe('one payment', () => {
-  it('of three reporters in fifty interleavings is credited once', async () => {
+  it('one payment of three reporters in fifty interleavings is credited once', async () => {
     const random = new Random(20_261_122)
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
@@ -81,7 +81,7 @@ describe('one payment', () => {
     for (const { sightings } of rows) expect(sightings).toBe(3)
   })
 
-  it('may have two outputs, which are two deposits', async () => {
+  it('one payment may have two outputs, which are two deposits', async () => {
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
     const tx_hash = newHash()
@@ -92,7 +92,7 @@ describe('one payment', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '200000000' })
   })
 
-  it('at a bank has the name that the bank gave it', async () => {
+  it('one payment at a bank has the name that the bank gave it', async () => {
     const profileId = await newProfile(stand)
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
     const { memo_id } = (await newRule(stand, profileId, { source_asset: 'USD', destination_asset: 'USDC', source }))
@@ -114,7 +114,7 @@ describe('one payment', () => {
 })
 
 describe('a report of what is known', () => {
-  it('is one more sighting, and confirmations only grow', async () => {
+  it('a report of what is known is one more sighting, and confirmations only grow', async () => {
     const address = await newAddress(stand, await newProfile(stand))
     const body = reportOf(address, { status: 'PENDING', confirmations: 1 })
     const { id } = await report(stand, body)
@@ -136,7 +136,7 @@ describe('a report of what is known', () => {
     ['crypto.address', { crypto: { address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' } }],
     ['crypto.tx_index', { crypto: { tx_index: 7 } }],
     ['status', { status: 'FAILED' }],
-  ])('with another %s is a conflict, and nothing is credited', async (field, changes) => {
+  ])('a report of what is known with another %s is a conflict, and nothing is credited', async (field, changes) => {
     const profileId = await newProfile(stand)
     const body = reportOf(await newAddress(stand, profileId))
     const { id } = await report(stand, body)
@@ -152,7 +152,7 @@ describe('a report of what is known', () => {
     expect(await sightingsOf(id)).toMatchObject([{ reports: 1 }])
   })
 
-  it('raises an alarm when it differs', async () => {
+  it('a report of what is known raises an alarm when it differs', async () => {
     const { reporter, lines } = newReporter(stand)
     const body = reportOf(await newAddress(stand, await newProfile(stand)))
     await reporter.report([readReportOf(stand, body)])
@@ -167,7 +167,7 @@ describe('a report of what is known', () => {
     ])
   })
 
-  it('that was dropped may be mined again', async () => {
+  it('a report of what is known that was dropped may be mined again', async () => {
     const profileId = await newProfile(stand)
     const body = reportOf(await newAddress(stand, profileId), { status: 'PENDING' })
     const { id } = await report(stand, body)
@@ -188,7 +188,7 @@ describe('a report of what is known', () => {
 })
 
 describe('a batch', () => {
-  it('has a result per item, and one that is wrong keeps back no other', async () => {
+  it('a batch has a result per item, and one that is wrong keeps back no other', async () => {
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
     const body = reportOf(address)
@@ -217,7 +217,7 @@ describe('a batch', () => {
     }
   })
 
-  it('with an item that cannot be stored stores the others one by one', async () => {
+  it('a batch with an item that cannot be stored stores the others one by one', async () => {
     const { reporter, lines } = newReporter(stand)
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
@@ -237,7 +237,7 @@ describe('a batch', () => {
 })
 
 describe('reports that arrive together', () => {
-  it('are committed together, each with its own result', async () => {
+  it('reports that arrive together are committed together, each with its own result', async () => {
     const { reporter } = newReporter(stand)
     const address = await newAddress(stand, await newProfile(stand))
     const { rows: before } = await transactionIds()

@@ -39,16 +39,19 @@ function found(candidates: Partial<Candidates>, arrival: Partial<typeof ARRIVAL>
 }
 
 describe('the rule of the address or memo', () => {
-  it('comes before what the address asks for, and before rules about the profile', () => {
+  it('the rule of the address or memo comes before what the address asks for, and before rules about the profile', () => {
     const address = { ...ADDRESS, conversionTargetAsset: 'USDG' }
     expect(found({ own: rule('own'), address, ofProfile })).toEqual(['own', 'USD'])
   })
 
-  it.each(['DELETED', 'PENDING', 'REJECTED'] as const)('that is %s keeps every other rule away', (status) => {
-    expect(found({ own: rule('own', { status }), ofProfile })).toBe('RULE_NOT_ACTIVE')
-  })
+  it.each(['DELETED', 'PENDING', 'REJECTED'] as const)(
+    'the rule of the address or memo that is %s keeps every other rule away',
+    (status) => {
+      expect(found({ own: rule('own', { status }), ofProfile })).toBe('RULE_NOT_ACTIVE')
+    },
+  )
 
-  it('is for its network and asset alone', () => {
+  it('the rule of the address or memo is for its network and asset alone', () => {
     expect(found({ own: rule('own') }, { network: 'BASE' })).toBe('NETWORK_MISMATCH')
     expect(found({ own: rule('own'), ofProfile }, { asset: 'PYUSD' })).toBe('ASSET_MISMATCH')
     const wire = rule('own', { source: { fiat: { network: 'WIRE' } }, sourceAsset: 'USD', destinationAsset: 'USDC' })
@@ -61,19 +64,19 @@ describe('the rule of the address or memo', () => {
 describe('what an address is converted into', () => {
   const address = { ...ADDRESS, conversionTargetAsset: 'USDG' }
 
-  it('comes before rules about the profile, on every network of the address', () => {
+  it('what an address is converted into comes before rules about the profile, on every network of the address', () => {
     expect(found({ address, ofProfile })).toEqual([null, 'USDG'])
     expect(found({ address }, { network: 'BASE' })).toEqual([null, 'USDG'])
   })
 
-  it('is there already, or cannot be had', () => {
+  it('what an address is converted into is there already, or cannot be had', () => {
     expect(found({ address, ofProfile }, { asset: 'USDG' })).toBe('NO_RULE')
     expect(found({ address }, { asset: 'ETH' })).toBe('NOT_CONVERTIBLE')
   })
 })
 
 describe('a rule about the profile', () => {
-  it('is the last to be looked at', () => {
+  it('a rule about the profile is the last to be looked at', () => {
     expect(found({ ofProfile })).toEqual(['of profile', 'USD'])
     expect(found({ ofProfile, address: undefined }, { network: 'BASE' })).toEqual(['of profile', 'USD'])
     expect(found({ hasInactiveOfProfile: true })).toBe('RULE_NOT_ACTIVE')

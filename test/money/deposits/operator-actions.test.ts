@@ -49,7 +49,7 @@ async function newDeposit(changes: Readonly<Record<string, unknown>> = {}) {
 }
 
 describe('a hold', () => {
-  it('of a PENDING deposit keeps it from its profile, and its release looks at the rules', async () => {
+  it('a hold of a PENDING deposit keeps it from its profile, and its release looks at the rules', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId)
     const body = reportOf(rule.source.crypto.address, { status: 'PENDING' })
@@ -75,7 +75,7 @@ describe('a hold', () => {
     expect(await auditOf(stand, id)).toEqual(['deposit.create', 'deposit.hold', 'deposit.complete', 'deposit.release'])
   })
 
-  it('of a COMPLETED deposit takes its money out of the balance, while it is there', async () => {
+  it('a hold of a COMPLETED deposit takes its money out of the balance, while it is there', async () => {
     const { profileId, deposit } = await newDeposit()
     expect(await act(deposit.id, 'hold', { reason: 'to be checked' })).toMatchObject({
       secondary_status: 'HELD',
@@ -91,7 +91,7 @@ describe('a hold', () => {
     })
   })
 
-  it('that ends in a rejection is kept until it is returned', async () => {
+  it('a hold that ends in a rejection is kept until it is returned', async () => {
     const { profileId, deposit } = await newDeposit()
     await act(deposit.id, 'hold', { reason: 'to be checked' })
     const rejected = await act(deposit.id, 'reject', { reason: 'a sanctioned sender' })
@@ -106,7 +106,7 @@ describe('a hold', () => {
 })
 
 describe('a reversal', () => {
-  it('after the money left leaves nothing, and a debt', async () => {
+  it('a reversal after the money left leaves nothing, and a debt', async () => {
     const { profileId, body, deposit } = await newDeposit()
     await spend(profileId, 70_000_000n)
     expect(await act(deposit.id, 'reverse', { reason: 'recalled' })).toMatchObject({ secondary_status: 'REVERSED' })
@@ -145,7 +145,7 @@ describe('a reversal', () => {
     expect(rest.disposition).toEqual({ code: 'NO_RULE' })
   })
 
-  it('ends an orchestration that has not converted, and a debt starts none', async () => {
+  it('a reversal ends an orchestration that has not converted, and a debt starts none', async () => {
     const profileId = await newProfile(stand)
     const { address } = (await newRule(stand, profileId)).source.crypto
     const deposit = await report(stand, reportOf(address))
@@ -163,7 +163,7 @@ describe('a reversal', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', in_transit: '0', receivable: '0' })
   })
 
-  it('of held and of unattributed money takes it from there', async () => {
+  it('a reversal of held and of unattributed money takes it from there', async () => {
     const { profileId, deposit } = await newDeposit()
     await act(deposit.id, 'hold', { reason: 'to be checked' })
     await act(deposit.id, 'reverse', { reason: 'recalled' })
@@ -179,7 +179,7 @@ describe('a reversal', () => {
 })
 
 describe('a return', () => {
-  it('needs a destination that can be paid', async () => {
+  it('a return needs a destination that can be paid', async () => {
     const { deposit, body, profileId } = await newDeposit()
     const reason = 'not wanted'
     const refused = async (changes: object) => (await ask(deposit.id, 'return', { reason, ...changes })).body
@@ -192,7 +192,7 @@ describe('a return', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '100000000' })
   })
 
-  it('is a delivery; when that fails, the deposit is as it was', async () => {
+  it('a return is a delivery; when that fails, the deposit is as it was', async () => {
     const { deposit, profileId } = await newDeposit()
     const { delivery_id: id } = await act(deposit.id, 'return', { reason: 'not wanted', ...DESTINATION })
     const { rows } = await sql`
@@ -229,7 +229,7 @@ describe('a return', () => {
       { available: '0', held: '100000000', receivable: '100000000' },
     ],
   ])(
-    'that was paid after all takes the money from where it is, when the deposit %s meanwhile',
+    'a return that was paid after all takes the money from where it is, when the deposit %s meanwhile',
     async (_, done, left) => {
       const { deposit, profileId } = await newDeposit()
       const other = await report(stand, reportOf(await newAddress(stand, profileId)))
@@ -249,7 +249,7 @@ describe('a return', () => {
 })
 
 describe('an assignment', () => {
-  it('credits an unattributed deposit, with the rules only on request', async () => {
+  it('an assignment credits an unattributed deposit, with the rules only on request', async () => {
     const profileId = await newProfile(stand)
     const source = { profile: { profile_id: profileId } }
     const rule = await newRule(stand, profileId, { source, source_asset: 'USD', destination_asset: 'USDC' })
@@ -278,7 +278,7 @@ describe('an assignment', () => {
     }
   })
 
-  it('of a PENDING deposit counts when it is credited', async () => {
+  it('an assignment of a PENDING deposit counts when it is credited', async () => {
     const profileId = await newProfile(stand)
     const body = wireOf({ remittance: 'rent' }, { status: 'PENDING' })
     const { id } = await report(stand, body)

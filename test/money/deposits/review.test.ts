@@ -49,7 +49,7 @@ async function waitingForReview(): Promise<number> {
 }
 
 describe('a deposit above review_above.deposits', () => {
-  it('is held and starts nothing, and the rule runs when the operator releases it', async () => {
+  it('a deposit above review_above.deposits is held and starts nothing, and the rule runs when the operator releases it', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId)
     const body = reportOf(rule.source.crypto.address, { amount: '100.000001' })
@@ -68,7 +68,7 @@ describe('a deposit above review_above.deposits', () => {
     expect(await auditOf(stand, held.id)).toEqual(['deposit.create', 'deposit.release'])
   })
 
-  it('is held when it becomes COMPLETED after it was seen PENDING', async () => {
+  it('a deposit above review_above.deposits is held when it becomes COMPLETED after it was seen PENDING', async () => {
     const profileId = await newProfile(stand)
     const rule = await newRule(stand, profileId)
     const body = reportOf(rule.source.crypto.address, { amount: '101', status: 'PENDING' })
@@ -82,7 +82,7 @@ describe('a deposit above review_above.deposits', () => {
     expect(await balancesOf(stand, profileId)).toMatchObject({ available: '0', held: '101000000' })
   })
 
-  it('is held when the operator assigns it, and the rules of the assignment run at its release', async () => {
+  it('a deposit above review_above.deposits is held when the operator assigns it, and the rules of the assignment run at its release', async () => {
     const profileId = await newProfile(stand)
     const { id } = await report(stand, wireOf({}, { amount: '500' }))
     expect(await act(id, 'assign', { profile_id: profileId, run_rules: false })).toMatchObject(REVIEWED)
@@ -96,7 +96,7 @@ describe('a deposit above review_above.deposits', () => {
     ])
   })
 
-  it('can be rejected and reversed while it waits, and counts as waiting until then', async () => {
+  it('a deposit above review_above.deposits can be rejected and reversed while it waits, and counts as waiting until then', async () => {
     const profileId = await newProfile(stand)
     const { id } = await report(stand, reportOf(await newAddress(stand, profileId), { amount: '7000' }))
     const waiting = await waitingForReview()
@@ -109,7 +109,7 @@ describe('a deposit above review_above.deposits', () => {
 })
 
 describe('a deposit at or below review_above.deposits', () => {
-  it('is credited at once, as is one of an asset without a limit', async () => {
+  it('a deposit at or below review_above.deposits is credited at once, as is one of an asset without a limit', async () => {
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
     expect(await report(stand, reportOf(address))).toMatchObject({ disposition: { code: 'NO_RULE' } })
@@ -117,7 +117,7 @@ describe('a deposit at or below review_above.deposits', () => {
     expect(await report(stand, large)).toMatchObject({ disposition: { code: 'NO_RULE' } })
   })
 
-  it('is decided by the limit in force when it is credited', async () => {
+  it('a deposit at or below review_above.deposits is decided by the limit in force when it is credited', async () => {
     const profileId = await newProfile(stand)
     const address = await newAddress(stand, profileId)
     const body = reportOf(address)

@@ -21,7 +21,7 @@ import { normalTxHash } from '../../../src/money/deposits/tx-hash.ts'
 import { wavesOf } from '../../../src/money/deposits/waves.ts'
 
 describe('states', () => {
-  it('move forward by reports', () => {
+  it('states move forward by reports', () => {
     const table = DEPOSIT_STATUSES.map((present) => DEPOSIT_STATUSES.map((reported) => reportEffect(present, reported)))
     expect(table).toEqual([
       ['unchanged', 'complete', 'fail'],
@@ -30,7 +30,7 @@ describe('states', () => {
     ])
   })
 
-  it('are changed by the operator as the table says, and in no other way', () => {
+  it('states are changed by the operator as the table says, and in no other way', () => {
     const steps: Record<string, string> = {}
     for (const action of ['hold', 'release', 'reject', 'reverse', 'return'] as const) {
       for (const status of DEPOSIT_STATUSES) {
@@ -66,13 +66,13 @@ describe('states', () => {
 })
 
 describe('memos', () => {
-  it('are found in every text that a bank makes of them', () => {
+  it('memos are found in every text that a bank makes of them', () => {
     for (const text of ['2XK4MB7QT9WD', ' 2xk4-mb7q t9wd.', 'RFB/2XK4MB7\r\nQT9WD/INV 77', 'x2XK4MB7QT9WDx']) {
       expect(memoCandidates(text), text).toContain('2XK4MB7QT9WD')
     }
   })
 
-  it('are twelve letters that memos have', () => {
+  it('memos are twelve letters that memos have', () => {
     expect(memoCandidates('2XK4MB7QT9W')).toEqual([])
     expect(memoCandidates('OXK4MB7QT9WD')).toEqual([])
     expect(memoCandidates('2XK4MB7QT9WD'.repeat(2))).toHaveLength(12)
@@ -124,7 +124,7 @@ describe('a trace', () => {
   }
   const texts = (entries: readonly { text: string }[]) => entries.map(({ text }) => text)
 
-  it('says why an orchestration waits, and how it ended', () => {
+  it('a trace says why an orchestration waits, and how it ended', () => {
     const begun = 'Orchestration o begins: 100 USDC into USDG'
     expect(texts(orchestrationEntries(orchestration))).toEqual([
       begun,
@@ -136,7 +136,7 @@ describe('a trace', () => {
     expect(texts(orchestrationEntries(again))).toEqual([`${begun}, which repeats x`, 'Orchestration o is complete'])
   })
 
-  it('names the destination of a payment and its result', () => {
+  it('a trace names the destination of a payment and its result', () => {
     const delivery: TracedDelivery = {
       id: 'd',
       asset: 'USDG',
@@ -165,7 +165,7 @@ describe('a trace', () => {
     expect(attemptEntry({ ...attempt, outcome: 'STARTED' }).text).toBe('Attempt 2 of delivery d by bank: STARTED')
   })
 
-  it('is in the order of time, and then of cause', () => {
+  it('a trace is in the order of time, and then of cause', () => {
     const audit = { created_at: '2026-01-01T00:00:01.000Z', actor: 'operator', subject: 's', detail: { why: 'x' } }
     const [begun] = orchestrationEntries(orchestration)
     const recorded = auditEntry({ ...audit, action: 'deposit.create' })

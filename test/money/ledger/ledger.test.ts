@@ -78,7 +78,7 @@ async function compare(pieceRows = 50) {
 }
 
 describe('postings', () => {
-  it('move amounts between the buckets of a profile and the service', async () => {
+  it('postings move amounts between the buckets of a profile and the service', async () => {
     const [a, b] = profiles as [string, string]
     await postAll(move(EXTERNAL, of(a), 1_000n))
     await postAll(move(of(a), of(a, 'in_transit'), 400n), move(of(a), of(b), 100n), move(of(a), of(a, 'held'), 50n))
@@ -90,7 +90,7 @@ describe('postings', () => {
     await postAll(move({ bucket: 'fees' }, EXTERNAL, 1n))
   })
 
-  it('that a bucket cannot cover leave everything as it was, and the transaction continues', async () => {
+  it('postings that a bucket cannot cover leave everything as it was, and the transaction continues', async () => {
     const [a, b] = profiles as [string, string]
     await postAll(move(EXTERNAL, of(a), 100n))
     const error = await db.transaction(async (transaction) => {
@@ -105,7 +105,7 @@ describe('postings', () => {
     expect([await balanceOf(a), await balanceOf(b)]).toMatchObject([{ available: '40' }, { available: '60' }])
   })
 
-  it('are net: what a batch takes may have come with it', async () => {
+  it('postings are net: what a batch takes may have come with it', async () => {
     const [a] = profiles as [string]
     await postAll(move(EXTERNAL, of(a), 10n), move(of(a), EXTERNAL, 10n))
     expect(await balanceOf(a)).toMatchObject({ available: '0' })
@@ -137,7 +137,7 @@ describe('postings', () => {
     await expect(sql.raw(statement).execute(db.tables())).rejects.toThrow(reason)
   })
 
-  it('of an asset that is not registered are refused', async () => {
+  it('postings of an asset that is not registered are refused', async () => {
     await expect(postAll(move(EXTERNAL, of(profiles[0] as string), 1n, 'XYZ'))).rejects.toMatchObject({
       sqlState: '23503',
     })
@@ -145,7 +145,7 @@ describe('postings', () => {
 })
 
 describe('locked balances', () => {
-  it('are decided on by one transaction at a time', async () => {
+  it('locked balances are decided on by one transaction at a time', async () => {
     const [a] = profiles as [string]
     await postAll(move(EXTERNAL, of(a), 100n))
     const spendHalf = () =>
@@ -158,7 +158,7 @@ describe('locked balances', () => {
     expect(await balanceOf(a)).toMatchObject({ available: '2' })
   })
 
-  it('are made where they are missing, and are those that were asked for', async () => {
+  it('locked balances are made where they are missing, and are those that were asked for', async () => {
     const [a, b] = profiles as [string, string]
     await db.transaction(async (transaction) => {
       const keys = [
@@ -196,7 +196,7 @@ describe(`many writers at once (seed ${SEED})`, () => {
     })
   }
 
-  it('never deadlock, and leave exactly what was committed; each comparison meanwhile agrees', async () => {
+  it('many writers at once never deadlock, and leave exactly what was committed; each comparison meanwhile agrees', async () => {
     const random = new Random(SEED)
     const batches = Array.from({ length: ROUNDS }, () => randomPostings(random))
     const committed: Posting[] = []
@@ -245,7 +245,7 @@ describe(`many writers at once (seed ${SEED})`, () => {
     expect(rows).toEqual([])
   })
 
-  it('on the same few balances are refused by the ledger before the store would', async () => {
+  it('many writers at once on the same few balances are refused by the ledger before the store would', async () => {
     const random = new Random(SEED)
     const write = async () => {
       for (let round = 0; round < 60; round++) {
@@ -263,7 +263,7 @@ describe(`many writers at once (seed ${SEED})`, () => {
     expect((await compare(1_000)).differences).toEqual([])
   })
 
-  it('of new balances make each once', async () => {
+  it('many writers at once of new balances make each once', async () => {
     const writes = Array.from({ length: 12 }, (_, n) => {
       const [first, second] = n % 2 === 0 ? [profiles[0], profiles[1]] : [profiles[1], profiles[0]]
       return postAll(move(EXTERNAL, of(first as string), 1n, 'ETH'), move(EXTERNAL, of(second as string), 1n, 'ETH'))
@@ -296,7 +296,7 @@ describe('checkpoints', () => {
     expect(await deskOf('BTC')).toBe(before + 20n)
   })
 
-  it('never pass a posting that is not committed yet', async () => {
+  it('checkpoints never pass a posting that is not committed yet', async () => {
     await writeCheckpoints(db)
     const before = await checkpoints()
     const desk = await deskOf('BTC')
@@ -327,7 +327,7 @@ const byAmount = (differences: readonly LedgerDifference[]) =>
   differences.map(({ kept, recomputed, ...rest }) => ({ ...rest, difference: BigInt(kept) - BigInt(recomputed) }))
 
 describe('the comparison', () => {
-  it('finds a balance, a checkpoint and a missing balance that are wrong, and only those', async () => {
+  it('the comparison finds a balance, a checkpoint and a missing balance that are wrong, and only those', async () => {
     const [a, b] = profiles as [string, string]
     await postAll(move(EXTERNAL, of(a), 100n), move(EXTERNAL, of(b, 'held'), 9n), move({ bucket: 'desk' }, of(a), 5n))
     await writeCheckpoints(db)
@@ -382,7 +382,7 @@ describe('postings that were read before', () => {
     return Number(rows[0]?.id)
   }
 
-  it('are not read by the next comparison, which continues where the last one ended', async () => {
+  it('postings that were read before are not read by the next comparison, which continues where the last one ended', async () => {
     const [a] = profiles as [string]
     await fillSegment(a, 100n)
     const before = await segments()
@@ -396,7 +396,7 @@ describe('postings that were read before', () => {
     expect(after.map(({ after_id }) => after_id)).toEqual(['0', ...after.slice(0, -1).map(({ last_id }) => last_id)])
   })
 
-  it('have the digest of their text, whatever the engine and the settings of its sessions', async () => {
+  it('postings that were read before have the digest of their text, whatever the engine and the settings of its sessions', async () => {
     await fillSegment(profiles[0] as string, 1n)
     const { after_id, last_id, digest } = (await segments()).at(-1) as Awaited<ReturnType<typeof segments>>[number]
     const { rows } = await sql<Record<string, string | null>>`
@@ -435,29 +435,34 @@ describe('postings that were read before', () => {
       'delete from postings where id = ID - 1',
       -100n,
     ],
-  ])('of which one was %s are found a day later, and so is the balance', async (_, statement, opposite, difference) => {
-    const [a] = profiles as [string]
-    const id = await fillSegment(a, 100n)
-    const { rows } = await sql<Record<string, string | null>>`select * from postings where id = ${id}`.execute(
-      db.tables(),
-    )
-    const row = Object.values(rows[0] as (typeof rows)[number]).map((value) => (value === null ? 'null' : `'${value}'`))
-    const filled = (text: string) =>
-      text.replaceAll('ID', String(id)).replace('PROFILE', a).replace('ROW', `values (${row.join()})`)
-    await change(filled(statement))
-    const changed = await readLater('1 day')
-    expect(changed).toHaveLength(1)
-    const [{ first_id = 0, last_id = 0 } = {}] = changed
-    expect(id).toBeGreaterThanOrEqual(Number(first_id))
-    expect(id).toBeLessThanOrEqual(Number(last_id))
-    const found = difference === 0n ? [] : [{ account: `available of ${a}`, asset: 'USD', difference }]
-    expect(byAmount((await compare()).differences).filter(({ account }) => account !== 'external')).toEqual(found)
-    await change(filled(opposite))
-    expect(await readLater('1 minute')).toEqual([])
-    expect((await compare()).differences).toEqual([])
-  })
+  ])(
+    'postings that were read before of which one was %s are found a day later, and so is the balance',
+    async (_, statement, opposite, difference) => {
+      const [a] = profiles as [string]
+      const id = await fillSegment(a, 100n)
+      const { rows } = await sql<Record<string, string | null>>`select * from postings where id = ${id}`.execute(
+        db.tables(),
+      )
+      const row = Object.values(rows[0] as (typeof rows)[number]).map((value) =>
+        value === null ? 'null' : `'${value}'`,
+      )
+      const filled = (text: string) =>
+        text.replaceAll('ID', String(id)).replace('PROFILE', a).replace('ROW', `values (${row.join()})`)
+      await change(filled(statement))
+      const changed = await readLater('1 day')
+      expect(changed).toHaveLength(1)
+      const [{ first_id = 0, last_id = 0 } = {}] = changed
+      expect(id).toBeGreaterThanOrEqual(Number(first_id))
+      expect(id).toBeLessThanOrEqual(Number(last_id))
+      const found = difference === 0n ? [] : [{ account: `available of ${a}`, asset: 'USD', difference }]
+      expect(byAmount((await compare()).differences).filter(({ account }) => account !== 'external')).toEqual(found)
+      await change(filled(opposite))
+      expect(await readLater('1 minute')).toEqual([])
+      expect((await compare()).differences).toEqual([])
+    },
+  )
 
-  it('have sums that are made again when a balance differs from them, so a wrong sum is found and repaired', async () => {
+  it('postings that were read before have sums that are made again when a balance differs from them, so a wrong sum is found and repaired', async () => {
     const [a] = profiles as [string]
     await fillSegment(a, 100n)
     await sql`update ledger_sums set amount = amount + 5 where profile_id = ${a}`.execute(db.tables())
@@ -468,7 +473,7 @@ describe('postings that were read before', () => {
     expect((await compare()).differences).toEqual([])
   })
 
-  it('are all read by the doctor, who trusts no sum, finds what was changed, and changes nothing', async () => {
+  it('postings that were read before are all read by the doctor, who trusts no sum, finds what was changed, and changes nothing', async () => {
     const [a, b] = profiles as [string, string]
     await fillSegment(a, 100n)
     const id = await fillSegment(b, 100n)
@@ -616,7 +621,7 @@ describe('the comparison of transfers', () => {
       ({ profile }) => [[`transfers of ${profile} in ffffffff-0000-7000-8000-000000000000`, '3', '0']],
     ],
   ] as readonly [string, string, (ids: Awaited<ReturnType<typeof depositAndPay>>) => readonly (readonly string[])[]][])(
-    'finds %s',
+    'the comparison of transfers finds %s',
     async (_, statement, expected) => {
       const ids = await depositAndPay()
       const { deposit, payment, profile } = ids
@@ -628,7 +633,7 @@ describe('the comparison of transfers', () => {
 })
 
 describe('the upkeep', () => {
-  it('compares again and again, counts and names what differs, and registers assets that were added', async () => {
+  it('the upkeep compares again and again, counts and names what differs, and registers assets that were added', async () => {
     const [a] = profiles as [string]
     await postAll(move(EXTERNAL, of(a), 100n))
     const clock = new VirtualClock()
@@ -679,7 +684,7 @@ describe('the upkeep', () => {
 })
 
 describe('a comparison that does not end', () => {
-  it('is overdue after an hour, which the state, a metric and one log line an hour report', async () => {
+  it('a comparison that does not end is overdue after an hour, which the state, a metric and one log line an hour report', async () => {
     const clock = new VirtualClock()
     const metrics = createMetricsRegistry()
     const { log, lines } = captureLog()
@@ -704,7 +709,7 @@ describe('a comparison that does not end', () => {
 })
 
 describe('decimals', () => {
-  it('of an asset that has amounts never change; of one without they may', async () => {
+  it('decimals of an asset that has amounts never change; of one without they may', async () => {
     await postAll(move(EXTERNAL, of(profiles[0] as string), 1n))
     const changed = [
       { symbol: 'USD', decimals: 3 },

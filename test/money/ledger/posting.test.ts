@@ -53,7 +53,7 @@ describe('postings', () => {
     )
   })
 
-  it('of one asset sum to zero over all accounts', () => {
+  it('postings of one asset sum to zero over all accounts', () => {
     fc.assert(
       fc.property(fc.array(posting, { maxLength: 30 }), (postings) => {
         for (const asset of ['BTC', 'USD']) {
@@ -68,7 +68,7 @@ describe('postings', () => {
 })
 
 describe('repayments', () => {
-  it('leave no debt beside what is available, unless a repayment is given back', () => {
+  it('repayments leave no debt beside what is available, unless a repayment is given back', () => {
     const some = fc.bigInt({ min: 0n, max: 10n ** 30n })
     fc.assert(
       fc.property(fc.array(posting, { maxLength: 12 }), some, fc.boolean(), (all, amount, isOwed) => {
@@ -98,7 +98,7 @@ describe('repayments', () => {
 })
 
 describe('amounts', () => {
-  it('come back from their text, which has no needless zeros', () => {
+  it('amounts come back from their text, which has no needless zeros', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 38n - 1n }), fc.integer({ min: 0, max: 18 }), (amount, decimals) => {
         const text = formatAmount(amount, decimals)
@@ -118,11 +118,11 @@ describe('amounts', () => {
     ['0.001', 2, 'has more than 2 decimals'],
     ['1.5', 0, 'has more than 0 decimals'],
     ['1'.repeat(39), 0, 'has too many digits'],
-  ])('refuses %s with %i decimals', (text, decimals, fault) => {
+  ])('amounts refuses %s with %i decimals', (text, decimals, fault) => {
     expect(parseAmount(text, decimals)).toBe(fault)
   })
 
-  it('of 0.500 with 3 decimals are those of 0.5', () => {
+  it('amounts of 0.500 with 3 decimals are those of 0.5', () => {
     expect(parseAmount('0.500', 1)).toBe(5n)
     expect(formatAmount(0n, 8)).toBe('0')
     expect(formatAmount(-1_050n, 2)).toBe('-10.5')

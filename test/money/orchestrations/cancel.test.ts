@@ -74,7 +74,7 @@ const disable = (admin_disabled: boolean) => node.operator('PATCH', `/accounts/$
 const pause = (paused: object) => node.operator('PATCH', '/controls', { paused })
 
 describe('a cancelled orchestration', () => {
-  it('returns its source asset before the conversion, and no worker converts it', async () => {
+  it('a cancelled orchestration returns its source asset before the conversion, and no worker converts it', async () => {
     const id = await start()
     const cancelled = await cancel(id)
     expect(cancelled).toMatchObject({ status: 200, body: { id, ...CANCELLED } })
@@ -89,7 +89,7 @@ describe('a cancelled orchestration', () => {
     expect(await actionsOf(id)).toEqual(trail)
   })
 
-  it('returns its destination asset after the conversion, and nothing is paid', async () => {
+  it('a cancelled orchestration returns its destination asset after the conversion, and nothing is paid', async () => {
     const id = await start()
     await work()
     const cancelled = await cancel(id)
@@ -101,7 +101,7 @@ describe('a cancelled orchestration', () => {
     expect(await actionsOf(id)).toContain(`client:${customer.clientId} orchestration.cancel`)
   })
 
-  it('stays as it is when it is cancelled again', async () => {
+  it('a cancelled orchestration stays as it is when it is cancelled again', async () => {
     const id = await start()
     const first = await cancel(id)
     expect(await cancel(id.toUpperCase())).toMatchObject({ status: 200, body: first.body })
@@ -109,7 +109,7 @@ describe('a cancelled orchestration', () => {
     expect(await balance('USDC')).toMatchObject({ available: 10_000_000n })
   })
 
-  it('is not retried by the operator', async () => {
+  it('a cancelled orchestration is not retried by the operator', async () => {
     const id = await start()
     await cancel(id)
     const retried = await node.operator('POST', `/orchestrations/${id}/retry`)
@@ -118,7 +118,7 @@ describe('a cancelled orchestration', () => {
 })
 
 describe('an orchestration is not cancelled', () => {
-  it('once its payment was handed out, also after the claim has ended', async () => {
+  it('an orchestration is not cancelled once its payment was handed out, also after the claim has ended', async () => {
     const id = await start()
     await work()
     expect(await claim()).toEqual([id])
@@ -131,7 +131,7 @@ describe('an orchestration is not cancelled', () => {
     expect(await balance('USDG')).toMatchObject({ available: 0n, in_transit: 2_500_000n })
   })
 
-  it('when it is final', async () => {
+  it('an orchestration is not cancelled when it is final', async () => {
     const id = await start({ destination: undefined })
     await work()
     expect((await cancel(id)).body).toMatchObject({ status: 409, meta: { current: 'COMPLETED' } })
@@ -144,19 +144,22 @@ describe('an orchestration is not cancelled', () => {
   it.each([
     ['before the conversion', async () => undefined],
     ['after the conversion', work],
-  ])('while the operator holds its money, %s, though it does not show that it waits', async (_, prepare) => {
-    const id = await start()
-    await prepare()
-    await disable(true)
-    const held = await cancel(id)
-    expect(held.body).toMatchObject({ status: 409, code: 'invalid_state', meta: { current: 'HOLD' } })
-    expect(held.text).not.toContain('DISABLED')
-    expect((await customer.call('GET', `${ORCHESTRATIONS}/${id}`)).body.waiting_for).toBeUndefined()
-    await disable(false)
-    expect((await cancel(id)).status).toBe(200)
-  })
+  ])(
+    'an orchestration is not cancelled while the operator holds its money, %s, though it does not show that it waits',
+    async (_, prepare) => {
+      const id = await start()
+      await prepare()
+      await disable(true)
+      const held = await cancel(id)
+      expect(held.body).toMatchObject({ status: 409, code: 'invalid_state', meta: { current: 'HOLD' } })
+      expect(held.text).not.toContain('DISABLED')
+      expect((await customer.call('GET', `${ORCHESTRATIONS}/${id}`)).body.waiting_for).toBeUndefined()
+      await disable(false)
+      expect((await cancel(id)).status).toBe(200)
+    },
+  )
 
-  it('while its profile owes money', async () => {
+  it('an orchestration is not cancelled while its profile owes money', async () => {
     const id = await start()
     await sql`update balances set receivable = 1 where profile_id = ${alice.profileId} and asset = 'USDC'`.execute(
       node.db.tables(),
@@ -169,7 +172,7 @@ describe('an orchestration is not cancelled', () => {
     ['its asset', { assets: ['USDC'], networks: [], pairs: [], deliveries: false }, false],
     ['its network', { assets: [], networks: ['ETHEREUM'], pairs: [], deliveries: false }, false],
     ['deliveries', { assets: [], networks: [], pairs: [], deliveries: true }, true],
-  ])('while the operator pauses %s', async (_, paused, isConverted) => {
+  ])('an orchestration is not cancelled while the operator pauses %s', async (_, paused, isConverted) => {
     const id = await start()
     if (isConverted) await work()
     await pause(paused)
@@ -178,7 +181,7 @@ describe('an orchestration is not cancelled', () => {
     expect((await cancel(id)).status).toBe(200)
   })
 
-  it('by another customer, nor by a client without the scope', async () => {
+  it('an orchestration is not cancelled by another customer, nor by a client without the scope', async () => {
     const id = await start()
     expect((await cancel(id, await node.newCustomer())).status).toBe(404)
     const reader = await node.newClient(customer.customerId, ['orchestration:read_orchestration'])
@@ -189,7 +192,7 @@ describe('an orchestration is not cancelled', () => {
     expect((await customer.call('GET', `${ORCHESTRATIONS}/${id}`)).body.status).toBe('PROCESSING')
   })
 
-  it('when a hold that the operator has opened is over, it is cancelled though it still shows HOLD', async () => {
+  it('an orchestration is not cancelled when a hold that the operator has opened is over, it is cancelled though it still shows HOLD', async () => {
     const id = await start()
     await disable(true)
     await work()

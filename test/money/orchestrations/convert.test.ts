@@ -84,7 +84,7 @@ async function serviceSum(bucket: string, asset: string): Promise<string> {
 }
 
 describe('a conversion into a profile', () => {
-  it('at par converts what the destination can represent, and leaves the rest available', async () => {
+  it('a conversion into a profile at par converts what the destination can represent, and leaves the rest available', async () => {
     const row = await attempt(() => ({ destinationAsset: 'USD', sourceAmount: 12_345_678n, metadata: { note: 'x' } }))
     expect(row).toMatchObject({
       status: 'COMPLETED',
@@ -106,7 +106,7 @@ describe('a conversion into a profile', () => {
     expect(await auditOf(row.id)).toMatchObject([{ actor: 'worker', action: 'orchestration.complete' }])
   })
 
-  it('charges the fee on the source amount', async () => {
+  it('a conversion into a profile charges the fee on the source amount', async () => {
     const row = await attempt(() => ({ sourceAmount: 1_000_001n }), { feeBps: 25 })
     expect(row).toMatchObject({ fee_amount: '2500', converted_amount: '997501', destination_amount: '997501' })
     expect((await entriesOf(row.id as string))[0]).toMatchObject({ direction: 'DEBIT', amount: '997501', fee: '2500' })
@@ -114,7 +114,7 @@ describe('a conversion into a profile', () => {
     expect(await balanceOf(db, owner.profileId, 'USDC')).toMatchObject({ available: 0n, in_transit: 0n })
   })
 
-  it('at a market pays the price of the book', async () => {
+  it('a conversion into a profile at a market pays the price of the book', async () => {
     const bitcoin = { sourceAsset: 'BTC', sourceAmount: 10_000_000n, destinationAsset: 'USD' }
     const row = await attempt(() => bitcoin, { book: () => bookOf(10n ** 18n) })
     expect(row).toMatchObject({
@@ -126,7 +126,7 @@ describe('a conversion into a profile', () => {
     expect(await balanceOf(db, owner.profileId, 'USD')).toMatchObject({ available: 500_000n })
   })
 
-  it('of another account shows what left the one and arrived at the other', async () => {
+  it('a conversion into a profile of another account shows what left the one and arrived at the other', async () => {
     const other = await addOwner(db)
     const row = await attempt(() => ({ destination: { profile: { profile_id: other.profileId } } }))
     const own = { profile_id: owner.profileId, account_id: owner.accountId, amount: '5000000', fee: '0' }
@@ -141,7 +141,7 @@ describe('a conversion into a profile', () => {
     expect(await balanceOf(db, owner.profileId, 'USDG')).toMatchObject({ available: 0n, in_transit: 0n })
   })
 
-  it('of the same asset moves it, without the fee', async () => {
+  it('a conversion into a profile of the same asset moves it, without the fee', async () => {
     const other = await addOwner(db)
     const destination = { profile: { profile_id: other.profileId } }
     const row = await attempt(() => ({ destinationAsset: 'USDC', destination }), { feeBps: 100 })
@@ -186,7 +186,7 @@ describe('a conversion whose destination is outside', () => {
     expect(await auditOf(row.id)).toMatchObject([{ action: 'orchestration.deliver' }])
   })
 
-  it('waits with HOLD from the conversion on when the payment is above review_above.payments', async () => {
+  it('a conversion whose destination is outside waits with HOLD from the conversion on when the payment is above review_above.payments', async () => {
     const destination = { crypto: { address: ADDRESS, network: 'ETHEREUM' } } as const
     const reviewAbove = new Map([['USDG', 4_949_999n]])
     const detail = 'the amount is above review_above.payments'
@@ -211,7 +211,7 @@ describe('a conversion whose destination is outside', () => {
     expect(small).toMatchObject({ step: 'deliver', waiting_for: null, destination_amount: '4949500' })
   })
 
-  it('fails when the address is one of this service, and the amount is available again', async () => {
+  it('a conversion whose destination is outside fails when the address is one of this service, and the amount is available again', async () => {
     const key = sql`insert into address_pool (family, address) values ('evm', ${ADDRESS})`
     const destination = { crypto: { address: ADDRESS, network: 'BASE' } } as const
     const row = await attempt(
@@ -245,7 +245,7 @@ describe('the result of a delivery', () => {
     late: false,
   })
 
-  it('ends the orchestration, or shows that the operator has to decide', async () => {
+  it('the result of a delivery ends the orchestration, or shows that the operator has to decide', async () => {
     const { id } = await attempt(() => ({ destination }))
     const tell = (work: (transaction: Transaction<object>) => Promise<unknown>) => db.transaction(work)
     const { settled, failed, waits } = ORCHESTRATION_DELIVERIES
@@ -274,7 +274,7 @@ describe('the result of a delivery', () => {
 })
 
 describe('what can never be converted', () => {
-  it('fails, and the amount is available again', async () => {
+  it('what can never be converted fails, and the amount is available again', async () => {
     const row = await attempt(() => ({ destinationAsset: 'USD', sourceAmount: 9_999n }))
     expect(row).toMatchObject({ status: 'FAILED', fail_code: 'NOT_CONVERTIBLE' })
     expect(await balanceOf(db, owner.profileId, 'USDC')).toMatchObject({ available: 9_999n, in_transit: 0n })
@@ -293,7 +293,7 @@ async function pass(id: unknown, seconds: number): Promise<void> {
 describe('an orchestration that waits', () => {
   const bitcoin = { sourceAsset: 'BTC', sourceAmount: 10_000_000n, destinationAsset: 'USD' }
 
-  it('waits for a price until it expires, the later tried the longer it waits', async () => {
+  it('an orchestration that waits waits for a price until it expires, the later tried the longer it waits', async () => {
     const row = await attempt(() => bitcoin)
     expect(row).toMatchObject({ status: 'PROCESSING', step: 'convert', waiting_for: 'PRICE', kind: 'convert' })
     const secondsAfter = (milliseconds: number, { next_attempt_at }: Record<string, unknown>) =>
@@ -318,14 +318,14 @@ describe('an orchestration that waits', () => {
     expect(await balanceOf(db, owner.profileId, 'BTC')).toMatchObject({ available: 10_000_000n, in_transit: 0n })
   })
 
-  it('continues with a price, and shows that it waits no more', async () => {
+  it('an orchestration that waits continues with a price, and shows that it waits no more', async () => {
     const row = await attempt(() => bitcoin)
     await pass(row.id, 1)
     await again({ book: () => bookOf(10n ** 18n) })
     expect(await orchestrationRow(db, row.id as string)).toMatchObject({ status: 'COMPLETED', waiting_for: null })
   })
 
-  it('does not expire while it is paused', async () => {
+  it('an orchestration that waits does not expire while it is paused', async () => {
     const row = await attempt(
       () => ({}),
       {},
@@ -346,7 +346,7 @@ describe('an orchestration that waits', () => {
     expect(left).toBeLessThan(86_460_000)
   })
 
-  it('waits on hold for the operator, without work', async () => {
+  it('an orchestration that waits waits on hold for the operator, without work', async () => {
     const row = await attempt(
       () => ({}),
       {},
@@ -355,7 +355,7 @@ describe('an orchestration that waits', () => {
     expect(row).toMatchObject({ waiting_for: 'HOLD', waiting_detail: expect.stringContaining('DISABLED'), kind: null })
   })
 
-  it('waits on hold until a receivable is repaid', async () => {
+  it('an orchestration that waits waits on hold until a receivable is repaid', async () => {
     const row = await attempt(
       () => ({}),
       {},
@@ -370,7 +370,7 @@ describe('an orchestration that waits', () => {
 })
 
 describe('a claim', () => {
-  it('that is lost before the transaction begins is passed over', async () => {
+  it('a claim that is lost before the transaction begins is passed over', async () => {
     owner = await addOwner(db)
     const ids = await startAll(db, [newOrchestration(owner), newOrchestration(owner)])
     const claims = await claim()
@@ -382,7 +382,7 @@ describe('a claim', () => {
     await again()
   })
 
-  it('that is lost while its work is done undoes all of it', async () => {
+  it('a claim that is lost while its work is done undoes all of it', async () => {
     owner = await addOwner(db)
     const [id = ''] = await startAll(db, [newOrchestration(owner)])
     const claims = await claim()
@@ -401,7 +401,7 @@ describe('a claim', () => {
     expect(await entriesOf(id)).toEqual([])
   })
 
-  it('leaves kinds that it does not know, and what is not due', async () => {
+  it('a claim leaves kinds that it does not know, and what is not due', async () => {
     owner = await addOwner(db)
     const ids = await startAll(db, [newOrchestration(owner), newOrchestration(owner)])
     await run(sql`delete from orchestration_queue where not orchestration_id = any(${[...ids]}::uuid[])`)

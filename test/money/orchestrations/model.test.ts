@@ -29,13 +29,13 @@ describe('before a price is asked for', () => {
 })
 
 describe('a fee', () => {
-  it('is rounded down', () => {
+  it('a fee is rounded down', () => {
     expect([feeOf(9_999n, 1), feeOf(10_000n, 1), feeOf(1n, 5_000), feeOf(123n, 0)]).toEqual([0n, 1n, 0n, 0n])
   })
 })
 
 describe('networks', () => {
-  it('are those by which money arrives and leaves', () => {
+  it('networks are those by which money arrives and leaves', () => {
     const crypto = { crypto: { network: 'BASE', address: 'x' } } as const
     const profile = { profile: { profile_id: 'x' } }
     expect(networksOf({ fiat: { network: 'WIRE' } }, crypto)).toEqual(['WIRE', 'BASE'])

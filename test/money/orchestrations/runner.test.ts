@@ -36,7 +36,7 @@ async function imbalances() {
 }
 
 describe('workers', () => {
-  it('do what is due once, however many there are', async () => {
+  it('workers do what is due once, however many there are', async () => {
     const owners = await Promise.all([addOwner(db), addOwner(db), addOwner(db)])
     const first = createRunner(db)
     const second = createRunner(db)
@@ -64,7 +64,7 @@ describe('workers', () => {
     expect(await imbalances()).toEqual([])
   })
 
-  it('do the others of a batch when one row cannot be done, and try that one again', async () => {
+  it('workers do the others of a batch when one row cannot be done, and try that one again', async () => {
     const [owner, poor] = [await addOwner(db), await addOwner(db)]
     const starts = [owner, poor, owner, owner].map((each) => newOrchestration(each))
     const ids = await startAll(db, starts)
@@ -86,7 +86,7 @@ describe('workers', () => {
     await later.runner.stop()
   })
 
-  it('give back what they claimed when they are stopped, after the batch in progress', async () => {
+  it('workers give back what they claimed when they are stopped, after the batch in progress', async () => {
     const owner = await addOwner(db)
     const starts = ['USDG', 'USD', 'USDC'].map((destinationAsset) => newOrchestration(owner, { destinationAsset }))
     const ids = await startAll(db, starts)

@@ -52,7 +52,7 @@ async function rowOf(id: string): Promise<Record<string, unknown> | undefined> {
 }
 
 describe('starting orchestrations', () => {
-  it('writes each as it was given, PROCESSING and due', async () => {
+  it('starting orchestrations writes each as it was given, PROCESSING and due', async () => {
     const starts = [orchestration(), orchestration({ depositId: null, ruleId: null, refId: 'mine' })]
     await start(...starts)
     for (const { id, source, destination, metadata, refId, depositId } of starts) {
@@ -78,7 +78,7 @@ describe('starting orchestrations', () => {
 })
 
 describe('the reversal of a deposit', () => {
-  it('ends its orchestration before the conversion and makes the money available', async () => {
+  it('the reversal of a deposit ends its orchestration before the conversion and makes the money available', async () => {
     const started = orchestration()
     const before = await balanceOf(db, owner.profileId, 'USDC')
     await start(started)
@@ -91,7 +91,7 @@ describe('the reversal of a deposit', () => {
     expect(await balanceOf(db, owner.profileId, 'USDC')).toEqual(after)
   })
 
-  it('leaves one that is converted', async () => {
+  it('the reversal of a deposit leaves one that is converted', async () => {
     const started = orchestration()
     await start(started)
     await sql`update orchestrations set step = 'deliver' where id = ${started.id}`.execute(db.tables())

@@ -105,7 +105,7 @@ async function startInEveryState() {
 }
 
 describe('orchestrations in every state', () => {
-  it('are finished by this version, which leaves what a newer one knows', async () => {
+  it('orchestrations in every state are finished by this version, which leaves what a newer one knows', async () => {
     const { known, claimed, held, screened } = await startInEveryState()
     const left = [claimed, held, screened]
     const before = await Promise.all(left.map((id) => orchestrationRow(db, id)))
@@ -120,7 +120,7 @@ describe('orchestrations in every state', () => {
     expect(await violationsOf(db)).toEqual([])
   })
 
-  it('are finished once by both versions beside each other', async () => {
+  it('orchestrations in every state are finished once by both versions beside each other', async () => {
     const all = await Promise.all([startInEveryState(), startInEveryState(), startInEveryState()])
     const finished = all.flatMap(({ known, screened }) => [...known, screened])
     const { runner } = createRunner(db)
@@ -172,7 +172,7 @@ describe('deliveries in every state', () => {
       reportSettled(transaction, DELIVERY_OWNERS, 'operator', id, { reference: `payment of ${id}`, attempt }),
     )
 
-  it('are finished by this version, which leaves what a newer one knows', async () => {
+  it('deliveries in every state are finished by this version, which leaves what a newer one knows', async () => {
     const ids = await newDeliveries(8)
     const [waiting = '', claimed = '', paused = '', sent = '', unknown = '', settled = '', state = '', channel = ''] =
       ids
@@ -202,7 +202,7 @@ describe('deliveries in every state', () => {
     expect(await violationsOf(db)).toEqual([])
   })
 
-  it('of the webhook are neither sent nor given up in a state that this version does not know', async () => {
+  it('deliveries in every state of the webhook are neither sent nor given up in a state that this version does not know', async () => {
     const [id = ''] = await addDeliveries(db, owner, 1)
     await change(id, sql`status = ${NEW_STATE}, channel = 'webhook', first_attempt_at = clock_timestamp()`)
     await letPass(db, [id], 2 * DAY_SECONDS)

@@ -39,7 +39,7 @@ async function actionsOf(id: string): Promise<readonly string[]> {
 }
 
 describe('a rule that waits for approval', () => {
-  it('is PENDING, and nothing is created for it', async () => {
+  it('a rule that waits for approval is PENDING, and nothing is created for it', async () => {
     const before = await addressCount()
     const crypto = await make()
     expect(crypto).toMatchObject({ status: 'PENDING', source: { crypto: { network: 'ETHEREUM' } } })
@@ -49,7 +49,7 @@ describe('a rule that waits for approval', () => {
     expect(await addressCount()).toBe(before)
   })
 
-  it('is listed for the operator, across all customers, with its customer', async () => {
+  it('a rule that waits for approval is listed for the operator, across all customers, with its customer', async () => {
     const rule = await make()
     const stranger = await node.newCustomer()
     const { profileId } = await newAccount(stranger)
@@ -74,7 +74,7 @@ describe('a rule that waits for approval', () => {
 })
 
 describe('the approval of a rule', () => {
-  it('creates the address, shows it to the customer, and is idempotent', async () => {
+  it('the approval of a rule creates the address, shows it to the customer, and is idempotent', async () => {
     const rule = await make()
     const approved = await node.operator('POST', `/rules/${rule.id}/approve`)
     expect(approved).toMatchObject({ status: 200, body: { status: 'ACTIVE', customer_id: customer.customerId } })
@@ -91,7 +91,7 @@ describe('the approval of a rule', () => {
     expect(await actionsOf(rule.id)).toEqual(['rule.approve', 'rule.create'])
   })
 
-  it('creates the memo', async () => {
+  it('the approval of a rule creates the memo', async () => {
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } }
     const rule = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
     const { body } = await node.operator('POST', `/rules/${rule.id}/approve`)
@@ -99,7 +99,7 @@ describe('the approval of a rule', () => {
     expect(await shown(rule.id)).toMatchObject({ source: body.source })
   })
 
-  it('is refused while the account is disabled, and changes nothing', async () => {
+  it('the approval of a rule is refused while the account is disabled, and changes nothing', async () => {
     const rule = await make()
     await node.operator('PATCH', `/accounts/${alice.accountId}`, { admin_disabled: true })
     expect(await node.operator('POST', `/rules/${rule.id}/approve`)).toMatchObject({
@@ -114,7 +114,7 @@ describe('the approval of a rule', () => {
 })
 
 describe('the rejection of a rule', () => {
-  it('is final and stored with its reason, which the customer can read', async () => {
+  it('the rejection of a rule is final and stored with its reason, which the customer can read', async () => {
     const rule = await make()
     const reason = 'the payee is not known 🤷'
     const rejected = await node.operator('POST', `/rules/${rule.id}/reject`, { reason })
@@ -131,7 +131,7 @@ describe('the rejection of a rule', () => {
     ['an empty one', { reason: '' }, '/reason'],
     ['1001 characters', { reason: '🦀'.repeat(1_001) }, '/reason'],
     ['another member', { reason: 'x', why: 'y' }, '/why'],
-  ])('needs a reason: %s is refused', async (_what, body, pointer) => {
+  ])('the rejection of a rule needs a reason: %s is refused', async (_what, body, pointer) => {
     const { id } = await make()
     const answer = await node.operator('POST', `/rules/${id}/reject`, body)
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer }] } })
@@ -147,7 +147,7 @@ describe('an invalid step', () => {
     ['delete', 'reject'],
     ['reject', 'approve'],
     ['reject', 'delete'],
-  ])('after %s is %s', async (first, second) => {
+  ])('an invalid step after %s is %s', async (first, second) => {
     const { id } = await make()
     const { body: before } = await node.operator('POST', `/rules/${id}/${first}`, bodies[first])
     const answer = await node.operator('POST', `/rules/${id}/${second}`, bodies[second])
@@ -160,13 +160,13 @@ describe('an invalid step', () => {
     expect(await actionsOf(id)).toEqual([`rule.${first}`, 'rule.create'])
   })
 
-  it.each(['approve', 'reject', 'delete'])('of an unknown rule is 404: %s', async (verb) => {
+  it.each(['approve', 'reject', 'delete'])('an invalid step of an unknown rule is 404: %s', async (verb) => {
     for (const id of [NO_ONE, 'x']) {
       expect((await node.operator('POST', `/rules/${id}/${verb}`, bodies[verb])).status).toBe(404)
     }
   })
 
-  it('does not include deleting a waiting rule, by its customer or by the operator', async () => {
+  it('an invalid step does not include deleting a waiting rule, by its customer or by the operator', async () => {
     const rule = await make()
     const deleted = await customer.call('DELETE', `${RULES}/${rule.id}`)
     expect(deleted.body).toEqual({ rule: { ...rule, status: 'DELETED' } })
@@ -177,7 +177,7 @@ describe('an invalid step', () => {
 })
 
 describe('concurrent decisions', () => {
-  it('never both succeed: approval and rejection', async () => {
+  it('concurrent decisions never both succeed: approval and rejection', async () => {
     const before = await addressCount()
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await make()).id as string))
     const outcomes = await Promise.all(
@@ -198,7 +198,7 @@ describe('concurrent decisions', () => {
     expect(await addressCount()).toBe(before + approved)
   })
 
-  it('leave a deleted rule: deletion follows an approval, and an approval does not follow a deletion', async () => {
+  it('concurrent decisions leave a deleted rule: deletion follows an approval, and an approval does not follow a deletion', async () => {
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await make()).id as string))
     const outcomes = await Promise.all(
       ids.flatMap((id) => [
@@ -229,7 +229,7 @@ describe('concurrent decisions', () => {
 })
 
 describe('a write that fails half-way', () => {
-  it('leaves neither a rule nor an address, and consumes no index of the key', async () => {
+  it('a write that fails half-way leaves neither a rule nor an address, and consumes no index of the key', async () => {
     const before = await addressCount()
     const refuse = (what: string) =>
       sql`alter table audit add constraint no_more check (action <> ${sql.lit(what)}) not valid`.execute(
@@ -258,7 +258,7 @@ describe('a write that fails half-way', () => {
     node.live.config = { ...node.live.config, 'rules.approval': 'required' }
   })
 
-  it('cannot leave an inconsistent row', async () => {
+  it('a write that fails half-way cannot leave an inconsistent row', async () => {
     const { id } = await make()
     const set = (change: string) => sql`update rules set ${sql.raw(change)} where id = ${id}`.execute(node.db.tables())
     for (const change of ["status = 'LOST'", "status = 'REJECTED'", "reject_reason = 'x'"]) {
@@ -276,7 +276,7 @@ describe('a node without address keys', () => {
 
   const onSolana = { source: { crypto: { network: 'SOLANA' } } }
 
-  it('cannot approve a rule that needs an address until one is imported', async () => {
+  it('a node without address keys cannot approve a rule that needs an address until one is imported', async () => {
     const owner = await poor.newCustomer()
     const { profileId } = await newAccount(owner)
     const { rule } = (await owner.call('POST', RULES, ruleBody(profileId, onSolana))).body
@@ -290,7 +290,7 @@ describe('a node without address keys', () => {
     expect(body.source.crypto).toMatchObject({ address, network: 'SOLANA' })
   })
 
-  it('cannot create a rule that needs an address', async () => {
+  it('a node without address keys cannot create a rule that needs an address', async () => {
     poor.live.config = { ...poor.live.config, 'rules.approval': 'auto' }
     const owner = await poor.newCustomer()
     const { profileId } = await newAccount(owner)

@@ -52,7 +52,7 @@ async function expectExact({ customerId }: RestCustomer): Promise<void> {
 }
 
 describe('the number of rules', () => {
-  it('is limited by its quota, deleted rules included, and 409 remains 409', async () => {
+  it('the number of rules is limited by its quota, deleted rules included, and 409 remains 409', async () => {
     const holder = await newHolder()
     configure({ 'quotas.rules_max': '2' })
     const { body } = await makeRule(holder, { ref_id: 'once' })
@@ -67,7 +67,7 @@ describe('the number of rules', () => {
     await expectExact(holder.customer)
   })
 
-  it('is limited by the quota of addresses only for rules that need one', async () => {
+  it('the number of rules is limited by the quota of addresses only for rules that need one', async () => {
     const holder = await newHolder()
     configure({ 'quotas.addresses_max': '1' })
     expect((await makeRule(holder)).status).toBe(200)
@@ -78,7 +78,7 @@ describe('the number of rules', () => {
 })
 
 describe('a rule that waits for approval', () => {
-  it('counts its address when it is approved, but not towards the creations of the customer’s day', async () => {
+  it('a rule that waits for approval counts its address when it is approved, but not towards the creations of the customer’s day', async () => {
     await onOneDay(node.db, async () => {
       const holder = await newHolder()
       const { customerId } = holder.customer
@@ -92,7 +92,7 @@ describe('a rule that waits for approval', () => {
     })
   })
 
-  it('is not approved beyond the quota of addresses, and is approved once the quota is raised', async () => {
+  it('a rule that waits for approval is not approved beyond the quota of addresses, and is approved once the quota is raised', async () => {
     const holder = await newHolder()
     configure({ 'rules.approval': 'required', 'quotas.addresses_max': '0' })
     const { rule } = (await makeRule(holder)).body

@@ -43,7 +43,7 @@ describe('the body of a rule', () => {
     ['an address with its checksum', () => onEthereum(ETHEREUM_ADDRESS)],
     ['an address in lower case', () => onEthereum(ETHEREUM_ADDRESS.toLowerCase())],
     ['names of prototypes as values', () => ({ ref_id: '__proto__', nickname: 'constructor' })],
-  ])('accepts %s, which is returned unchanged', async (_what, changes) => {
+  ])('the body of a rule accepts %s, which is returned unchanged', async (_what, changes) => {
     const sent = body(changes())
     const answer = await customer.call('POST', RULES, sent)
     expect(answer.status, answer.text).toBe(200)
@@ -134,7 +134,7 @@ describe('the body of a rule', () => {
     ],
     ['an id of its own', { id: 'x' }, '/id', UNKNOWN],
     ['a status', { status: 'ACTIVE' }, '/status', UNKNOWN],
-  ])('rejects %s', async (_what, changes, pointer, detail) => {
+  ])('the body of a rule rejects %s', async (_what, changes, pointer, detail) => {
     const answer = await create(changes)
     expect(answer).toMatchObject({
       status: 400,
@@ -143,7 +143,7 @@ describe('the body of a rule', () => {
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
   })
 
-  it('with an unknown network is rejected with this error and those of its terms', async () => {
+  it('the body of a rule with an unknown network is rejected with this error and those of its terms', async () => {
     const strange = await create({ source: { crypto: { network: 'TRON' } } })
     expect(strange.body.detail).toMatch(/^\/source\/crypto\/network: "TRON" is none of BITCOIN, /)
     const terms = await create({ source_asset: 'EUR', ...onEthereum(`${ETHEREUM_ADDRESS}0`) })
@@ -161,12 +161,12 @@ describe('the body of a rule', () => {
     ['__proto__', `{"__proto__":{},${JSON.stringify(ruleBody('x')).slice(1)}`, '/__proto__'],
     ['U+0000', '{"ref_id":"a\\u0000"}', '/ref_id'],
     ['half a surrogate pair', '{"source":{"crypto":{"network":"\\ud83e"}}}', '/source/crypto/network'],
-  ])('rejects %s', async (_what, text, pointer) => {
+  ])('the body of a rule rejects %s', async (_what, text, pointer) => {
     const answer = await customer.call('POST', RULES, text)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer }] } })
   })
 
-  it('is validated against the current markets', async () => {
+  it('the body of a rule is validated against the current markets', async () => {
     const changes = { source_asset: 'SOL', destination_asset: 'USD' }
     expect((await create(changes)).status).toBe(200)
     const { config } = node.live
@@ -195,12 +195,12 @@ describe('a query of rules', () => {
     ['limit=1&limit=2', 'limit'],
     ['order=asc', 'order'],
     ['page_cursor=a&page_cursor=b', 'page_cursor'],
-  ])('rejects %s', async (query, parameter) => {
+  ])('a query of rules rejects %s', async (query, parameter) => {
     const answer = await customer.call('GET', `${RULES}?${query}`)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ parameter }] } })
   })
 
-  it('rejects an invalid cursor as such', async () => {
+  it('a query of rules rejects an invalid cursor as such', async () => {
     for (const cursor of ['x', '%2B%2F', 'AAAA']) {
       const answer = await customer.call('GET', `${RULES}?page_cursor=${cursor}`)
       expect(answer, cursor).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
@@ -215,7 +215,7 @@ describe('a query of rules', () => {
     `status=${Array(100).fill('ACTIVE').join(',')}`,
     `profile_id=${'x'.repeat(200)}`,
     'source_asset=%F0%9F%A6%80',
-  ])('accepts %s', async (query) => {
+  ])('a query of rules accepts %s', async (query) => {
     expect((await customer.call('GET', `${RULES}?${query}`)).status).toBe(200)
   })
 })
@@ -223,7 +223,7 @@ describe('a query of rules', () => {
 describe('the checks of a request', () => {
   const reads = ['orchestration:read_orchestration_rule']
 
-  it('begin with path, method, token, in this order', async () => {
+  it('the checks of a request begin with path, method, token, in this order', async () => {
     expect((await node.send('POST', '/v2/orchestration/rulez', '{')).status).toBe(404)
     const wrongMethod = await node.send('PATCH', RULES, '{')
     expect([wrongMethod.status, wrongMethod.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
@@ -233,7 +233,7 @@ describe('the checks of a request', () => {
     expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
   })
 
-  it('include the scope before the body', async () => {
+  it('the checks of a request include the scope before the body', async () => {
     const reader = await node.newCustomer(reads)
     for (const [method, path] of [
       ['POST', RULES],
@@ -249,7 +249,7 @@ describe('the checks of a request', () => {
     expect((await writer.call('GET', `${RULES}?limit=x`)).status).toBe(403)
   })
 
-  it('include the rate before the body, per operation', async () => {
+  it('the checks of a request include the rate before the body, per operation', async () => {
     const slow = await RestNode.open({ ratePerSecond: 1 })
     const caller = await slow.newCustomer()
     const answers: RestAnswer[] = []
@@ -262,7 +262,7 @@ describe('the checks of a request', () => {
     await slow.close()
   })
 
-  it('include type, then length, then content of the body', async () => {
+  it('the checks of a request include type, then length, then content of the body', async () => {
     const large = 'x'.repeat(1_048_577)
     const text = await customer.call('POST', RULES, large, { 'content-type': 'text/plain' })
     expect(text).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
@@ -271,7 +271,7 @@ describe('the checks of a request', () => {
     expect((await customer.call('POST', RULES, full)).body.code).toBe('invalid_request')
   })
 
-  it('include content before records: 400, then 404, then 409', async () => {
+  it('the checks of a request include content before records: 400, then 404, then 409', async () => {
     const taken = body()
     await customer.call('POST', RULES, taken)
     const unknownId = '018f0000-0000-7000-8000-000000000000'
@@ -283,7 +283,7 @@ describe('the checks of a request', () => {
 })
 
 describe('every response', () => {
-  it('has its content type, rate headers and request id', async () => {
+  it('every response has its content type, rate headers and request id', async () => {
     for (const answer of [await create({}), await customer.call('GET', RULES), await create({ nickname: '' })]) {
       const type = answer.status === 200 ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
       expect(answer.headers.get('content-type')).toBe(type)
@@ -293,7 +293,7 @@ describe('every response', () => {
     }
   })
 
-  it('is sent without a body to HEAD', async () => {
+  it('every response is sent without a body to HEAD', async () => {
     const answer = await customer.call('HEAD', RULES)
     expect([answer.status, answer.text]).toEqual([200, ''])
   })

@@ -36,7 +36,7 @@ async function trailOf(id: string): Promise<readonly { action: string; actor: st
 }
 
 describe('a created rule', () => {
-  it('shows an address of its own, which from then on belongs to its profile', async () => {
+  it('a created rule shows an address of its own, which from then on belongs to its profile', async () => {
     const rule = await make({ ref_id: 'first', nickname: 'Sweep 🌊' })
     expect(rule).toEqual({
       id: expect.stringMatching(UUID),
@@ -85,22 +85,25 @@ describe('a created rule', () => {
       { source_asset: 'USD', source: { fiat: { account_type: 'SWIFT', network: 'WIRE' } } },
       { crypto: { network: 'ETHEREUM', address: ETHEREUM_ADDRESS } },
     ],
-  ])('from %s is returned identically by every endpoint, member by member', async (form, changes, destination) => {
-    const destination_asset = form === 'crypto' ? 'USD' : 'USDC'
-    const body = ruleBody(alice.profileId, { nickname: 'n', ...changes, destination_asset, destination })
-    const created = await customer.call('POST', RULES, body)
-    const text = created.text.slice('{"rule":'.length, -1)
-    const { id } = created.body.rule
-    expect((await customer.call('GET', `${RULES}?ids=${id}`)).text).toBe(`{"rules":[${text}],"items":[${text}]}`)
-    expect((await customer.call('POST', RULES, body)).text).toContain(`"meta":{"existing":${text}}`)
-    const ofOperator = `${text.slice(0, -1)},"customer_id":"${customer.customerId}"}`
-    expect((await node.operator('GET', `/rules/${id}`)).text).toBe(ofOperator)
-    expect((await node.operator('GET', '/rules?limit=1')).text).toContain(ofOperator)
-    const deleted = (await customer.call('DELETE', `${RULES}/${id}`)).text
-    expect(deleted).toBe(created.text.replace('"status":"ACTIVE"', '"status":"DELETED"'))
-  })
+  ])(
+    'a created rule from %s is returned identically by every endpoint, member by member',
+    async (form, changes, destination) => {
+      const destination_asset = form === 'crypto' ? 'USD' : 'USDC'
+      const body = ruleBody(alice.profileId, { nickname: 'n', ...changes, destination_asset, destination })
+      const created = await customer.call('POST', RULES, body)
+      const text = created.text.slice('{"rule":'.length, -1)
+      const { id } = created.body.rule
+      expect((await customer.call('GET', `${RULES}?ids=${id}`)).text).toBe(`{"rules":[${text}],"items":[${text}]}`)
+      expect((await customer.call('POST', RULES, body)).text).toContain(`"meta":{"existing":${text}}`)
+      const ofOperator = `${text.slice(0, -1)},"customer_id":"${customer.customerId}"}`
+      expect((await node.operator('GET', `/rules/${id}`)).text).toBe(ofOperator)
+      expect((await node.operator('GET', '/rules?limit=1')).text).toContain(ofOperator)
+      const deleted = (await customer.call('DELETE', `${RULES}/${id}`)).text
+      expect(deleted).toBe(created.text.replace('"status":"ACTIVE"', '"status":"DELETED"'))
+    },
+  )
 
-  it('shows a memo of its own for fiat deposits', async () => {
+  it('a created rule shows a memo of its own for fiat deposits', async () => {
     const source = { fiat: { network: 'WIRE', account_type: 'SWIFT' } }
     const first = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
     const second = await make({ source_asset: 'USD', destination_asset: 'USDC', source })
@@ -117,7 +120,7 @@ describe('a created rule', () => {
     expect(first.source.fiat.memo_id).not.toBe(second.source.fiat.memo_id)
   })
 
-  it('over CUBIX needs no account type, and shows the given one', async () => {
+  it('a created rule over CUBIX needs no account type, and shows the given one', async () => {
     const assets = { source_asset: 'USD', destination_asset: 'USDC' }
     for (const fiat of [{ network: 'CUBIX' }, { network: 'CUBIX', account_type: 'ABA' }]) {
       const rule = await make({ ...assets, source: { fiat } })
@@ -128,13 +131,13 @@ describe('a created rule', () => {
     }
   })
 
-  it('accepts POLYGON for POLYGON_POS on both sides', async () => {
+  it('a created rule accepts POLYGON for POLYGON_POS on both sides', async () => {
     const destination = { crypto: { network: 'POLYGON', address: ETHEREUM_ADDRESS } }
     const rule = await make({ source: { crypto: { network: 'POLYGON' } }, destination_asset: 'USDC', destination })
     expect([rule.source.crypto.network, rule.destination.crypto.network]).toEqual(['POLYGON_POS', 'POLYGON_POS'])
   })
 
-  it('needs no address for deposits of a profile', async () => {
+  it('a created rule needs no address for deposits of a profile', async () => {
     const source = { profile: { profile_id: alice.profileId.toUpperCase() } }
     expect((await make({ source })).source).toEqual({ profile: { profile_id: alice.profileId } })
   })
@@ -143,18 +146,18 @@ describe('a created rule', () => {
     ['an address', 'USDC', { crypto: { address: ETHEREUM_ADDRESS, network: 'BASE' } }],
     ['a bank account', 'USD', { fiat: { fiat_account_id: 'account 7', memo: 'invoice 🧾' } }],
     ['a bank account without a memo', 'USD', { fiat: { fiat_account_id: 'account 7' } }],
-  ])('delivers to %s as requested', async (_what, destination_asset, destination) => {
+  ])('a created rule delivers to %s as requested', async (_what, destination_asset, destination) => {
     const rule = await make({ destination_asset, destination })
     expect(rule.destination).toEqual(destination)
   })
 
-  it('delivers to another profile of the customer', async () => {
+  it('a created rule delivers to another profile of the customer', async () => {
     const { profileId } = await newAccount(customer, 'bob')
     const { destination } = await make({ destination: { profile: { profile_id: profileId } } })
     expect(destination).toEqual({ profile: { profile_id: profileId } })
   })
 
-  it('takes account and identity from the profile, and the identity from the request if given', async () => {
+  it('a created rule takes account and identity from the profile, and the identity from the request if given', async () => {
     const given = await make({ account_id: alice.accountId.toUpperCase(), identity_id: 'trustee' })
     expect(given).toMatchObject({ account_id: alice.accountId, identity_id: 'trustee' })
     const { items } = (await customer.call('GET', `${ADDRESSES}?ids=${given.source.crypto.address_id}`)).body
@@ -175,12 +178,12 @@ describe('unknown ids', () => {
     ['a malformed account id', { account_id: 'x' }, '/account_id'],
     ['an unknown source', { source: { profile: { profile_id: NO_ONE } } }, '/source/profile/profile_id'],
     ['an unknown destination', { destination: { profile: { profile_id: 'x' } } }, '/destination/profile/profile_id'],
-  ])('in %s are 404 with their pointer', async (_what, changes, pointer) => {
+  ])('unknown ids in %s are 404 with their pointer', async (_what, changes, pointer) => {
     const answer = await customer.call('POST', RULES, ruleBody(alice.profileId, changes))
     expect(answer).toMatchObject({ status: 404, body: { code: 'not_found', errors: [{ pointer }] } })
   })
 
-  it('are answered exactly as ids of another customer', async () => {
+  it('unknown ids are answered exactly as ids of another customer', async () => {
     const stranger = await node.newCustomer()
     for (const changes of [{}, { destination: { profile: { profile_id: alice.profileId } } }]) {
       const own = await newAccount(stranger)
@@ -196,7 +199,7 @@ describe('unknown ids', () => {
     expect((await list(`?ids=${rule.id}`)).items).toEqual([rule])
   })
 
-  it('are distinguished from ids that do not match the profile, which are 400: its account, deposits of another profile', async () => {
+  it('unknown ids are distinguished from ids that do not match the profile, which are 400: its account, deposits of another profile', async () => {
     const bob = await newAccount(customer, 'bob')
     for (const [changes, pointer] of [
       [{ account_id: bob.accountId }, '/account_id'],
@@ -209,7 +212,7 @@ describe('unknown ids', () => {
 })
 
 describe('a destination that is a deposit address of the service', () => {
-  it('is own_address, whatever its owner and its spelling', async () => {
+  it('a destination that is a deposit address of the service is own_address, whatever its owner and its spelling', async () => {
     const other = await node.newCustomer()
     const theirs = await newAccount(other)
     const body = { profile_id: theirs.profileId, crypto_network: 'BASE' }
@@ -231,7 +234,7 @@ describe('a destination that is a deposit address of the service', () => {
 })
 
 describe('a disabled account', () => {
-  it('refuses new rules for its profile, and rules that deliver to it', async () => {
+  it('a disabled account refuses new rules for its profile, and rules that deliver to it', async () => {
     const carol = await newAccount(customer, 'carol')
     await node.operator('PATCH', `/accounts/${carol.accountId}`, { admin_disabled: true })
     const own = await customer.call('POST', RULES, ruleBody(carol.profileId))
@@ -245,7 +248,7 @@ describe('a disabled account', () => {
 })
 
 describe('the ref_id of a rule', () => {
-  it('is permanent: a second request gets 409 with the first rule, whatever its status is now', async () => {
+  it('the ref_id of a rule is permanent: a second request gets 409 with the first rule, whatever its status is now', async () => {
     const rule = await make({ ref_id: 'once' })
     const again = await customer.call('POST', RULES, ruleBody(alice.profileId, { ref_id: 'once', nickname: 'other' }))
     expect(again).toMatchObject({ status: 409, body: { code: 'already_exists', meta: { existing: rule } } })
@@ -254,7 +257,7 @@ describe('the ref_id of a rule', () => {
     expect(later).toMatchObject({ status: 409, body: { meta: { existing: { ...rule, status: 'DELETED' } } } })
   })
 
-  it('is unique per customer, not per client, and independent of other customers', async () => {
+  it('the ref_id of a rule is unique per customer, not per client, and independent of other customers', async () => {
     await make({ ref_id: 'shared' })
     const colleague = await node.newClient(customer.customerId)
     expect((await colleague.call('POST', RULES, ruleBody(alice.profileId, { ref_id: 'shared' }))).status).toBe(409)
@@ -262,7 +265,7 @@ describe('the ref_id of a rule', () => {
     await make({ ref_id: 'shared' }, stranger, (await newAccount(stranger)).profileId)
   })
 
-  it('creates one rule and one address for fifty concurrent requests', async () => {
+  it('the ref_id of a rule creates one rule and one address for fifty concurrent requests', async () => {
     const racer = await node.newCustomer()
     const { profileId } = await newAccount(racer)
     const body = ruleBody(profileId, { ref_id: 'race' })
@@ -282,7 +285,7 @@ describe('the ref_id of a rule', () => {
 })
 
 describe('one rule', () => {
-  it('is read by its customer alone, with any spelling of its id, in any status', async () => {
+  it('one rule is read by its customer alone, with any spelling of its id, in any status', async () => {
     const rule = await make()
     expect((await customer.call('GET', `${RULES}/${rule.id.toUpperCase()}`)).body).toEqual(rule)
     await customer.call('DELETE', `${RULES}/${rule.id}`)
@@ -298,7 +301,7 @@ describe('one rule', () => {
 })
 
 describe('deleting a rule', () => {
-  it('is idempotent; its address remains', async () => {
+  it('deleting a rule is idempotent; its address remains', async () => {
     const rule = await make()
     const deleted = await customer.call('DELETE', `${RULES}/${rule.id.toUpperCase()}`)
     expect(deleted).toMatchObject({ status: 200, body: { rule: { ...rule, status: 'DELETED' } } })
@@ -336,7 +339,7 @@ describe('the list of rules', () => {
     }
   })
 
-  it('contains all rules of a customer, newest first, also in the deprecated member', async () => {
+  it('the list of rules contains all rules of a customer, newest first, also in the deprecated member', async () => {
     expect(await list('', owner)).toEqual({ rules, items: rules })
     expect(await list('?order=ASC', owner)).toEqual({ rules: rules.toReversed(), items: rules.toReversed() })
     const { live } = node
@@ -346,7 +349,7 @@ describe('the list of rules', () => {
     live.config = config
   })
 
-  it('is filtered by each of its parameters, and by several at once', async () => {
+  it('the list of rules is filtered by each of its parameters, and by several at once', async () => {
     const ids = (matches: (rule: (typeof rules)[number]) => boolean) => rules.filter(matches).map(({ id }) => id)
     const [first = '', second = ''] = profiles
     const some = rules.filter((_, index) => index % 5 === 0).map(({ id }) => id)
@@ -383,7 +386,7 @@ describe('the list of rules', () => {
     ['&status=ACTIVE,DELETED', 5],
     ['&order=ASC&status=DELETED,ACTIVE,PENDING', 7],
     ['&status=ACTIVE&source_asset=USDC', 2],
-  ])('returns every rule once in pages: %s by %i', async (query, limit) => {
+  ])('the list of rules returns every rule once in pages: %s by %i', async (query, limit) => {
     const whole = (await list(`?limit=1000${query}`, owner)).items
     const paged = []
     let cursor = ''
@@ -396,7 +399,7 @@ describe('the list of rules', () => {
     expect(paged).toEqual(whole)
   })
 
-  it('has no cursor on a full last page, and refuses the cursor of another list', async () => {
+  it('the list of rules has no cursor on a full last page, and refuses the cursor of another list', async () => {
     expect(Object.keys(await list('?limit=12', owner))).not.toContain('next_page_cursor')
     const { next_page_cursor: cursor } = await list('?limit=2&status=ACTIVE', owner)
     for (const query of ['', '&status=DELETED', '&status=ACTIVE&order=ASC', '&status=ACTIVE&source_asset=BTC']) {
@@ -408,7 +411,7 @@ describe('the list of rules', () => {
     expect(answer.body.code).toBe('invalid_cursor')
   })
 
-  it('contains no rule of another customer, whatever the filter', async () => {
+  it('the list of rules contains no rule of another customer, whatever the filter', async () => {
     const stranger = await node.newCustomer()
     const ids = rules.map(({ id }) => id).join(',')
     for (const query of ['', `?profile_id=${profiles[0]}`, `?ids=${ids}`, '?status=ACTIVE', '?source_asset=USDC']) {
@@ -416,7 +419,7 @@ describe('the list of rules', () => {
     }
   })
 
-  it('names the parameters that it ignores', async () => {
+  it('the list of rules names the parameters that it ignores', async () => {
     const answer = await owner.call('GET', `${RULES}?created_at.gt=2020-01-01T00:00:00Z&order_by=CREATED_AT&limit=1`)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('tidegate-ignored-parameters')).toBe('created_at.gt, order_by')

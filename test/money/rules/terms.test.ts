@@ -34,7 +34,7 @@ function faults(body: Partial<NewRuleBody>): string[] {
 }
 
 describe('the account type', () => {
-  it('is required for WIRE, and not for CUBIX', () => {
+  it('the account type is required for WIRE, and not for CUBIX', () => {
     const source_asset = 'USD'
     expect(faults({ source_asset, source: { fiat: { network: 'CUBIX' } } })).toEqual([])
     const required = '/source/fiat/account_type: is required for WIRE'
@@ -49,7 +49,7 @@ describe('the pair of assets', () => {
     ['BTC', 'USD', 'a market'],
     ['USD', 'BTC', 'a market, the other way'],
     ['SOL', 'SOL', 'the same asset'],
-  ])('is valid: %s into %s: %s', (source_asset, destination_asset) => {
+  ])('the pair of assets is valid: %s into %s: %s', (source_asset, destination_asset) => {
     expect(faults({ source_asset, destination_asset })).toEqual([])
   })
 
@@ -57,13 +57,13 @@ describe('the pair of assets', () => {
     ['SOL', 'USD', 'no market'],
     ['BTC', 'USDC', 'a market of what is at par with it only'],
     ['ETH', 'USD', 'two markets'],
-  ])('is invalid: %s into %s: %s', (source_asset, destination_asset) => {
+  ])('the pair of assets is invalid: %s into %s: %s', (source_asset, destination_asset) => {
     expect(faults({ source_asset, destination_asset })).toEqual([
       `/destination_asset: ${source_asset} cannot be converted into ${destination_asset}: they have no market and are not at par`,
     ])
   })
 
-  it('needs two configured assets, named exactly', () => {
+  it('the pair of assets needs two configured assets, named exactly', () => {
     const unknown = 'must be one of BTC, ETH, SOL, BCH, LTC, DOGE, XLM, USD, USDC, USDG, PYUSD, USDP'
     expect(faults({ source_asset: 'usdc' })).toEqual([`/source_asset: ${unknown}`])
     expect(faults({ destination_asset: 'EUR' })).toEqual([`/destination_asset: ${unknown}`])
@@ -82,7 +82,7 @@ describe('the source network', () => {
     }
   })
 
-  it('that does not carry the asset is named in the error', () => {
+  it('the source network that does not carry the asset is named in the error', () => {
     const crypto = { network: 'ETHEREUM' } as const
     expect(faults({ source_asset: 'BTC', source: { crypto } })).toEqual([
       '/source/crypto/network: does not carry BTC; BITCOIN does',
@@ -95,7 +95,7 @@ describe('the source network', () => {
     ])
   })
 
-  it('is a fiat network for fiat assets and for nothing else', () => {
+  it('the source network is a fiat network for fiat assets and for nothing else', () => {
     const source = { fiat: { network: 'WIRE', account_type: 'ABA' } } as const
     expect(faults({ source_asset: 'USD', destination_asset: 'USDC', source })).toEqual([])
     expect(faults({ source_asset: 'USDC', source })).toEqual([
@@ -107,7 +107,7 @@ describe('the source network', () => {
 describe('the destination', () => {
   const base = { source_asset: 'USD', destination_asset: 'USDC' }
 
-  it('is an address of a network that carries the asset', () => {
+  it('the destination is an address of a network that carries the asset', () => {
     const destination = (network: 'ETHEREUM' | 'BNB', address: string) => ({ crypto: { network, address } })
     expect(faults({ ...base, destination: destination('ETHEREUM', ETHEREUM_ADDRESS) })).toEqual([])
     expect(faults({ ...base, destination: destination('BNB', ETHEREUM_ADDRESS) })).toEqual([
@@ -120,18 +120,18 @@ describe('the destination', () => {
     }
   })
 
-  it('is a bank account for fiat assets', () => {
+  it('the destination is a bank account for fiat assets', () => {
     const destination = { fiat: { fiat_account_id: 'account' } }
     expect(faults({ destination })).toEqual([])
     expect(faults({ ...base, destination })).toHaveLength(1)
   })
 
-  it('is a profile, also when it is omitted', () => {
+  it('the destination is a profile, also when it is omitted', () => {
     expect(faults({ ...base, destination: { profile: { profile_id: 'p' } } })).toEqual([])
     expect(faults(base)).toEqual([])
   })
 
-  it('has all its errors reported together with those of the source', () => {
+  it('the destination has all its errors reported together with those of the source', () => {
     const destination = { crypto: { network: 'BITCOIN', address: 'x' } } as const
     const source = { crypto: { network: 'BITCOIN' } } as const
     expect(faults({ source_asset: 'SOL', destination_asset: 'USD', source, destination })).toHaveLength(4)

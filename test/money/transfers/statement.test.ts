@@ -114,7 +114,7 @@ it(`adds up over any periods, and ends with the balances (seed ${SEED})`, async 
 })
 
 describe('a statement', () => {
-  it('has at most 5,000 lines', async () => {
+  it('a statement has at most 5,000 lines', async () => {
     const { profileId: id } = await newAccount(customer)
     await sql`
       insert into postings (group_id, asset, amount, debit_bucket, credit_bucket, credit_profile_id, effective_at, created_at)
@@ -140,13 +140,13 @@ describe('a statement', () => {
     ['from=2026-01-01T00:00:00Z', 'to'],
     ['from=yesterday&to=2026-01-01T00:00:00Z', 'from'],
     ['from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'to'],
-  ])('needs a period: %s', async (query, name) => {
+  ])('a statement needs a period: %s', async (query, name) => {
     const { status, body } = await node.operator('GET', `/profiles/${profileId}/statement?${query}`)
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain(name)
   })
 
-  it('is of a profile that exists', async () => {
+  it('a statement is of a profile that exists', async () => {
     const path = `/profiles/${newId()}/statement?${new URLSearchParams(ALWAYS)}`
     expect((await node.operator('GET', path)).status).toBe(404)
   })

@@ -51,7 +51,7 @@ function isSafe(value: bigint): boolean {
 }
 
 describe('parseDecimal', () => {
-  test('reads what big.js reads, exactly or not at all', () => {
+  test('parseDecimal reads what big.js reads, exactly or not at all', () => {
     const property = fc.property(decimalText, scale, (text, decimals) => {
       const parsed = parseDecimal(text, decimals)
       const exact = new Big(text).times(new Big(10).pow(decimals))
@@ -114,13 +114,13 @@ describe('parseDecimal', () => {
     '١',
     '1'.repeat(41),
     `0.${'1'.repeat(41)}`,
-  ])('refuses %j', (text) => {
+  ])('parseDecimal refuses %j', (text) => {
     expect(parseDecimal(text, 2)).toBe('malformed')
   })
 })
 
 describe('formatDecimal', () => {
-  test('writes what big.js writes, and what parseDecimal reads back', () => {
+  test('formatDecimal writes what big.js writes, and what parseDecimal reads back', () => {
     const property = fc.property(integer, scale, (whole, decimals) => {
       const value = scaled(whole)
       const text = formatDecimal(value, decimals)
@@ -153,7 +153,7 @@ describe('formatDecimal', () => {
 })
 
 describe('rescale', () => {
-  test('keeps the exact value, as a number while it is safe and a bigint beyond', () => {
+  test('rescale keeps the exact value, as a number while it is safe and a bigint beyond', () => {
     const property = fc.property(integer, fc.integer({ min: 0, max: 20 }), (whole, finer) => {
       expectCanonical(rescale(scaled(whole), 3, 3 + finer), whole * 10n ** BigInt(finer))
     })
@@ -167,13 +167,13 @@ describe('rescale', () => {
     expect(rescale(0, 0, 18)).toBe(0)
   })
 
-  test('cannot make a value coarser', () => {
+  test('rescale cannot make a value coarser', () => {
     expect(() => rescale(1, 2, 1)).toThrow(RangeError)
   })
 })
 
 describe('addScaled', () => {
-  test('gives the exact sum, as a number while it is safe and a bigint beyond', () => {
+  test('addScaled gives the exact sum, as a number while it is safe and a bigint beyond', () => {
     const property = fc.property(integer, integer, (left, right) => {
       expectCanonical(addScaled(scaled(left), scaled(right)), left + right)
     })

@@ -6,7 +6,7 @@ import { propertySettings } from '../../support/property.ts'
 const indents = fc.constantFrom<[string | number]>([0], [2], ['\t'])
 
 describe('pieces of JSON text', () => {
-  it('are the members of an object, as they were written', () => {
+  it('pieces of JSON text are the members of an object, as they were written', () => {
     const text = '\t{ "a" : 12345678901234567890 , "b\\u0041":[ 1.0,\n"}" ],"c":{"d":"\\\\\\""}, "":1e400\r\n}'
     expect([...memberTexts(text)]).toEqual([
       ['a', '12345678901234567890'],
@@ -17,7 +17,7 @@ describe('pieces of JSON text', () => {
     expect([...memberTexts('{}'), ...memberTexts(' { } ')]).toEqual([])
   })
 
-  it('are the elements of an array, as they were written', () => {
+  it('pieces of JSON text are the elements of an array, as they were written', () => {
     expect(elementTexts('[ 1.0 , "]", [ ] ,{"a":1},null]')).toEqual(['1.0', '"]"', '[ ]', '{"a":1}', 'null'])
     expect(elementTexts('[]')).toEqual([])
   })
@@ -36,7 +36,7 @@ describe('pieces of JSON text', () => {
 })
 
 describe('compact text', () => {
-  it('is what JSON.stringify would write', () => {
+  it('compact text is what JSON.stringify would write', () => {
     fc.assert(
       fc.property(fc.jsonValue(), indents, (value, [indent]) => {
         expect(compactText(JSON.stringify(value, null, indent)).text).toBe(JSON.stringify(value))
@@ -45,7 +45,7 @@ describe('compact text', () => {
     )
   })
 
-  it('keeps numbers, and writes strings in one way', () => {
+  it('compact text keeps numbers, and writes strings in one way', () => {
     const { text } = compactText(
       '{ "n" : [ 12345678901234567890, 1.0, -0, 1e400, 1E+2 ], "\\u0061\\/" : "\\u00e9\\ud83e\\udd80\\n" }',
     )

@@ -46,7 +46,7 @@ const linesOf = (text: string) => text.split('\n').slice(0, -1)
 const numbered = (number: number) => `${String(number).padStart(999, '0')}\n`
 
 describe.skipIf(!canMakeFifo)('LineWriter on pipes (needs mkfifo)', () => {
-  it('writes the lines of a tick at its end, in order', async () => {
+  it('LineWriter on pipes writes the lines of a tick at its end, in order', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 1_000)
     writer.write('one\n')
@@ -57,7 +57,7 @@ describe.skipIf(!canMakeFifo)('LineWriter on pipes (needs mkfifo)', () => {
     expect(writer.dropped).toBe(0)
   })
 
-  it('keeps what a full pipe does not take up to a number of bytes, and reports what it dropped', async () => {
+  it('LineWriter on pipes keeps what a full pipe does not take up to a number of bytes, and reports what it dropped', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 100_000)
     for (let number = 0; number < 1_000; number++) {
@@ -83,7 +83,7 @@ describe.skipIf(!canMakeFifo)('LineWriter on pipes (needs mkfifo)', () => {
     expect(pipe.read()).toBe('after\n')
   })
 
-  it('drops lines while no process has the other end open, and counts each once', async () => {
+  it('LineWriter on pipes drops lines while no process has the other end open, and counts each once', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 1_000)
     pipe.closeReader()
@@ -94,7 +94,7 @@ describe.skipIf(!canMakeFifo)('LineWriter on pipes (needs mkfifo)', () => {
     }
   })
 
-  it('waits for a reader in flush, and not for ever', async () => {
+  it('LineWriter on pipes waits for a reader in flush, and not for ever', async () => {
     const pipe = openPipe()
     const writer = writerOf(pipe.writer, 100_000)
     for (let number = 0; number < 100; number++) writer.write(numbered(number))

@@ -6,7 +6,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts'
 const never = new Promise<string>(() => undefined)
 
 describe('a time limit', () => {
-  it('gives the result of a promise that settles in time, and leaves no timer', async () => {
+  it('a time limit gives the result of a promise that settles in time, and leaves no timer', async () => {
     const clock = new VirtualClock()
     let lateCount = 0
     const onLate = () => ++lateCount
@@ -16,7 +16,7 @@ describe('a time limit', () => {
     expect(lateCount).toBe(0)
   })
 
-  it('gives the result of onLate, or what it throws, when the time is over', async () => {
+  it('a time limit gives the result of onLate, or what it throws, when the time is over', async () => {
     const clock = new VirtualClock()
     const late = withTimeLimit(clock, 100, never, () => 'late')
     const failed = withTimeLimit(clock, 100, never, () => {
@@ -35,7 +35,7 @@ describe('a deadline', () => {
       signal.addEventListener('abort', () => reject(new Error('aborted')))
     })
 
-  it('ends the work, also after a garbage collection, whether the work heeds its signal or not', async () => {
+  it('a deadline ends the work, also after a garbage collection, whether the work heeds its signal or not', async () => {
     const clock = new VirtualClock()
     const stop = new AbortController().signal
     const signals: AbortSignal[] = []
@@ -52,7 +52,7 @@ describe('a deadline', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
   })
 
-  it('does not outlive work that settles or is stopped', async () => {
+  it('a deadline does not outlive work that settles or is stopped', async () => {
     const clock = new VirtualClock()
     const stop = new AbortController()
     const deadline = { clock, milliseconds: 100, stop: stop.signal, late }

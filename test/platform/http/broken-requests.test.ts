@@ -97,7 +97,7 @@ describe('a request with two readings', () => {
     ['a name with a NUL', 'X\0A: 1\r\n'],
     ['a value with a NUL', 'X-A: 1\0\r\n'],
     ['no name', ': 1\r\n'],
-  ])('is 400 and ends the connection: %s', async (_case, fields) => {
+  ])('a request with two readings is 400 and ends the connection: %s', async (_case, fields) => {
     const smuggled = 'GET /things?smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
     const answer = await onlyAnswer(`POST /things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}${fields}\r\n${smuggled}`)
     expectProblem(answer, 400, 'invalid_request')
@@ -110,7 +110,7 @@ describe('a request with two readings', () => {
     ['a negative chunk size', '-2\r\n{}\r\n0\r\n\r\n'],
     ['a chunk longer than its size', '1\r\n{}\r\n0\r\n\r\n'],
     ['a chunk size beyond every number', `${'f'.repeat(17)}\r\n{}\r\n0\r\n\r\n`],
-  ])('is 400 in its body too: %s', async (_case, body) => {
+  ])('a request with two readings is 400 in its body too: %s', async (_case, body) => {
     const answer = await onlyAnswer(
       `POST /things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`,
       body,
@@ -121,7 +121,7 @@ describe('a request with two readings', () => {
 })
 
 describe('Host', () => {
-  it('must be present exactly once in HTTP/1.1', async () => {
+  it('Host must be present exactly once in HTTP/1.1', async () => {
     expectProblem(await onlyAnswer(`GET /things HTTP/1.1\r\n${CLOSE}\r\n`), 400, 'invalid_request')
     const twice = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: a\r\nhOST: b\r\n${CLOSE}\r\n`)
     expectProblem(twice, 400, 'invalid_request')
@@ -130,7 +130,7 @@ describe('Host', () => {
   })
 
   it.each(['a b', '%', '[', '1.2.3.256', 'a:99999', 'a/b', 'user@a', 'a'.repeat(301)])(
-    'that is no host is 400: %s',
+    'Host that is no host is 400: %s',
     async (host) => {
       const answer = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)
       expectProblem(answer, 400, 'invalid_request')
@@ -138,24 +138,24 @@ describe('Host', () => {
     },
   )
 
-  it.each(['a_b.example:8080', '127.0.0.1', '[::1]:1', 'xn--bcher-kva.example', ''])('may be %j', async (host) => {
+  it.each(['a_b.example:8080', '127.0.0.1', '[::1]:1', 'xn--bcher-kva.example', ''])('Host may be %j', async (host) => {
     expect((await onlyAnswer(`GET /things HTTP/1.1\r\nHost: ${host}\r\n${CLOSE}\r\n`)).status).toBe(200)
   })
 
-  it('may be absent in HTTP/1.0', async () => {
+  it('Host may be absent in HTTP/1.0', async () => {
     expect((await onlyAnswer('GET /things HTTP/1.0\r\n\r\n')).status).toBe(200)
   })
 })
 
 describe('heads', () => {
   const fields = (count: number) => Array.from({ length: count }, (_, index) => `X-${index}: 1\r\n`).join('')
-  it('of as many fields as allowed are fine, one more is 431, very many are 431 too', async () => {
+  it('heads of as many fields as allowed are fine, one more is 431, very many are 431 too', async () => {
     const start = `GET /things HTTP/1.1\r\nHost: x\r\n${CLOSE}`
     expect((await onlyAnswer(`${start}${fields(HEAD_FIELDS_MAX - 2)}\r\n`)).status).toBe(200)
     expectProblem(await onlyAnswer(`${start}${fields(HEAD_FIELDS_MAX - 1)}\r\n`), 431, 'headers_too_large')
     expectProblem(await onlyAnswer(`${start}${'a:\r\n'.repeat(3_000)}\r\n`), 431, 'headers_too_large')
   })
-  it('with a URL over the limit are 431, and the answer arrives although the peer continues to send', async () => {
+  it('heads with a URL over the limit are 431, and the answer arrives although the peer continues to send', async () => {
     lines.length = 0
     const answer = await onlyAnswer(`GET /${'x'.repeat(200_000)}`, 'y'.repeat(200_000), ' HTTP/1.1\r\nHost: x\r\n\r\n')
     expectProblem(answer, 431, 'headers_too_large')
@@ -232,7 +232,7 @@ describe('slowness', () => {
 describe('Expect: 100-continue', () => {
   const request = (path: string, fields = '') =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}Expect: 100-continue\r\n${fields}`
-  it('gets 100 Continue once every check that needs no body has passed', async () => {
+  it('Expect: 100-continue gets 100 Continue once every check that needs no body has passed', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(request('/things', `Content-Length: 2\r\n${CLOSE}\r\n`))
@@ -243,7 +243,7 @@ describe('Expect: 100-continue', () => {
       [200, '{"body":{}}'],
     ])
   })
-  it('keeps the connection', async () => {
+  it('Expect: 100-continue keeps the connection', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(request('/things', 'Content-Length: 2\r\n\r\n'))
@@ -251,10 +251,10 @@ describe('Expect: 100-continue', () => {
     socket.write(`{}GET /things HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([100, 200, 200])
   })
-  it('is refused at once where the head decides, and the connection ends', async () => {
+  it('Expect: 100-continue is refused at once where the head decides, and the connection ends', async () => {
     expectProblem(await onlyAnswer(request('/nothing', 'Content-Length: 2\r\n\r\n')), 404, 'not_found')
   })
-  it('of something else is not met and not refused', async () => {
+  it('Expect: 100-continue of something else is not met and not refused', async () => {
     const answer = await onlyAnswer(`GET /things HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n${CLOSE}\r\n`)
     expect(answer.status).toBe(200)
   })
@@ -262,7 +262,7 @@ describe('Expect: 100-continue', () => {
 
 describe('requests sent ahead', () => {
   const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`
-  it('are answered in order', async () => {
+  it('requests sent ahead are answered in order', async () => {
     const socket = openSocket(url)
     const text = readToEnd(socket)
     socket.write(get('/slow') + get('/nothing') + get('/things').replace('\r\n\r\n', `\r\n${CLOSE}\r\n`))
@@ -295,7 +295,7 @@ describe('requests sent ahead', () => {
 })
 
 describe('connections', () => {
-  it('have a limit, at which the one that has been silent longest goes', async () => {
+  it('connections have a limit, at which the one that has been silent longest goes', async () => {
     const own = createHttpServer({
       ...options,
       requestMilliseconds: 60_000,

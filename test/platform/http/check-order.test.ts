@@ -114,7 +114,7 @@ describe('the first check that fails answers', () => {
 })
 
 describe('the query', () => {
-  it('is not read for who is not let in', async () => {
+  it('the query is not read for who is not let in', async () => {
     // One that could not be read without an error, and that takes long to read.
     const target = `/things?${'%&'.repeat(5_000)}`
     for (const token of [undefined, 'disabled', 'poor'])
@@ -122,7 +122,7 @@ describe('the query', () => {
     expect((await send({ token: 'good', target, body: '{"count":1}' })).status).toBe(400)
   })
 
-  it('is read where a route describes it, a repeated name as an array', async () => {
+  it('the query is read where a route describes it, a repeated name as an array', async () => {
     expect((await send({ token: 'good', target: '/things?color=red&x=%41', body: '{"count":1}' })).status).toBe(200)
     expect(lastQuery).toEqual({ color: 'red', x: 'A' })
     clock.advance(1_000)
@@ -130,7 +130,7 @@ describe('the query', () => {
     expect([answer.status, JSON.parse(answer.body).errors[0].parameter]).toEqual([400, 'color'])
   })
 
-  it('of 480 KB costs next to nothing without a token', async () => {
+  it('the query of 480 KB costs next to nothing without a token', async () => {
     const own = createHttpServer({ ...options, headerBytesMax: 524_288 })
     const seen: unknown[] = []
     own.get('/guarded', {

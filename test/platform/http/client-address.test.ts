@@ -49,11 +49,11 @@ describe('the client address', () => {
     expect(addressOf(trusted, peer, forwarded)).toBe(expected)
   })
 
-  it('of a socket that is gone is unknown, whoever is trusted', () => {
+  it('the client address of a socket that is gone is unknown, whoever is trusted', () => {
     expect(addressOf(['loopback'], undefined, '1.2.3.4')).toBe('unknown')
   })
 
-  it('is found in a head full of hops at little cost, whoever is trusted', () => {
+  it('the client address is found in a head full of hops at little cost, whoever is trusted', () => {
     const hops = `${'10.0.0.1,'.repeat(50_000)}10.0.0.2`
     const repetitions = 50
     const before = process.cpuUsage()
@@ -80,18 +80,18 @@ describe('a block of addresses', () => {
     ['2001:db8:1:2:3::', '2001:db8:1:2::/64'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
     ['1:2:3::192.0.2.1', '1:2:3:0::/64'],
-  ])('of %s is %s', (address, block) => {
+  ])('a block of addresses of %s is %s', (address, block) => {
     expect(addressBlock(address)).toBe(block)
   })
 })
 
 describe('a trusted range', () => {
   it.each(['127.0.0.1', '10.0.0.0/8', '10.0.0.0/255.0.0.0', 'fd00::/8', '::1', 'loopback', 'linklocal', 'uniquelocal'])(
-    'is %s',
+    'a trusted range is %s',
     (text) => expect(isProxyRange(text)).toBe(true),
   )
   it.each(['', 'localhost', '10.0.0.0/33', '10.0.0.0/0', '10.0.0.0/x', '*', 'a, b', '1.2.3', 'constructor'])(
-    'is not %j',
+    'a trusted range is not %j',
     (text) => expect(isProxyRange(text)).toBe(false),
   )
 })

@@ -139,7 +139,7 @@ describe('a full listener', () => {
     return peer
   }
 
-  it('cuts an idle connection of an address over its quarter, and none of another address', async () => {
+  it('a full listener cuts an idle connection of an address over its quarter, and none of another address', async () => {
     const opened = await open(undefined, undefined, 16)
     const other = await peerOf(opened, '127.0.0.2')
     await expect.poll(() => opened.connections.size).toBe(1)
@@ -150,7 +150,7 @@ describe('a full listener', () => {
     expect(other.isClosed).toBe(false)
   })
 
-  it('does not cut a request that is being answered, whatever arrives from its own address', async () => {
+  it('a full listener does not cut a request that is being answered, whatever arrives from its own address', async () => {
     const opened = await open(undefined, undefined, 16)
     const asking = await peerOf(opened, '127.0.0.1', ASK.replace('/ ', '/wait '))
     await expect.poll(() => opened.waiting.length).toBe(1)
@@ -164,7 +164,7 @@ describe('a full listener', () => {
     expect(String((await answer)[0])).toContain('200 OK')
   })
 
-  it('cuts an unfinished request for a new connection before a finished one, and at last the new connection', async () => {
+  it('a full listener cuts an unfinished request for a new connection before a finished one, and at last the new connection', async () => {
     const opened = await open(undefined, undefined, 8)
     const body = 'POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx'
     const asking = await peerOf(opened, '127.0.0.2', ASK.replace('/ ', '/wait '))
@@ -178,7 +178,7 @@ describe('a full listener', () => {
     expect([asking.isClosed, next.isClosed, opened.connections.size]).toEqual([false, false, 2])
   })
 
-  it('counts a request behind a proxy for the client that it names, until its answer', async () => {
+  it('a full listener counts a request behind a proxy for the client that it names, until its answer', async () => {
     const opened = await open(undefined, undefined, 16)
     const { connections, waiting } = opened
     const asking: Peer[] = []
@@ -233,7 +233,7 @@ describe('a connection whose broken request was answered', () => {
     clearInterval(dribble)
   })
 
-  it('does not handle a request that becomes complete after all', async () => {
+  it('a connection whose broken request was answered does not handle a request that becomes complete after all', async () => {
     const clock = new NodeClock()
     const { url } = await open(undefined, clock)
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
@@ -261,7 +261,7 @@ describe('a connection whose broken request was answered', () => {
 })
 
 describe('closing', () => {
-  it('does not wait for TLS handshakes that go nowhere', async () => {
+  it('closing does not wait for TLS handshakes that go nowhere', async () => {
     const app = createHttpServer({
       listener: 'public',
       log: captureLog().log,

@@ -39,11 +39,11 @@ describe('Host', () => {
     expect(problemOf({ host })).toBe('misdirected_request')
   })
 
-  it('that is not sent at all comes from no browser', () => {
+  it('Host that is not sent at all comes from no browser', () => {
     expect(problemOf({})).toBeUndefined()
   })
 
-  it('is checked with the current names', () => {
+  it('Host is checked with the current names', () => {
     allowed = [...allowed, 'new.example']
     expect(problemOf({ host: 'new.example' })).toBeUndefined()
   })
@@ -69,11 +69,11 @@ describe('Origin', () => {
     expect(problemOf({ origin, host })).toBe('foreign_origin')
   })
 
-  it('cannot be checked without a Host', () => {
+  it('Origin cannot be checked without a Host', () => {
     expect(problemOf({ origin: 'http://localhost' })).toBe('foreign_origin')
   })
 
-  it('comes after Host', () => {
+  it('Origin comes after Host', () => {
     expect(problemOf({ origin: 'http://attacker.example', host: 'attacker.example' })).toBe('misdirected_request')
   })
 })

@@ -7,7 +7,7 @@ function read(text: string) {
 }
 
 describe('readJson', () => {
-  it('reads what JSON.parse reads, and finds no fault in it', () => {
+  it('readJson reads what JSON.parse reads, and finds no fault in it', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(0, 2, '\t'), (value, indent) => {
         const text = JSON.stringify(value, null, indent)
@@ -35,11 +35,11 @@ describe('readJson', () => {
     ['{"a":"\\udc00\\ud800"}', '/a', 'contains U+0000 or a lone surrogate'],
     ['{"\\u0000":1}', '/\uFFFD', 'contains U+0000 or a lone surrogate'],
     ['"\\udfff"', '', 'contains U+0000 or a lone surrogate'],
-  ])('refuses %j at its place', (text, pointer, detail) => {
+  ])('readJson refuses %j at its place', (text, pointer, detail) => {
     expect(read(text)).toEqual({ ok: false, error: { pointer, detail } })
   })
 
-  it('takes the same name in different objects, and text that only looks like trouble', () => {
+  it('readJson takes the same name in different objects, and text that only looks like trouble', () => {
     for (const text of ['[{"a":1},{"a":1}]', '{"a":{"a":1}}', '{"a":"\\"a\\":","b":"{[,"}', '{"a":"\\ud83e\\udd80"}']) {
       expect(read(text)).toEqual({ ok: true, value: JSON.parse(text), text })
     }
@@ -52,12 +52,12 @@ describe('readJson', () => {
     expect([value.x, Object.getPrototypeOf(value)]).toEqual([undefined, Object.prototype])
   })
 
-  it('refuses bytes that are not UTF-8', () => {
+  it('readJson refuses bytes that are not UTF-8', () => {
     expect(readJson(Buffer.from([0x22, 0xc3, 0x28, 0x22]))).toMatchObject({ ok: false })
     expect(readJson(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]))).toMatchObject({ ok: false })
   })
 
-  it('takes 64 levels, and rejects more whatever follows', () => {
+  it('readJson takes 64 levels, and rejects more whatever follows', () => {
     expect(read('['.repeat(64) + ']'.repeat(64))).toMatchObject({ ok: true })
     const detail = 'must be nested at most 64 levels deep'
     for (const text of ['['.repeat(65) + ']'.repeat(65), '{"a":'.repeat(100_000), '['.repeat(1_000_000)]) {
@@ -65,7 +65,7 @@ describe('readJson', () => {
     }
   })
 
-  it('takes 50000 members and elements, and rejects more whatever follows', () => {
+  it('readJson takes 50000 members and elements, and rejects more whatever follows', () => {
     const list = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}`
     expect(read(`${list(50_000)}]`)).toMatchObject({ ok: true })
     const error = { pointer: '', detail: 'must have at most 50000 members and elements' }
@@ -74,7 +74,7 @@ describe('readJson', () => {
     }
   })
 
-  it('finds the end of every string, however many escapes it has', () => {
+  it('readJson finds the end of every string, however many escapes it has', () => {
     for (const text of ['["\\\\","\\\\\\"",{"a\\"":1,"a":2}]', '["a\\\\\\\\","b",{"c":"\\u00e9","d":"\\n"}]']) {
       expect(read(text)).toEqual({ ok: true, value: JSON.parse(text), text })
     }

@@ -7,7 +7,7 @@ function limiter(clock: VirtualClock, keysMax = 100): RateLimiter {
 }
 
 describe('a rate limit', () => {
-  it('lets a burst through, then names the wait; refused requests cost nothing', () => {
+  it('a rate limit lets a burst through, then names the wait; refused requests cost nothing', () => {
     const clock = new VirtualClock()
     const limit = limiter(clock)
     for (const left of [4, 3, 2, 1, 0]) {
@@ -29,13 +29,13 @@ describe('a rate limit', () => {
     expect([limit.take('a').allowed, limit.take('a').allowed]).toEqual([true, false])
   })
 
-  it('counts each key on its own', () => {
+  it('a rate limit counts each key on its own', () => {
     const limit = limiter(new VirtualClock())
     for (let count = 0; count < 5; count++) limit.take('a')
     expect([limit.take('a').allowed, limit.take('b').allowed]).toEqual([false, true])
   })
 
-  it('names a wait that is long enough, however slow the rate', () => {
+  it('a rate limit names a wait that is long enough, however slow the rate', () => {
     const clock = new VirtualClock()
     const limit = new RateLimiter(clock, { name: 'slow', perSecond: 0.3, burst: 1 })
     limit.take('a')
@@ -49,7 +49,7 @@ describe('a rate limit', () => {
 })
 
 describe('the keys', () => {
-  it('are bounded, and the least recently used goes first', () => {
+  it('the keys are bounded, and the least recently used goes first', () => {
     const limit = limiter(new VirtualClock(), 3)
     const exhaust = (key: string) => {
       for (let count = 0; count < 5; count++) limit.take(key)
@@ -66,7 +66,7 @@ describe('the keys', () => {
     expect(limit.size).toBe(3)
   })
 
-  it('that are full again are forgotten, so a flood gives its memory back', () => {
+  it('the keys that are full again are forgotten, so a flood gives its memory back', () => {
     const clock = new VirtualClock()
     const limit = limiter(clock)
     for (let count = 0; count < 100; count++) limit.take(`x${count}`)
@@ -76,7 +76,7 @@ describe('the keys', () => {
     expect(limit.size).toBe(60)
   })
 
-  it('that are not full are kept while there is space', () => {
+  it('the keys that are not full are kept while there is space', () => {
     const clock = new VirtualClock()
     const limit = limiter(clock)
     for (let count = 0; count < 5; count++) limit.take('a')

@@ -153,7 +153,7 @@ describe('problems of a request', () => {
     expect(line).toContain('hunter2')
   })
 
-  it('is handled for its client, so that what it waits for is shared fairly', async () => {
+  it('problems of a request is handled for its client, so that what it waits for is shared fairly', async () => {
     const ask = async (client: string) => (await fetch(`${url}/holder`, { headers: { client } })).json()
     expect(await Promise.all([ask('A'), ask('B')])).toEqual([{ holder: 'A' }, { holder: 'B' }])
   })
@@ -196,7 +196,7 @@ describe('problems of a request', () => {
 describe('a connection that cannot be accepted', () => {
   const acceptError = (code: string) => Object.assign(new Error(`accept ${code}`), { code, syscall: 'accept' })
 
-  it('is a line in the log, and the service continues', async () => {
+  it('a connection that cannot be accepted is a line in the log, and the service continues', async () => {
     const captured = captureLog()
     const own = createHttpServer({ ...options, log: captured.log, requestMilliseconds: 60_000 })
     own.get('/', async () => 'x')
@@ -208,7 +208,7 @@ describe('a connection that cannot be accepted', () => {
     await own.close()
   })
 
-  it('is not taken for another error, which ends the process', () => {
+  it('a connection that cannot be accepted is not taken for another error, which ends the process', () => {
     const own = createHttpServer({ ...options, requestMilliseconds: 60_000 })
     expect(() => own.server.emit('error', new Error('a bug'))).toThrow('a bug')
   })

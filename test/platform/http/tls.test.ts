@@ -21,7 +21,7 @@ function faultOf(work: () => unknown): { part: string; message: string } {
 }
 
 describe('a certificate and its key', () => {
-  it('are read', () => {
+  it('a certificate and its key are read', () => {
     const { context, warnings } = readTlsFiles(files, NOW)
     expect([String(context.cert), String(context.key), warnings]).toEqual([good.cert, good.key, []])
   })
@@ -43,7 +43,7 @@ describe('a certificate and its key', () => {
       'keyFile',
       'is not a private key in PEM without a passphrase',
     ],
-  ])('of which one cannot serve are named: %s', (_case, bad, part, fault) => {
+  ])('a certificate and its key of which one cannot serve are named: %s', (_case, bad, part, fault) => {
     files.write({ ...good, ...bad })
     const found = faultOf(() => readTlsFiles(files, NOW))
     files.write(good)
@@ -52,7 +52,7 @@ describe('a certificate and its key', () => {
     expect(found.message).not.toContain('BEGIN')
   })
 
-  it('that are not there are named', () => {
+  it('a certificate and its key that are not there are named', () => {
     const missing = { ...files, keyFile: `${files.keyFile}.missing` }
     expect(faultOf(() => readTlsFiles(missing, NOW))).toEqual({
       part: 'keyFile',
@@ -60,7 +60,7 @@ describe('a certificate and its key', () => {
     })
   })
 
-  it('that work but should be put right give warnings', () => {
+  it('a certificate and its key that work but should be put right give warnings', () => {
     expect(readTlsFiles(files, DAYS.to.getTime() + 1_000).warnings).toEqual([
       expect.stringContaining('the certificate expired on Jul  1'),
     ])

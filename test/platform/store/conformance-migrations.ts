@@ -23,31 +23,31 @@ export function describeMigrations(db: () => Db): void {
       await sql`drop table if exists schema_migrations, first_table, second_table`.execute(db().tables())
     })
 
-    it('are applied in name order, once', async () => {
+    it('migrations are applied in name order, once', async () => {
       expect(await migrate(db(), log, [second, first])).toEqual({ applied: [first.name, second.name] })
       expect(await migrate(db(), log, [first, second])).toEqual({ applied: [] })
       expect(await count('first_table')).toBe('1')
     })
 
-    it('are added to those already applied, also in between', async () => {
+    it('migrations are added to those already applied, also in between', async () => {
       expect(await migrate(db(), log, [second])).toEqual({ applied: [second.name] })
       expect(await migrate(db(), log, [first, second])).toEqual({ applied: [first.name] })
     })
 
-    it('are applied once by several concurrent runs', async () => {
+    it('migrations are applied once by several concurrent runs', async () => {
       const results = await Promise.all(Array.from({ length: 4 }, () => migrate(db(), log, [first, second])))
       expect(results.flatMap(({ applied }) => applied).sort()).toEqual([first.name, second.name])
       expect(await count('first_table')).toBe('1')
     })
 
-    it('are applied in full or not at all, and earlier ones remain', async () => {
+    it('migrations are applied in full or not at all, and earlier ones remain', async () => {
       const broken = { name: second.name, text: `${second.text}; insert into second_table values (1); select 1/0` }
       await expect(migrate(db(), log, [first, broken])).rejects.toMatchObject({ sqlState: '22012' })
       await expect(count('second_table')).rejects.toMatchObject({ sqlState: '42P01' })
       expect(await migrate(db(), log, [first, second])).toEqual({ applied: [second.name] })
     })
 
-    it('can be listed without being applied', async () => {
+    it('migrations can be listed without being applied', async () => {
       expect(await readSchemaState(db(), [second, first])).toEqual({ missing: [first.name, second.name] })
       await migrate(db(), log, [first])
       expect(await readSchemaState(db(), [first, second])).toEqual({ missing: [second.name] })
@@ -58,7 +58,7 @@ export function describeMigrations(db: () => Db): void {
       await expect(readSchemaState(db(), [changed, second])).rejects.toThrow(SchemaProblem)
     })
 
-    it('reject one whose applied text differs', async () => {
+    it('migrations reject one whose applied text differs', async () => {
       await migrate(db(), log, [first])
       const changed = { ...first, text: `${first.text} ` }
       const error = await migrate(db(), log, [changed, second]).catch((caught: unknown) => caught)
@@ -67,7 +67,7 @@ export function describeMigrations(db: () => Db): void {
       await expect(count('second_table')).rejects.toMatchObject({ sqlState: '42P01' })
     })
 
-    it('refuse a store of a newer version', async () => {
+    it('migrations refuse a store of a newer version', async () => {
       await migrate(db(), log, [first, second])
       const error = await migrate(db(), log, [first]).catch((caught: unknown) => caught)
       expect(error).toBeInstanceOf(SchemaProblem)
@@ -76,12 +76,12 @@ export function describeMigrations(db: () => Db): void {
       )
     })
 
-    it('refuse a malformed or duplicate name', async () => {
+    it('migrations refuse a malformed or duplicate name', async () => {
       await expect(migrate(db(), log, [{ ...first, name: 'first' }])).rejects.toThrow(SchemaProblem)
       await expect(migrate(db(), log, [first, first])).rejects.toThrow(SchemaProblem)
     })
 
-    it('of this version apply to an empty store', async () => {
+    it('migrations of this version apply to an empty store', async () => {
       // Another test file may have left tables in a store that is reused.
       await sql`drop schema public cascade; create schema public`.execute(db().tables())
       const { applied } = await migrate(db(), log)

@@ -74,7 +74,7 @@ export function describePages(db: () => Db): void {
       { limit: 100, count: 1_050, order: 'DESC' },
       { limit: 1_000, count: 3_100, order: 'ASC' },
     ] as const)(
-      'of $limit give $count records once each, $order, while others are written',
+      'pages of $limit give $count records once each, $order, while others are written',
       async ({ limit, count, order }) => {
         const owner = `writes-${limit}-${order}`
         const before = await write(owner, count, 10)
@@ -98,7 +98,7 @@ export function describePages(db: () => Db): void {
       },
     )
 
-    it('have no cursor on the last page, even when it is full, and are empty when there are no records', async () => {
+    it('pages have no cursor on the last page, even when it is full, and are empty when there are no records', async () => {
       expect(await read('nobody', 'DESC', 10)).toEqual({ items: [] })
       await write('full', 20, 3)
       const first = await read('full', 'DESC', 10)
@@ -108,7 +108,7 @@ export function describePages(db: () => Db): void {
       expect(last).not.toHaveProperty('next_page_cursor')
     })
 
-    it('hold 100 records by default, and the limit may change between pages', async () => {
+    it('pages hold 100 records by default, and the limit may change between pages', async () => {
       await write('limits', 130, 3)
       const first = await read('limits', 'ASC', undefined)
       expect(first.items).toHaveLength(100)
@@ -119,7 +119,7 @@ export function describePages(db: () => Db): void {
       await expect(read('limits', 'ASC', 1_001)).rejects.toThrow('limit')
     })
 
-    it('refuse the cursor of another list', async () => {
+    it('pages refuse the cursor of another list', async () => {
       const { next_page_cursor: cursor } = await read('limits', 'ASC', 1)
       await expect(read('limits', 'DESC', 1, cursor)).rejects.toThrow(InvalidCursor)
       await expect(read('full', 'ASC', 1, cursor)).rejects.toThrow(InvalidCursor)

@@ -50,7 +50,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     }
 
     describe('queries', () => {
-      it('return rows, and the number of rows written', async () => {
+      it('queries return rows, and the number of rows written', async () => {
         await clear()
         const inserted = await db
           .tables<Tables>()
@@ -74,7 +74,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await db.tables<Tables>().selectFrom('item').selectAll().where('id', '=', 9).execute()).toEqual([])
       })
 
-      it('accept several statements in one text without parameters', async () => {
+      it('queries accept several statements in one text without parameters', async () => {
         await clear()
         await sql`insert into item values (1, 1); insert into item values (2, 2)`.execute(db.tables())
         expect(await items()).toHaveLength(2)
@@ -91,7 +91,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toHaveLength(1)
       })
 
-      it('return many rows at once, and none', async () => {
+      it('queries return many rows at once, and none', async () => {
         const { rows } = await sql<{ n: number }>`select n from generate_series(1, 20000) as n`.execute(db.tables())
         expect(rows).toHaveLength(20_000)
         expect(rows.at(-1)).toEqual({ n: 20_000 })
@@ -157,7 +157,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         "date '0044-03-15 BC'",
         "'NaN'::numeric",
         "'Infinity'::numeric",
-      ])('refuses %s, which has no JavaScript representation, and keeps working', async (text) => {
+      ])('columns refuses %s, which has no JavaScript representation, and keeps working', async (text) => {
         await expect(value(text)).rejects.toBeInstanceOf(StatementFailed)
         expect(await value('1')).toBe(1)
       })
@@ -197,14 +197,14 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await echo(parameter, type)).toEqual(expected)
       })
 
-      it('carry bytes, alone and in an array', async () => {
+      it('parameters carry bytes, alone and in an array', async () => {
         const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
         expect(Buffer.from((await echo(bytes, 'bytea')) as Uint8Array).equals(bytes)).toBe(true)
         const [first] = (await echo([bytes], 'bytea[]')) as Uint8Array[]
         expect(Buffer.from(first as Uint8Array).equals(bytes)).toBe(true)
       })
 
-      it('carry 1 MiB of text', async () => {
+      it('parameters carry 1 MiB of text', async () => {
         const text = 'é'.repeat(512 * 1024)
         expect(await echo(text, 'text')).toBe(text)
       })
@@ -223,15 +223,15 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         ['a time before year 1', new Date('-000001-01-01T00:00:00Z')],
         ['a time after year 9999', new Date('+010000-01-01T00:00:00Z')],
         ['no time', new Date(Number.NaN)],
-      ])('refuse %s', async (_, parameter) => {
+      ])('parameters refuse %s', async (_, parameter) => {
         await expect(echo(parameter, 'text')).rejects.toThrow(/stored|Invalid time/)
       })
 
-      it('refuse NUL in json', async () => {
+      it('parameters refuse NUL in json', async () => {
         await expect(echo({ a: '\0' }, 'jsonb')).rejects.toMatchObject({ sqlState: '22P05' })
       })
 
-      it('refuse values out of the range of the type', async () => {
+      it('parameters refuse values out of the range of the type', async () => {
         await expect(echo('9223372036854775808', 'int8')).rejects.toMatchObject({ sqlState: '22003' })
       })
     })
@@ -291,7 +291,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await value('(select count(*) from part)')).toBe('1')
       })
 
-      it('lose no concurrent update', async () => {
+      it('transactions lose no concurrent update', async () => {
         await clear()
         await db.transaction(add(1))
         const increment = () =>
@@ -312,7 +312,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toEqual([{ id: '1', amount: 20 }])
       })
 
-      it('never expose a partial transaction', async () => {
+      it('transactions never expose a partial transaction', async () => {
         await clear()
         await db
           .tables<Tables>()
@@ -346,7 +346,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect((await items()).map(({ amount }) => amount)).toEqual([7, 7, 7])
       })
 
-      it('refuse a query or transaction on the store while they are open', async () => {
+      it('transactions refuse a query or transaction on the store while they are open', async () => {
         await clear()
         const beside = db.transaction<Tables, void>(async (transaction) => {
           await add(1)(transaction)
@@ -362,7 +362,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect(await items()).toEqual([])
       })
 
-      it('refuse statements after their end', async () => {
+      it('transactions refuse statements after their end', async () => {
         await clear()
         const kept = await db.transaction<Tables, { late: () => Promise<unknown> }>(async (transaction) => ({
           late: () => add(1)(transaction),
@@ -433,7 +433,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await channel.end()
       })
 
-      it('carry up to 7999 bytes, and refuse more without side effects', async () => {
+      it('notifications carry up to 7999 bytes, and refuse more without side effects', async () => {
         const channel = await listening('large')
         const largest = `${'é'.repeat(3_999)}x`
         await notify('large', largest).execute(db.tables())
@@ -444,7 +444,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await channel.end()
       })
 
-      it('of overlapping transactions arrive in the order of their commits, each transaction in one piece', async () => {
+      it('notifications of overlapping transactions arrive in the order of their commits, each transaction in one piece', async () => {
         const channel = await listening('overlap')
         const writer = (name: string) =>
           db.transaction(async (transaction) => {
@@ -459,7 +459,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         await channel.end()
       })
 
-      it('reach every listener until it is removed', async () => {
+      it('notifications reach every listener until it is removed', async () => {
         const [left, right] = await Promise.all([listening('shared'), listening('shared')])
         await notify('shared', '1').execute(db.tables())
         await Promise.all([left.until(1), right.until(1)])
@@ -476,7 +476,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
         expect([left.payloads, right.payloads, again.payloads]).toEqual([['1'], ['1', '2'], ['4']])
       })
 
-      it('survive a listener that throws', async () => {
+      it('notifications survive a listener that throws', async () => {
         const endBroken = await db.listen('broken', {
           onNotify() {
             throw new Error('a bug in a listener')
@@ -494,7 +494,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describePages(() => db)
 
     describe('the audit trail', () => {
-      it('has the row of a change exactly when the change was stored', async () => {
+      it('the audit trail has the row of a change exactly when the change was stored', async () => {
         const entry = {
           actor: 'operator',
           action: 'customer.create',

@@ -59,7 +59,7 @@ async function expectCorrupt(db: Db): Promise<void> {
 }
 
 describe('a corrupt store', () => {
-  it('is reported by the embedded engine, which verifies the checksum of each page', async () => {
+  it('a corrupt store is reported by the embedded engine, which verifies the checksum of each page', async () => {
     const root = mkdtempSync(join(tmpdir(), 'tidegate-corrupt-'))
     cleanups.push(() => rmSync(root, { recursive: true }))
     const folder = join(root, 'store')
@@ -72,23 +72,26 @@ describe('a corrupt store', () => {
     await expectCorrupt(db)
   })
 
-  it.skipIf(!hasPostgres)('is reported by the engine on a PostgreSQL server (needs PostgreSQL)', async () => {
-    const server = PostgresServer.create()
-    cleanups.push(() => server.remove())
-    await server.start()
-    const url = await server.createDatabase()
-    const open = () => openPostgres({ url, connectionsMax: 2, log, clock, random: Math.random })
-    const first = open()
-    const file = await fill(first)
-    await first.close()
-    await server.stop('fast')
-    // The header: without checksums, which this server has not, nothing else of a page is verified.
-    overwrite(join(server.folder, 'data', file), 0)
-    await server.start()
-    const db = open()
-    cleanups.push(() => db.close())
-    await expectCorrupt(db)
-    const indexCorrupt = sql.raw(`do $$ begin raise exception 'index' using errcode = 'XX002'; end $$`)
-    await expect(indexCorrupt.execute(db.tables())).rejects.toBeInstanceOf(StoreCorrupt)
-  })
+  it.skipIf(!hasPostgres)(
+    'a corrupt store is reported by the engine on a PostgreSQL server (needs PostgreSQL)',
+    async () => {
+      const server = PostgresServer.create()
+      cleanups.push(() => server.remove())
+      await server.start()
+      const url = await server.createDatabase()
+      const open = () => openPostgres({ url, connectionsMax: 2, log, clock, random: Math.random })
+      const first = open()
+      const file = await fill(first)
+      await first.close()
+      await server.stop('fast')
+      // The header: without checksums, which this server has not, nothing else of a page is verified.
+      overwrite(join(server.folder, 'data', file), 0)
+      await server.start()
+      const db = open()
+      cleanups.push(() => db.close())
+      await expectCorrupt(db)
+      const indexCorrupt = sql.raw(`do $$ begin raise exception 'index' using errcode = 'XX002'; end $$`)
+      await expect(indexCorrupt.execute(db.tables())).rejects.toBeInstanceOf(StoreCorrupt)
+    },
+  )
 })

@@ -110,7 +110,7 @@ describe('the counts of a customer', () => {
     ['yesterday', -1, 1],
     ['the day after, begun by others while this one waited for the lock', 1, 3],
     ['a later one, kept by a clock that has been set back since', 2, 1],
-  ])('are reset except on the same day: %s', async (_which, daysFromNow, today) => {
+  ])('the counts of a customer are reset except on the same day: %s', async (_which, daysFromNow, today) => {
     await onOneDay(db, async () => {
       const customerId = newId()
       await count(customerId)

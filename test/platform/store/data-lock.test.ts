@@ -130,7 +130,7 @@ async function leaveLock(facts: object): Promise<void> {
 }
 
 describe('the lock of a data folder', () => {
-  it('is a file that names its holder, in a folder accessible to its owner only, until it is released', async () => {
+  it('the lock of a data folder is a file that names its holder, in a folder accessible to its owner only, until it is released', async () => {
     const held = await acquire()
     expect((await stat(folder)).mode & 0o777).toBe(0o700)
     expect(await holder()).toMatchObject({ pid: process.pid, host: hostname(), boot_id: bootId(), has_socket: true })
@@ -146,7 +146,7 @@ describe('the lock of a data folder', () => {
     await again.release()
   })
 
-  it('refuses a second holder, also in the same process, and names the first', async () => {
+  it('the lock of a data folder refuses a second holder, also in the same process, and names the first', async () => {
     const held = await acquire()
     const error = await acquire().catch((caught: unknown) => caught)
     expect(error).toBeInstanceOf(DataFolderHeld)
@@ -158,7 +158,7 @@ describe('the lock of a data folder', () => {
     await held.release()
   })
 
-  it('reports its holder to a process that only asks, and none once it is free', async () => {
+  it('the lock of a data folder reports its holder to a process that only asks, and none once it is free', async () => {
     expect(await dataFolderHolder(folder)).toBeUndefined()
     const held = await acquire()
     expect(await dataFolderHolder(folder)).toMatchObject({ pid: process.pid, host: hostname(), isElsewhere: false })
@@ -170,7 +170,7 @@ describe('the lock of a data folder', () => {
     ['is cut off', '{"pid": 1'],
     ['is something else', 'null'],
     ['names no process', '{"pid": -1}'],
-  ])('that %s is replaced', async (_, content) => {
+  ])('the lock of a data folder that %s is replaced', async (_, content) => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), content)
     const held = await acquire()
@@ -179,7 +179,7 @@ describe('the lock of a data folder', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('is acquired by exactly one of several concurrent processes after its holder was killed', async () => {
+  it('the lock of a data folder is acquired by exactly one of several concurrent processes after its holder was killed', async () => {
     const all = await Promise.all(Array.from({ length: 6 }, () => contender()))
     const [first, ...others] = all as [Contender, ...Contender[]]
     expect(await tries(first)).toBe('held')
@@ -192,7 +192,7 @@ describe('the lock of a data folder', () => {
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
   })
 
-  it(`is acquired by exactly one of many attempts to replace a dead holder, in any order of their steps (seed ${SEED})`, async () => {
+  it(`the lock of a data folder is acquired by exactly one of many attempts to replace a dead holder, in any order of their steps (seed ${SEED})`, async () => {
     await mkdir(folder, { recursive: true })
     const random = randomOf(SEED)
     // Mostly concurrent and sometimes delayed: a step based on outdated information must do no harm.
@@ -219,7 +219,7 @@ describe('the lock of a data folder', () => {
 })
 
 describe('the socket of the lock', () => {
-  it('is in the folder even if the path of the folder is longer than a socket path may be', async () => {
+  it('the socket of the lock is in the folder even if the path of the folder is longer than a socket path may be', async () => {
     folder = join(root, 'x'.repeat(60), 'y'.repeat(60))
     const held = await acquire()
     expect((await readdir(folder)).sort()).toEqual(await heldFiles())
@@ -231,14 +231,14 @@ describe('the socket of the lock', () => {
     await held.release()
   })
 
-  it('shows that a stopped process still holds the lock, because the kernel accepts connections for it', async () => {
+  it('the socket of the lock shows that a stopped process still holds the lock, because the kernel accepts connections for it', async () => {
     const holding = await contender()
     expect(await tries(holding)).toBe('held')
     holding.process.kill('SIGSTOP')
     await expect(acquire()).rejects.toThrow(`in use by process ${holding.process.pid} on host ${hostname()}`)
   })
 
-  it('is replaced by the process id when the socket was removed', async () => {
+  it('the socket of the lock is replaced by the process id when the socket was removed', async () => {
     const held = await acquire()
     await rm(join(folder, (await heldFiles())[1] as string))
     await expect(acquire()).rejects.toThrow(DataFolderHeld)
@@ -247,7 +247,7 @@ describe('the socket of the lock', () => {
   })
 
   it.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP'])(
-    'is replaced by the process id on a file system without sockets (%s), which is logged',
+    'the socket of the lock is replaced by the process id on a file system without sockets (%s), which is logged',
     async (code) => {
       vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
         process.nextTick(() => this.emit('error', Object.assign(new Error('refused'), { code })))
@@ -266,7 +266,7 @@ describe('the socket of the lock', () => {
     },
   )
 
-  it('fails the start when it cannot be created for another reason', async () => {
+  it('the socket of the lock fails the start when it cannot be created for another reason', async () => {
     vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
       process.nextTick(() => this.emit('error', Object.assign(new Error('listen EIO'), { code: 'EIO' })))
       return this
@@ -280,7 +280,7 @@ describe('a lock of an earlier version without a socket', () => {
   it.each([
     ['names a process that has ended', { pid: 2 ** 22 + 1, process_start: 'x' }],
     ['names our number as of another start', { pid: process.pid, process_start: 'node:1' }],
-  ])('that %s is replaced', async (_, content) => {
+  ])('a lock of an earlier version without a socket that %s is replaced', async (_, content) => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), JSON.stringify({ ...content, started: '', nonce: randomUUID() }))
     const held = await acquire()
@@ -288,7 +288,7 @@ describe('a lock of an earlier version without a socket', () => {
     await held.release()
   })
 
-  it('that names a living process of unknown start time is refused', async () => {
+  it('a lock of an earlier version without a socket that names a living process of unknown start time is refused', async () => {
     await mkdir(folder, { recursive: true })
     await writeFile(lock(), JSON.stringify({ pid: process.pid, process_start: '' }))
     await expect(acquire()).rejects.toThrow(`${folder} is in use by process ${process.pid}`)
@@ -298,7 +298,7 @@ describe('a lock of an earlier version without a socket', () => {
 describe('a lock whose holder does not answer', () => {
   const takeOver = async () => await acquireDataLock(folder, { log, takeOver: true })
 
-  it('is replaced when the holder ran on this host in this boot', async () => {
+  it('a lock whose holder does not answer is replaced when the holder ran on this host in this boot', async () => {
     fileSystem.type = NFS
     await leaveLock({})
     const held = await acquire()
@@ -306,7 +306,7 @@ describe('a lock whose holder does not answer', () => {
     await held.release()
   })
 
-  it('is refused when the holder ran on another host, and replaced only with --take-over', async () => {
+  it('a lock whose holder does not answer is refused when the holder ran on another host, and replaced only with --take-over', async () => {
     fileSystem.type = EXT4
     await leaveLock({ host: 'other' })
     const refusal = await acquire().catch((error: Error) => error.message)
@@ -322,14 +322,14 @@ describe('a lock whose holder does not answer', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('is refused after a reboot of a host with this name, on a file system that several machines can mount', async () => {
+  it('a lock whose holder does not answer is refused after a reboot of a host with this name, on a file system that several machines can mount', async () => {
     fileSystem.type = NFS
     await leaveLock({ boot_id: randomUUID() })
     await expect(acquire()).rejects.toThrow('--take-over')
     await (await takeOver()).release()
   })
 
-  it('is replaced after a reboot of this machine, on a file system that only it can mount', async () => {
+  it('a lock whose holder does not answer is replaced after a reboot of this machine, on a file system that only it can mount', async () => {
     fileSystem.type = EXT4
     await leaveLock({ boot_id: randomUUID() })
     const held = await acquire()
@@ -337,7 +337,7 @@ describe('a lock whose holder does not answer', () => {
     await held.release()
   })
 
-  it('is refused also by a process that replaces a dead holder, on another host', async () => {
+  it('a lock whose holder does not answer is refused also by a process that replaces a dead holder, on another host', async () => {
     await leaveLock({})
     const content = await readFile(lock(), 'utf8')
     const claim = `lock.claim-${createHash('sha256').update(content).digest('hex').slice(0, 32)}`

@@ -149,7 +149,7 @@ it('a start that is aborted while the folder opens ends the thread before it rej
 })
 
 describe('a full disk', () => {
-  it('that has space again has its store back within five seconds, however long it was full', async () => {
+  it('a full disk that has space again has its store back within five seconds, however long it was full', async () => {
     const db = await open()
     const failed = sql`insert into a`.execute(db.tables()).catch((error: unknown) => error)
     await settle()
@@ -190,14 +190,14 @@ describe('a statement that is not answered within its limit', () => {
     return { engine, life, answer }
   }
 
-  it('ends the thread', async () => {
+  it('a statement that is not answered within its limit ends the thread', async () => {
     const { engine, answer } = await started()
     clock.advance(LIMIT_MILLISECONDS)
     expect(await answer).toBeInstanceOf(StoreUnavailable)
     expect(engine.life).toBeUndefined()
   })
 
-  it('is accepted when its answer arrived while the process was suspended', async () => {
+  it('a statement that is not answered within its limit is accepted when its answer arrived while the process was suspended', async () => {
     const { engine, life, answer } = await started()
     // After a suspension, timers fire before messages are delivered.
     clock.advance(LIMIT_MILLISECONDS)

@@ -78,7 +78,7 @@ describe('the embedded store', () => {
   }
   const failure = (promise: Promise<unknown>) => promise.then(() => undefined).catch((error: unknown) => error)
 
-  it('restarts its thread when a statement does not end, keeps what was committed, and notifies listeners', async () => {
+  it('the embedded store restarts its thread when a statement does not end, keeps what was committed, and notifies listeners', async () => {
     await opened()
     const received: string[] = []
     const notified = signal()
@@ -121,7 +121,7 @@ describe('the embedded store', () => {
     expect(received).toEqual(['reconnect', 'after'])
   })
 
-  it('restarts its thread when the thread dies', async () => {
+  it('the embedded store restarts its thread when the thread dies', async () => {
     const threads: Worker[] = []
     const remember = (thread: Worker) => threads.push(thread)
     process.on('worker', remember)
@@ -137,7 +137,7 @@ describe('the embedded store', () => {
     process.off('worker', remember)
   })
 
-  it('refuses callers whose time expires while they wait for the restart', async () => {
+  it('the embedded store refuses callers whose time expires while they wait for the restart', async () => {
     await opened()
     const wedged = failure(sql`select pg_sleep(600)`.execute(db.tables()))
     await underWay()
@@ -152,7 +152,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([2])
   })
 
-  it('refuses waiting callers as soon as a start has failed, and recovers when one succeeds', async () => {
+  it('the embedded store refuses waiting callers as soon as a start has failed, and recovers when one succeeds', async () => {
     await opened()
     await mark(1)
     const reconnected = signal()
@@ -174,7 +174,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
-  it('answers a caller on time without ending a statement that has time left', async () => {
+  it('the embedded store answers a caller on time without ending a statement that has time left', async () => {
     await opened()
     await shutGate()
     const [begun, finish] = [signal(), signal()]
@@ -197,7 +197,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
-  it('gives a statement of a transaction the time that the transaction was opened with', async () => {
+  it('the embedded store gives a statement of a transaction the time that the transaction was opened with', async () => {
     await opened()
     await shutGate()
     const asleep = signal()
@@ -283,7 +283,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([3])
   })
 
-  it('closes in order: refuses waiting and new callers after the running call has ended', async () => {
+  it('the embedded store closes in order: refuses waiting and new callers after the running call has ended', async () => {
     await opened()
     const running = mark(1)
     const waiting = failure(mark(2))
@@ -297,7 +297,7 @@ describe('the embedded store', () => {
     expect(await marks()).toEqual([1])
   })
 
-  it('never reports success for a statement that ended without a result of PostgreSQL', async () => {
+  it('the embedded store never reports success for a statement that ended without a result of PostgreSQL', async () => {
     await opened()
     await sql`drop table if exists document; create table document (body jsonb)`.execute(db.tables())
     // So deep that the stack of WebAssembly overflows, which is not an error of PostgreSQL.
@@ -308,7 +308,7 @@ describe('the embedded store', () => {
     expect(rows).toEqual([{ count: 0 }])
   })
 
-  it('leaves no caller waiting for a flush when it is closed while a session does not end', async () => {
+  it('the embedded store leaves no caller waiting for a flush when it is closed while a session does not end', async () => {
     await opened()
     const [first, last] = [signal(), signal()]
     const holding = db.transaction(() => first.given)
@@ -334,12 +334,12 @@ describe('the embedded store', () => {
     db = await openEmbedded({ folder, log, clock })
   })
 
-  it('refuses a folder that is not a store', async () => {
+  it('the embedded store refuses a folder that is not a store', async () => {
     await opened()
     await expect(openEmbedded({ folder: '/dev/null/store', log, clock })).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  it('creates a new store atomically: a kill on the way leaves nothing that the next start takes for a store', async () => {
+  it('the embedded store creates a new store atomically: a kill on the way leaves nothing that the next start takes for a store', async () => {
     await opened()
     await db.close()
     const other = await mkdtemp(join(tmpdir(), 'tidegate-store-new-'))
@@ -359,7 +359,7 @@ describe('the embedded store', () => {
     await rm(other, { recursive: true })
   })
 
-  it('keeps every acknowledged row when its process is killed', async () => {
+  it('the embedded store keeps every acknowledged row when its process is killed', async () => {
     await opened()
     await sql`drop table if exists survivor`.execute(db.tables())
     await db.close()

@@ -12,13 +12,13 @@ const forged = (...parts: string[]) => Buffer.from(parts.join('|')).toString('ba
 const digest = Buffer.from(encodeCursor(position, binding), 'base64url').toString().split('|')[0] as string
 
 describe('a page cursor', () => {
-  it('returns its position, to the microsecond', () => {
+  it('a page cursor returns its position, to the microsecond', () => {
     expect(decodeCursor(encodeCursor(position, binding), binding, 'uuid')).toEqual(position)
     const fine = { createdAt: '0001-01-01T00:00:00.000001Z', id: '9223372036854775807' }
     expect(decodeCursor(encodeCursor(fine, binding), binding, 'bigint')).toEqual(fine)
   })
 
-  it('is equal for equivalent filters', () => {
+  it('a page cursor is equal for equivalent filters', () => {
     const same = { ...binding, filters: { ids: ['a', 'b'], identity_id: 'i1' } }
     expect(encodeCursor(position, same)).toBe(encodeCursor(position, binding))
   })
@@ -33,7 +33,7 @@ describe('a page cursor', () => {
     ['filter less', { filters: { identity_id: 'i1' } }],
     ['list of values', { filters: { ...binding.filters, ids: ['a', 'b', 'c'] } }],
     ['value for a list', { filters: { ...binding.filters, ids: 'a,b' } }],
-  ])('is refused with another %s', (_, other) => {
+  ])('a page cursor is refused with another %s', (_, other) => {
     expect(() => decodeCursor(encodeCursor(position, binding), { ...binding, ...other }, 'uuid')).toThrow(InvalidCursor)
   })
 
@@ -54,16 +54,19 @@ describe('a page cursor', () => {
     ['an id in capitals', forged(digest, position.createdAt, position.id.toUpperCase())],
     ['a number for an id', forged(digest, position.createdAt, '1')],
     ['bytes beyond ASCII', Buffer.from([0xff, 0x7c, 0xfe, 0x7c, 0xfd]).toString('base64url')],
-  ])('that is %s is refused', (_, cursor) => {
+  ])('a page cursor that is %s is refused', (_, cursor) => {
     expect(() => decodeCursor(cursor, binding, 'uuid')).toThrow(InvalidCursor)
   })
 
-  it.each(['9223372036854775808', '-1', '01', '1e3', ' 1'])('with the number %s for an id is refused', (id) => {
-    const cursor = encodeCursor({ ...position, id }, binding)
-    expect(() => decodeCursor(cursor, binding, 'bigint')).toThrow(InvalidCursor)
-  })
+  it.each(['9223372036854775808', '-1', '01', '1e3', ' 1'])(
+    'a page cursor with the number %s for an id is refused',
+    (id) => {
+      const cursor = encodeCursor({ ...position, id }, binding)
+      expect(() => decodeCursor(cursor, binding, 'bigint')).toThrow(InvalidCursor)
+    },
+  )
 
-  it('that is forged with a valid position is accepted: the digest distinguishes lists and protects no secret', () => {
+  it('a page cursor that is forged with a valid position is accepted: the digest distinguishes lists and protects no secret', () => {
     expect(decodeCursor(forged(digest, position.createdAt, position.id), binding, 'uuid')).toEqual(position)
   })
 })

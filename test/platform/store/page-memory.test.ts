@@ -78,7 +78,7 @@ describe('pages in memory', () => {
     },
   )
 
-  it('have no cursor on the last page, even when it is full, nor for an empty list', () => {
+  it('pages in memory have no cursor on the last page, even when it is full, nor for an empty list', () => {
     const things = [1, 2, 3, 4].map((number) => ({ id: idOf(number), createdMilliseconds: number }))
     const first = pageInMemory(things, { ...request, order: 'ASC', limit: 2 })
     expect(first.items).toEqual(things.slice(0, 2))
@@ -87,7 +87,7 @@ describe('pages in memory', () => {
     expect(pageInMemory([], { ...request, order: 'ASC', limit: 2 })).toEqual({ items: [] })
   })
 
-  it('refuse the cursor of another list, order or filter', () => {
+  it('pages in memory refuse the cursor of another list, order or filter', () => {
     const things = [1, 2].map((number) => ({ id: idOf(number), createdMilliseconds: number }))
     const { next_page_cursor: pageCursor = '' } = pageInMemory(things, { ...request, order: 'ASC', limit: 1 })
     const others = [{ operation: 'others' }, { order: 'DESC' as const }, { filters: { client_id: 'x' } }]

@@ -96,7 +96,7 @@ async function listen(onConnection: (socket: Socket) => void): Promise<{ server:
 }
 
 describe('the PostgreSQL store without a server', () => {
-  it('opens at once, refuses callers, and keeps trying to connect', async () => {
+  it('the PostgreSQL store without a server opens at once, refuses callers, and keeps trying to connect', async () => {
     // A socket in a folder of its own: no other process can listen there.
     const folder = mkdtempSync(join(tmpdir(), 'tidegate-no-server-'))
     cleanups.push(() => rmSync(folder, { recursive: true }))
@@ -119,7 +119,7 @@ describe('the PostgreSQL store without a server', () => {
     for (const socket of attempts) socket.destroy()
   })
 
-  it('waits for a server that accepts the connection and sends nothing only as long as an attempt may take', async () => {
+  it('the PostgreSQL store without a server waits for a server that accepts the connection and sends nothing only as long as an attempt may take', async () => {
     const sockets: Socket[] = []
     const { port } = await listen((socket) => sockets.push(socket))
     const store = open(`postgres://tidegate:${PASSWORD}@127.0.0.1:${port}/nothing`)
@@ -138,7 +138,7 @@ describe('the PostgreSQL store without a server', () => {
     ['53300', 'sorry, too many clients already'],
     ['28P01', 'password authentication failed for user "tidegate"'],
     ['3D000', 'database "nothing" does not exist'],
-  ])('is unavailable while the server answers %s', async (code, message) => {
+  ])('the PostgreSQL store without a server is unavailable while the server answers %s', async (code, message) => {
     const { port } = await listen((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.end(fatal(code, message)))
@@ -150,7 +150,7 @@ describe('the PostgreSQL store without a server', () => {
     expect(store.available).toBe(false)
   })
 
-  it('is unavailable where the server does not support TLS and the address requires it', async () => {
+  it('the PostgreSQL store without a server is unavailable where the server does not support TLS and the address requires it', async () => {
     const { port } = await listen((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.write('N'))

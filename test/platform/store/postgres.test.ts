@@ -62,7 +62,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
     const marks = async (db: Db) =>
       (await sql<{ n: number }>`select n from mark order by n`.execute(db.tables())).rows.map(({ n }) => n)
 
-    it('reports a deadlock as the failure of one statement, and the other transaction continues', async () => {
+    it('the PostgreSQL store reports a deadlock as the failure of one statement, and the other transaction continues', async () => {
       const db = await openedOn(await server.createDatabase())
       await sql`insert into mark values (1), (2)`.execute(db.tables())
       const [leftHas, rightHas] = [signal(), signal()]
@@ -83,7 +83,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(failures).toMatchObject([{ name: 'StatementFailed', sqlState: '40P01' }])
     })
 
-    it('applies each migration once when eight processes start at the same moment', async () => {
+    it('the PostgreSQL store applies each migration once when eight processes start at the same moment', async () => {
       const address = await server.createDatabase()
       const migrations = ['first', 'second', 'third'].map((name, index) => ({
         name: `20260101000${index}-${name}`,
@@ -97,7 +97,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(rows).toEqual([{ n: '1' }])
     })
 
-    it('has the server cancel a statement that takes too long, and keeps the connection', async () => {
+    it('the PostgreSQL store has the server cancel a statement that takes too long, and keeps the connection', async () => {
       const db = await openedOn(await server.createDatabase(), { clock: CANCELLING, connectionsMax: 1 })
       const backend = () => sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db.tables())
       const before = (await backend()).rows
@@ -126,7 +126,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(await marks(db)).toEqual([2])
     })
 
-    it('answers a caller on time that waited for a connection, and lets its statement end', async () => {
+    it('the PostgreSQL store answers a caller on time that waited for a connection, and lets its statement end', async () => {
       const clock = new VirtualClock()
       const address = await server.createDatabase()
       const db = await openedOn(address, { clock, connectionsMax: 1 })
@@ -156,7 +156,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(await marks(db)).toEqual([2])
     })
 
-    it('has the server cancel a transaction at the end of its total time', async () => {
+    it('the PostgreSQL store has the server cancel a transaction at the end of its total time', async () => {
       const clock = new VirtualClock()
       const db = await openedOn(await server.createDatabase(), { clock, connectionsMax: 1 })
       const limits: unknown[] = []
@@ -228,7 +228,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(await marks(db)).toEqual([3])
     })
 
-    it('closes in order: refuses waiting and new callers after the running call has ended', async () => {
+    it('the PostgreSQL store closes in order: refuses waiting and new callers after the running call has ended', async () => {
       const address = await server.createDatabase()
       const db = await openedOn(address, { connectionsMax: 1 })
       await sql`set statement_timeout = 0`.execute(db.tables())
@@ -251,7 +251,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       })
     })
 
-    it('has the server limit by its own clock what a slow clock limits', async () => {
+    it('the PostgreSQL store has the server limit by its own clock what a slow clock limits', async () => {
       const db = await openedOn(await server.createDatabase(), { clock: createSlowClock(10) })
       const limits = sql`
         select current_setting('statement_timeout') as statement,
@@ -263,7 +263,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL server (needs PostgreSQL)', () 
       expect(inTransaction.rows).toEqual([{ statement: '10min', idle: '100s' }])
     })
 
-    it('sets its application name and its session settings whatever the server’s settings are', async () => {
+    it('the PostgreSQL store sets its application name and its session settings whatever the server’s settings are', async () => {
       const address = await server.createDatabase()
       await withClient(address, async (client) => {
         const name = (await client.query('select current_database() as name')).rows[0].name

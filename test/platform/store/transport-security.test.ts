@@ -15,7 +15,7 @@ describe('the connection to the store', () => {
     'postgres://db.example.com/tidegate?sslmode=require',
     'postgres://db.example.com/tidegate?sslmode=require&uselibpqcompat=true&sslrootcert=/ca.pem',
     'postgres://db.example.com/tidegate?ssl=true',
-  ])('is protected, or stays on this machine: %s', (url) => {
+  ])('the connection to the store is protected, or stays on this machine: %s', (url) => {
     expect(transportProblem(url)).toBeUndefined()
   })
 
@@ -33,7 +33,7 @@ describe('the connection to the store', () => {
     ['postgres://u:geheim@db/tidegate?ssl=0', 'sets no sslmode', 'db'],
     ['postgres://u:geheim@db/tidegate?sslmode=require&uselibpqcompat=true', 'has sslmode=require', 'db'],
     ['postgres://u:geheim@localhost/tidegate?host=db', 'sets no sslmode', 'db'],
-  ])('is not protected: %s', (url, state, host) => {
+  ])('the connection to the store is not protected: %s', (url, state, host) => {
     const problem = transportProblem(url)
     expect(problem).toContain(`store.url ${state}: `)
     expect(problem).toContain(` sent to ${host} `)

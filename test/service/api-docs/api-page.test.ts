@@ -23,21 +23,21 @@ beforeAll(async () => {
 afterAll(() => listener.close())
 
 describe('the documentation page over HTTP', () => {
-  it('is at /docs/, to which /docs redirects', async () => {
+  it('the documentation page over HTTP is at /docs/, to which /docs redirects', async () => {
     const answer = await fetch(`${listener.url}/docs`, { redirect: 'manual' })
     expect([answer.status, answer.headers.get('location')]).toEqual([301, '/docs/'])
     const page = await fetch(`${listener.url}/docs/`)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   })
 
-  it('allows only its own scripts, and connections to its own origin', async () => {
+  it('the documentation page over HTTP allows only its own scripts, and connections to its own origin', async () => {
     const policy = (await fetch(`${listener.url}/docs/`)).headers.get('content-security-policy') ?? ''
     expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; /)
     expect(policy).toContain("; connect-src 'self'; ")
     expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:/)
   })
 
-  it('has the AsyncAPI document as a second page, under the same policy', async () => {
+  it('the documentation page over HTTP has the AsyncAPI document as a second page, under the same policy', async () => {
     const answer = await fetch(`${listener.url}/docs/stream`)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const policy = answer.headers.get('content-security-policy') ?? ''
@@ -63,7 +63,7 @@ describe('the documentation page over HTTP', () => {
     expect(info.description).toContain(`](${listener.url}/docs/stream)`)
   })
 
-  it('has a cacheable script, and references no other document', async () => {
+  it('the documentation page over HTTP has a cacheable script, and references no other document', async () => {
     const script = await fetch(`${listener.url}/docs/js/scalar.js`)
     expect([script.status, script.headers.get('cache-control')]).toEqual([200, 'public, max-age=3600'])
     expect((await script.arrayBuffer()).byteLength).toBeGreaterThan(1_000_000)
@@ -71,7 +71,7 @@ describe('the documentation page over HTTP', () => {
   })
 
   it.each(['/docs', '/docs/', '/docs/stream', '/openapi.json', '/asyncapi.json'])(
-    'returns no server error at %s, whatever the Host',
+    'the documentation page over HTTP returns no server error at %s, whatever the Host',
     async (path) => {
       const statuses: (number | undefined)[] = []
       for (const host of ['a b', '%', '[', '1.2.3.256', 'a:99999', 'a/b', 'user@a', 'a\\b', '', 'ä.example']) {

@@ -25,21 +25,21 @@ const strict = new ApiDocument(
 )
 
 describe('the AsyncAPI document', () => {
-  it('has the structure of AsyncAPI 3.0', async () => {
+  it('the AsyncAPI document has the structure of AsyncAPI 3.0', async () => {
     expect(await structureFaults(committed)).toEqual([])
     const broken = structuredClone(committed)
     broken.operations.subscribe.action = 'take'
     expect(await structureFaults(broken)).toEqual([expect.stringContaining('#/operations/subscribe/action')])
   })
 
-  it('has no dangling reference, and no message without an operation', () => {
+  it('the AsyncAPI document has no dangling reference, and no message without an operation', () => {
     const references = document.references()
     for (const reference of references) expect(document.at(reference.slice(1))).toBeTypeOf('object')
     const named = Object.keys(messages).filter((name) => references.includes(`#/channels/stream/messages/${name}`))
     expect(named).toEqual(Object.keys(messages))
   })
 
-  it('receives every request and sends every channel of the tables', () => {
+  it('the AsyncAPI document receives every request and sends every channel of the tables', () => {
     const byAction = (action: string) =>
       Object.entries<Node>(committed.operations)
         .filter(([, operation]) => operation.action === action)
@@ -48,7 +48,7 @@ describe('the AsyncAPI document', () => {
     expect(byAction('send')).toEqual([...Object.keys(CHANNELS), 'subscriptions_ended'])
   })
 
-  it('names every error code, every close code, and the scope', () => {
+  it('the AsyncAPI document names every error code, every close code, and the scope', () => {
     const { stream } = committed.channels
     expect(stream['x-errors']).toEqual(STREAM_ERRORS)
     expect(stream['x-close-codes']).toEqual(Object.values(CLOSE_CODES))
@@ -56,7 +56,7 @@ describe('the AsyncAPI document', () => {
     expect(committed.components.securitySchemes.token.scopes).toEqual([STREAM_SCOPE])
   })
 
-  it('names every object, union and enum, so that generators invent no names', () => {
+  it('the AsyncAPI document names every object, union and enum, so that generators invent no names', () => {
     const { schemas } = committed.components
     const isNamed = (name: string) => /^[A-Z][A-Za-z]+$/.test(name)
     expect(Object.keys(schemas).filter((name) => !isNamed(name))).toEqual([])
@@ -75,7 +75,7 @@ describe('the AsyncAPI document', () => {
     expect(Object.keys(schemas).filter((name) => !references.includes(`#/components/schemas/${name}`))).toEqual([])
   })
 
-  it('has examples that conform to their schemas', () => {
+  it('the AsyncAPI document has examples that conform to their schemas', () => {
     for (const [name, message] of Object.entries<Node>(messages)) {
       for (const { payload } of message.examples) {
         expect([name, strict.faults(message.payload, payload)]).toEqual([name, []])
@@ -111,7 +111,7 @@ describe('a message of the stream', () => {
       }
     }
 
-  it('conforms to one of the described messages', () => {
+  it('a message of the stream conforms to one of the described messages', () => {
     const stream = new LiveStream()
     stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
     const client = stream.connect()
@@ -137,7 +137,7 @@ describe('a message of the stream', () => {
     )
   })
 
-  it('conforms in the extended protocol too, with every member specific to it, and requests with every param', () => {
+  it('a message of the stream conforms in the extended protocol too, with every member specific to it, and requests with every param', () => {
     const stream = new LiveStream({ depth: 5 })
     stream.snapshot(levels([[10_000, 15_000]], [[10_001, 10_000]]))
     const client = stream.connect({ subprotocol: EXTENDED_SUBPROTOCOL })
@@ -192,7 +192,7 @@ describe('a message of the stream', () => {
     for (const channel of Object.keys(CHANNELS)) expect(seen.get(channel), channel).toBeGreaterThan(1)
   })
 
-  it('does not conform with a param of another channel or an invalid value', () => {
+  it('a message of the stream does not conform with a param of another channel or an invalid value', () => {
     const { payload } = messages['subscribe.request']
     const faultsOf = (type: string, params: Node) =>
       document.faults(payload, { type: 'subscribe', channels: [{ type, params: { market: 'AAAUSD', ...params } }] })
@@ -204,7 +204,7 @@ describe('a message of the stream', () => {
     expect(faultsOf('execution_data', { resume: 7 })).not.toEqual([])
   })
 
-  it('does not conform with a malformed member', () => {
+  it('a message of the stream does not conform with a malformed member', () => {
     const { payload, examples } = messages.market_data
     const [{ payload: example }] = examples
     for (const change of [{ time: 'now' }, { type: 'TOP_OF_BOOK' }, { bids: [{ price: 1, amount: '1' }] }]) {
@@ -217,7 +217,7 @@ describe('a message of the stream', () => {
 })
 
 describe('/asyncapi.json', () => {
-  it('is the committed document with the requested address', async () => {
+  it('/asyncapi.json is the committed document with the requested address', async () => {
     const listener = await openPublicListener()
     const response = await fetch(`${listener.url}/asyncapi.json`)
     const served = await response.json()

@@ -63,13 +63,13 @@ describe.each(['/openapi.json', '/asyncapi.json', '/docs/', '/docs/js/scalar.js'
 })
 
 describe('the address in a document', () => {
-  it('is the requested one when it is an IP address or localhost', async () => {
+  it('the address in a document is the requested one when it is an IP address or localhost', async () => {
     for (const host of ['192.0.2.7:9000', 'localhost:9000', '[2001:db8::1]']) {
       expect(serverOf(await ask('/openapi.json', { host }))).toBe(`http://${host}`)
     }
   })
 
-  it("is the listener's for any other name", async () => {
+  it("the address in a document is the listener's for any other name", async () => {
     for (const host of ['attacker.example', 'a.b:80', 'localhost.attacker.example']) {
       expect(serverOf(await ask('/openapi.json', { host }))).toBe(listener.url)
       const { servers } = JSON.parse((await ask('/asyncapi.json', { host })).body.toString())
@@ -77,7 +77,7 @@ describe('the address in a document', () => {
     }
   })
 
-  it('is one of a limited number', async () => {
+  it('the address in a document is one of a limited number', async () => {
     const own = await openPublicListener({ modules: modulesWithoutStore() })
     const seen = new Set<string>()
     for (let count = 0; count < 100; count++) {
@@ -92,7 +92,7 @@ describe('the address in a document', () => {
     await own.close()
   })
 
-  it('is cached, so that repeated requests are cheap', async () => {
+  it('the address in a document is cached, so that repeated requests are cheap', async () => {
     await ask('/openapi.json', { 'accept-encoding': 'gzip' })
     const repetitions = 50
     const before = process.cpuUsage()

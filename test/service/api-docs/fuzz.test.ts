@@ -144,7 +144,7 @@ function learn(known: Known, body: Node): void {
 }
 
 describe('random requests', () => {
-  it('are all answered as documented', async () => {
+  it('random requests are all answered as documented', async () => {
     const random = new Random(seed)
     const known = new Known()
     for (const asset of ['BTC', 'ETH', 'USD', 'USDC', 'SOL', 'NO_CONVERSION']) known.add('asset', asset)
@@ -190,7 +190,7 @@ describe('random requests', () => {
     expect(lines.filter(isError)).toEqual([])
   })
 
-  it('are refused as documented beyond the rate limit', async () => {
+  it('random requests are refused as documented beyond the rate limit', async () => {
     const slow = await RestNode.open({ db: node.db, ratePerSecond: 1, log })
     const [described] = operations.filter(({ operation }) => operation.operationId === 'listAccounts')
     const ask = () => slow.send('GET', '/v2/identity/accounts', undefined, { authorization: `Bearer ${full.token}` })

@@ -41,7 +41,7 @@ const described: Described[] = Object.entries<Node>(committed.paths).flatMap(([p
 const rest = described.filter(({ path }) => path.startsWith('/v2/'))
 
 describe('the OpenAPI document', () => {
-  it('is valid OpenAPI 3.1', async () => {
+  it('the OpenAPI document is valid OpenAPI 3.1', async () => {
     expect(await validate(structuredClone(committed))).toMatchObject({ valid: true, version: '3.1', errors: [] })
     expect(await structureFaults(committed)).toEqual([])
     const broken = structuredClone(committed)
@@ -50,7 +50,7 @@ describe('the OpenAPI document', () => {
     expect(await structureFaults(broken)).toEqual([expect.stringContaining('#/info')])
   })
 
-  it('has no dangling reference, and no unused component', () => {
+  it('the OpenAPI document has no dangling reference, and no unused component', () => {
     const references = document.references()
     for (const reference of references) expect(document.at(reference.slice(1))).toBeTypeOf('object')
     const components = ['headers', 'schemas', 'responses'].flatMap((kind) =>
@@ -59,7 +59,7 @@ describe('the OpenAPI document', () => {
     expect(components.filter((name) => !references.includes(name))).toEqual([])
   })
 
-  it('has the operations of the table, each with its scope', () => {
+  it('the OpenAPI document has the operations of the table, each with its scope', () => {
     const found = rest.map(({ path, method, operation }) => [
       operation.operationId,
       { method: method.toUpperCase(), path, scope: operation.security[0].token[0], summary: operation.summary },
@@ -68,12 +68,12 @@ describe('the OpenAPI document', () => {
     expect(committed.components.securitySchemes.token.flows.clientCredentials.scopes).toEqual(SCOPES)
   })
 
-  it('has a unique id for each operation', () => {
+  it('the OpenAPI document has a unique id for each operation', () => {
     const names = described.map(({ operation }) => operation.operationId)
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('describes the success of every operation, and each failure with its codes', () => {
+  it('the OpenAPI document describes the success of every operation, and each failure with its codes', () => {
     for (const { operation } of rest) {
       const { responses } = operation
       expect(Object.keys(responses)).toEqual(
@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('lists every problem type, except those of the stream, of the operator listener and of unknown paths', () => {
+  it('the OpenAPI document lists every problem type, except those of the stream, of the operator listener and of unknown paths', () => {
     const listed = new Set(Object.keys(committed.components.responses).flatMap((name) => name.split('.').slice(1)))
     expect(Object.keys(PROBLEMS).filter((code) => !listed.has(code))).toEqual([
       'bad_handshake',
@@ -143,20 +143,20 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has the scopes of served operations and no others', () => {
+  it('the OpenAPI document has the scopes of served operations and no others', () => {
     const needed = Object.values(OPERATIONS).flatMap(({ scope }) => (scope === undefined ? [] : [scope]))
     expect(Object.keys(SCOPES).sort()).toEqual(
       [...new Set([STREAM_SCOPE, 'exchange:publish_marketdata', ...needed])].sort(),
     )
   })
 
-  it('marks `rules` of the list as deprecated', () => {
+  it('the OpenAPI document marks `rules` of the list as deprecated', () => {
     const { schema } = committed.paths['/v2/orchestration/rules'].get.responses[200].content['application/json']
     expect(schema.properties.rules.deprecated).toBe(true)
     expect(schema.properties.items.deprecated).toBeUndefined()
   })
 
-  it('has examples that conform to their schemas', () => {
+  it('the OpenAPI document has examples that conform to their schemas', () => {
     let count = 0
     const check = (media: Node, where: string) => {
       for (const example of [media.example, ...(document.resolve(media.schema).examples ?? [])]) {
@@ -175,7 +175,7 @@ describe('the OpenAPI document', () => {
     expect(count).toBeGreaterThanOrEqual(Object.keys(OPERATIONS).length + 4)
   })
 
-  it('has no example member that its schema does not have', () => {
+  it('the OpenAPI document has no example member that its schema does not have', () => {
     const strict = new ApiDocument(closed(committed))
     for (const { path, method, operation } of rest) {
       const media = strict.root.paths[path][method].responses[200].content['application/json']
@@ -185,7 +185,7 @@ describe('the OpenAPI document', () => {
 })
 
 describe('/openapi.json', () => {
-  it('is the committed document with the requested address', async () => {
+  it('/openapi.json is the committed document with the requested address', async () => {
     const response = await fetch(`${listener.url}/openapi.json`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
     expect(response.headers.get('cache-control')).toBe('no-cache')
@@ -195,7 +195,7 @@ describe('/openapi.json', () => {
     )
   })
 
-  it('names the configured public address, and is then cacheable', async () => {
+  it('/openapi.json names the configured public address, and is then cacheable', async () => {
     const own = await openPublicListener({ modules, publicUrl: 'https://api.example/' })
     const response = await fetch(`${own.url}/openapi.json`)
     expect(response.headers.get('cache-control')).toBe('public, max-age=300')
@@ -205,7 +205,7 @@ describe('/openapi.json', () => {
     await own.close()
   })
 
-  it('has no token endpoint with an outside issuer', async () => {
+  it('/openapi.json has no token endpoint with an outside issuer', async () => {
     const own = await openPublicListener({ modules, issuesTokens: false })
     const served = (await (await fetch(`${own.url}/openapi.json`)).json()) as Node
     await own.close()
@@ -218,7 +218,7 @@ describe('/openapi.json', () => {
     expect(await validate(served)).toMatchObject({ valid: true, errors: [] })
   })
 
-  it('allows HEAD, and no other method', async () => {
+  it('/openapi.json allows HEAD, and no other method', async () => {
     expect((await fetch(`${listener.url}/openapi.json`, { method: 'HEAD' })).status).toBe(200)
     const refused = await fetch(`${listener.url}/openapi.json`, { method: 'POST' })
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD'])

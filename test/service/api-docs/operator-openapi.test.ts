@@ -26,12 +26,12 @@ const operationOf = (call: string) => calls.find((each) => each.call === call)?.
 const membersOfList = (call: string) => ['items', 'next_page_cursor', ...(call === 'GET /connections' ? ['nodes'] : [])]
 
 describe('the OpenAPI document of the operator API', () => {
-  it('is valid OpenAPI 3.1', async () => {
+  it('the OpenAPI document of the operator API is valid OpenAPI 3.1', async () => {
     expect(await validate(structuredClone(committed))).toMatchObject({ valid: true, version: '3.1', errors: [] })
     expect(await structureFaults(committed)).toEqual([])
   })
 
-  it('has no dangling reference, and no unused component', () => {
+  it('the OpenAPI document of the operator API has no dangling reference, and no unused component', () => {
     const references = document.references()
     for (const reference of references) expect(document.at(reference.slice(1))).toBeTypeOf('object')
     const components = ['headers', 'schemas', 'responses'].flatMap((kind) =>
@@ -40,7 +40,7 @@ describe('the OpenAPI document of the operator API', () => {
     expect(components.filter((name) => !references.includes(name))).toEqual([])
   })
 
-  it('has every call of the tables, with its summary and lowest role, and a unique id', () => {
+  it('the OpenAPI document of the operator API has every call of the tables, with its summary and lowest role, and a unique id', () => {
     const found = calls.map(({ call, operation }) => [
       call,
       { summary: operation.summary, role: operation.security[0]?.token[0] },
@@ -56,14 +56,14 @@ describe('the OpenAPI document of the operator API', () => {
     }
   })
 
-  it('requires a token, or a session and for changes its CSRF token, except to sign in', () => {
+  it('the OpenAPI document of the operator API requires a token, or a session and for changes its CSRF token, except to sign in', () => {
     for (const [call, { role }] of Object.entries(OPERATOR_CALLS)) {
       expect([call, operationOf(call).security]).toEqual([call, [{ token: [role] }, { session: [role], csrf: [] }]])
     }
     for (const call of Object.keys(LOGIN_CALLS)) expect([call, operationOf(call).security]).toEqual([call, []])
   })
 
-  it('describes the body of every POST and PATCH, and the answers of every call', () => {
+  it('the OpenAPI document of the operator API describes the body of every POST and PATCH, and the answers of every call', () => {
     for (const { call, operation } of calls) {
       const { requestBody, responses, parameters = [] } = operation
       if (/^(POST|PATCH) /.test(call)) expect([call, requestBody?.content]).toEqual([call, expect.any(Object)])
@@ -80,7 +80,7 @@ describe('the OpenAPI document of the operator API', () => {
     }
   })
 
-  it('describes the members of every answer but those that depend on the call', () => {
+  it('the OpenAPI document of the operator API describes the members of every answer but those that depend on the call', () => {
     const loose = calls.filter(({ call, operation }) => {
       if (REDIRECTING.includes(call)) return false
       const { properties, anyOf } = document.resolve(operation.responses[200].content['application/json'].schema)
@@ -89,7 +89,7 @@ describe('the OpenAPI document of the operator API', () => {
     expect(loose.map(({ call }) => call)).toEqual(['POST /change-requests/:id/confirm'])
   })
 
-  it('describes the limit of every list as a number, which the types of generated clients then take', () => {
+  it('the OpenAPI document of the operator API describes the limit of every list as a number, which the types of generated clients then take', () => {
     const limits = calls.flatMap(({ call, operation }) =>
       (operation.parameters ?? [])
         .filter(({ name }: Node) => name === 'limit')
@@ -102,7 +102,7 @@ describe('the OpenAPI document of the operator API', () => {
     expect(query.limit).toBe(100)
   })
 
-  it('describes the change request of each call under four eyes', () => {
+  it('the OpenAPI document of the operator API describes the change request of each call under four eyes', () => {
     const recorded = calls.filter(({ operation }) => operation.responses[202] !== undefined).map(({ call }) => call)
     const expected = Object.entries(OPERATOR_CALLS).flatMap(([call, row]) => ('fourEyes' in row ? [call] : []))
     expect(recorded.sort()).toEqual(expected.sort())
@@ -116,7 +116,7 @@ describe('the operator listener', () => {
   })
   afterAll(() => node?.close())
 
-  it('serves the document with its own address, without credentials', async () => {
+  it('the operator listener serves the document with its own address, without credentials', async () => {
     const response = await fetch(`${node.operatorUrl}/openapi.json`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
     const served = JSON.stringify(await response.json())
@@ -124,13 +124,13 @@ describe('the operator listener', () => {
     expect(JSON.parse(served)).toEqual(JSON.parse(expected))
   })
 
-  it('is served without a page, whose script would have the origin of the console', async () => {
+  it('the operator listener is served without a page, whose script would have the origin of the console', async () => {
     for (const path of ['/docs', '/docs/', '/docs/js/scalar.js']) {
       expect([path, (await fetch(node.operatorUrl + path)).status]).toEqual([path, 404])
     }
   })
 
-  it('answers the session as documented', async () => {
+  it('the operator listener answers the session as documented', async () => {
     const { body } = await node.operator('GET', '/session')
     const { schema } = operationOf('GET /session').responses[200].content['application/json']
     expect(document.faults(schema, body)).toEqual([])

@@ -90,11 +90,11 @@ function mutate(value: Json, random: Random): Json {
 describe('the schema of the messages of a publisher', () => {
   const messages = corpus()
 
-  it('accepts every message of an engine', () => {
+  it('the schema of the messages of a publisher accepts every message of an engine', () => {
     for (const message of messages) expect([isPublisherMessage(message), message]).toEqual([true, message])
   })
 
-  it('agrees with the parser on changed messages', () => {
+  it('the schema of the messages of a publisher agrees with the parser on changed messages', () => {
     const random = new Random(SEED)
     const differing: unknown[] = []
     const counts = { accepted: 0, rejected: 0 }
@@ -110,7 +110,7 @@ describe('the schema of the messages of a publisher', () => {
     expect(Math.min(counts.accepted, counts.rejected)).toBeGreaterThan(1_000)
   })
 
-  it('describes the messages of the server, and the requests of a pull with their answers', () => {
+  it('the schema of the messages of a publisher describes the messages of the server, and the requests of a pull with their answers', () => {
     const resume = { type: 'publication', params: { market: 'BTCUSD', resume: 'run-1.18' } }
     const examples: readonly (readonly [string, unknown, boolean])[] = [
       [
@@ -137,12 +137,12 @@ describe('the AsyncAPI document of publishers', () => {
   )
   const api = new ApiDocument(committed)
 
-  it('has the structure of AsyncAPI 3.0 and no dangling reference', async () => {
+  it('the AsyncAPI document of publishers has the structure of AsyncAPI 3.0 and no dangling reference', async () => {
     expect(await structureFaults(committed)).toEqual([])
     for (const reference of api.references()) expect(api.at(reference.slice(1))).toBeTypeOf('object')
   })
 
-  it('has examples that conform to their schemas', () => {
+  it('the AsyncAPI document of publishers has examples that conform to their schemas', () => {
     for (const [name, { payload, examples }] of Object.entries<Node>(committed.components.messages)) {
       for (const example of examples) expect([name, api.faults(payload, example.payload)]).toEqual([name, []])
       expect([name, api.faults(payload, { type: 'other' }).length > 0]).toEqual([name, true])

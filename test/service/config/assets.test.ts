@@ -25,7 +25,7 @@ function problems(...assets: readonly unknown[]): string[] {
 const USDC = { symbol: 'USDC', decimals: 6, networks: ['ETHEREUM', 'SOLANA'] }
 
 describe('assets', () => {
-  it('are twelve by default, with their decimals and networks', () => {
+  it('assets are twelve by default, with their decimals and networks', () => {
     const { assets } = read({})
     expect(assets.map(({ symbol, decimals }) => `${symbol} ${decimals}`)).toEqual([
       'BTC 8',
@@ -44,7 +44,7 @@ describe('assets', () => {
     expect(assets.filter(({ networks }) => networks.length === 0).map(({ symbol }) => symbol)).toEqual(['USD'])
   })
 
-  it('may be money at a bank, also by saying nothing about networks', () => {
+  it('assets may be money at a bank, also by saying nothing about networks', () => {
     const text = '[{symbol: EUR, decimals: 2}, {symbol: JPY, decimals: 0, networks: []}]'
     expect(read({ assets: text }).assets).toEqual([
       { symbol: 'EUR', decimals: 2, networks: [] },
@@ -52,7 +52,7 @@ describe('assets', () => {
     ])
   })
 
-  it('keep every rule of their members', () => {
+  it('assets keep every rule of their members', () => {
     expect(problems(USDC)).toEqual([])
     expect(problems({ ...USDC, symbol: 'A'.repeat(12), decimals: 18 })).toEqual([])
     expect(problems({ ...USDC, symbol: 'A'.repeat(13), decimals: 19 })).toEqual([
@@ -73,20 +73,20 @@ describe('assets', () => {
     expect(load({ assets: 'USDC' })).toEqual(['assets is not a list of assets'])
   })
 
-  it('are unique', () => {
+  it('assets are unique', () => {
     expect(problems(USDC, { ...USDC, decimals: 2 })).toEqual(['assets[1].symbol is USDC, which assets[0] already has'])
   })
 })
 
 describe('settings of rules', () => {
-  it('have defaults that need no approval and keep the deprecated member', () => {
+  it('settings of rules have defaults that need no approval and keep the deprecated member', () => {
     const config = read({})
     expect(config['rules.approval']).toBe('auto')
     expect(config['rest.rules_field']).toBe(true)
     expect(config['conversion.par_assets']).toEqual(['USD', 'USDC', 'USDG', 'PYUSD', 'USDP'])
   })
 
-  it('take their words and nothing else', () => {
+  it('settings of rules take their words and nothing else', () => {
     expect(read({ 'rest.rules_field': 'false' })['rest.rules_field']).toBe(false)
     expect(read({ 'rest.rules_field': 'true' })['rest.rules_field']).toBe(true)
     expect(load({ 'rest.rules_field': 'no' })).toEqual(['rest.rules_field is "no", not true or false'])
@@ -100,7 +100,7 @@ describe('settings of rules', () => {
 })
 
 describe('settings of conversions', () => {
-  it('have defaults, and no limits', () => {
+  it('settings of conversions have defaults, and no limits', () => {
     expect(read({})).toMatchObject({
       'conversion.peg_bps_max': 50,
       'conversion.slippage_bps_max': 100,
@@ -111,7 +111,7 @@ describe('settings of conversions', () => {
     })
   })
 
-  it('take amounts by asset, as texts or whole numbers', () => {
+  it('settings of conversions take amounts by asset, as texts or whole numbers', () => {
     const config = read({ 'conversion.desk_limits': '{USD: 1000, BTC: "0.00000001", USDC: 0}' })
     expect(config['conversion.desk_limits']).toEqual(
       new Map([
@@ -130,7 +130,7 @@ describe('settings of conversions', () => {
     expect(read({ 'conversion.notional_max': '' })['conversion.notional_max']).toEqual(new Map())
   })
 
-  it('refuse amounts that are none, and those of other assets', () => {
+  it('settings of conversions refuse amounts that are none, and those of other assets', () => {
     const number = 'not a decimal number of 0 or more; one with a fraction is quoted: "0.5"'
     expect(load({ 'conversion.notional_max': '{USD: 0.5, BTC: -1, usd: 1, ETH: "1e3"}' })).toEqual([
       `conversion.notional_max.USD is 0.5, ${number}`,

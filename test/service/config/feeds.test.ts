@@ -38,7 +38,7 @@ function withSources(feeds: object, ...sources: unknown[]): Given {
 }
 
 describe('feeds', () => {
-  it('are there for each kind without being configured', () => {
+  it('feeds are there for each kind without being configured', () => {
     expect(Object.keys(shown({}))).toEqual(VENUE_NAMES)
     expect(shown({}).binance).toEqual({
       kind: 'binance',
@@ -48,7 +48,7 @@ describe('feeds', () => {
     expect(shown({ file: 'feeds:\n' })).toEqual(shown({}))
   })
 
-  it('are added by name, beside those of their kind', () => {
+  it('feeds are added by name, beside those of their kind', () => {
     const spare = { kind: 'coinbase' }
     const feeds = shown(feedsFlag({ 'binance-us': US, 'coinbase-2': spare, kraken: { url: 'ws://127.0.0.1:9' } }))
     expect(feeds['binance-us']).toEqual(US)
@@ -57,7 +57,7 @@ describe('feeds', () => {
     expect(feeds.binance).toEqual(shown({}).binance)
   })
 
-  it('may have the addresses of another host of the same exchange, one by one where they have the name of their kind', () => {
+  it('feeds may have the addresses of another host of the same exchange, one by one where they have the name of their kind', () => {
     const url = 'wss://data-stream.binance.vision/stream'
     expect(shown(feedsFlag({ binance: { url } })).binance).toMatchObject({ url, rest_url: 'https://api.binance.com' })
     expect(problems(feedsFlag({ vision: { kind: 'binance', url } }))).toEqual([
@@ -93,11 +93,11 @@ describe('feeds', () => {
       Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, US])),
       ' has 65 feeds; at most 64 are allowed',
     ],
-  ])('refuse %j', (feeds, problem) => {
+  ])('feeds refuse %j', (feeds, problem) => {
     expect(problems(feedsFlag(feeds))).toEqual([`feeds${problem} (from --feeds)`])
   })
 
-  it('have single addresses in flags, variables and flat keys of a file, the strongest first', () => {
+  it('feeds have single addresses in flags, variables and flat keys of a file, the strongest first', () => {
     const file = `feeds: {binance-us: ${JSON.stringify(US)}}\nfeeds.kraken.url: ws://file.test\nfeeds.okx.url: ws://file.test\n`
     const environment = {
       TIDEGATE_FEEDS_BINANCE_US_URL: 'ws://variable.test',
@@ -120,7 +120,7 @@ describe('feeds', () => {
     })
   })
 
-  it('as a whole replace single addresses that are weaker', () => {
+  it('feeds as a whole replace single addresses that are weaker', () => {
     const flags = { feeds: JSON.stringify({ 'binance-us': US }) }
     const environment = { TIDEGATE_FEEDS_BINANCE_US_URL: 'ws://variable.test' }
     expect(shown({ flags })['binance-us']).toEqual(US)
@@ -130,7 +130,7 @@ describe('feeds', () => {
     expect(shown({ flags, environment })['binance-us']).toEqual(US)
   })
 
-  it('refuse single addresses that are wrong or of no feed, each with its own key', () => {
+  it('feeds refuse single addresses that are wrong or of no feed, each with its own key', () => {
     const flags = {
       'feeds.kraken.url': 'http://a.test',
       'feeds.binanse.rest_url': 'http://a.test',
@@ -154,7 +154,7 @@ describe('sources', () => {
     ])
   })
 
-  it('of a feed that is not there are refused with the nearest name, also where the market has other problems', () => {
+  it('sources of a feed that is not there are refused with the nearest name, also where the market has other problems', () => {
     const given = withSources({ 'binance-us': US }, 'binance-u:BTCUSDT', 'simulator:BTC', 'nowhere:BTC')
     expect(problems(given)).toEqual([
       'markets[0].sources[1] the simulator takes no symbol (from --markets)',

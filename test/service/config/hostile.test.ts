@@ -32,14 +32,14 @@ function fileWith(text: string): string {
 }
 
 describe('a configuration', () => {
-  it.each(Object.entries(HOSTILE_CONFIGURATIONS))('with %s has few problems', (_what, text) => {
+  it.each(Object.entries(HOSTILE_CONFIGURATIONS))('a configuration with %s has few problems', (_what, text) => {
     const problems = problemsOf({ file: fileWith(text) })
     expect(problems.length).toBeGreaterThan(0)
     expect(problems.length).toBeLessThanOrEqual(51)
     for (const problem of problems) expect(problem.length).toBeLessThan(1_000)
   })
 
-  it('names the first unknown keys and the number of the others', () => {
+  it('a configuration names the first unknown keys and the number of the others', () => {
     const text = Array.from({ length: 10_000 }, (_, index) => `htp.port${index}: 1\n`).join('')
     const problems = problemsOf({ file: fileWith(text) })
     expect(problems).toHaveLength(51)
@@ -53,12 +53,12 @@ describe('a configuration', () => {
     [`a: [${'*a,'.repeat(101)}]`, 'has more than 100 aliases'],
     [' '.repeat(262_145), 'is longer than 262144 characters'],
     ['a: {b: 1, c: {}, b: 2}', 'line 1 is not valid YAML (duplicate key)'],
-  ])('is rejected with the rule (%#)', (text, rule) => {
+  ])('a configuration is rejected with the rule (%#)', (text, rule) => {
     const file = fileWith(text)
     expect(problemsOf({ file })).toEqual([`${file}: ${rule}`])
   })
 
-  it('may use aliases', () => {
+  it('a configuration may use aliases', () => {
     const file = fileWith('http: {host: &host 127.0.0.1, port: 1}\noperator: {host: *host}\n')
     expect(problemsOf({ file })).toEqual([])
   })
@@ -97,7 +97,7 @@ describe('a file that is too large', () => {
   // A sparse file: it uses no disk space, and reading it would use all memory.
   truncateSync(path, 2 ** 40)
 
-  it('is rejected as the configuration, a secret and a TLS file', () => {
+  it('a file that is too large is rejected as the configuration, a secret and a TLS file', () => {
     expect(problemsOf({ file: path })).toEqual([`${path}: cannot be read: it is larger than 1048576 bytes`])
     expect(problemsOf({ environment: { TIDEGATE_OPERATOR_TOKEN_FILE: path } })).toHaveLength(1)
     expect(() => readTlsFiles({ certFile: path, keyFile: path }, 0)).toThrow('larger than')
@@ -105,7 +105,7 @@ describe('a file that is too large', () => {
 })
 
 describe('readRegularFile', () => {
-  it('reads what is there, up to its limit, and follows links', () => {
+  it('readRegularFile reads what is there, up to its limit, and follows links', () => {
     const path = fileWith('0123456789')
     const link = join(folder, 'link-to-file')
     symlinkSync(path, link)

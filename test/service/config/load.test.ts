@@ -51,17 +51,17 @@ function marketProblems(...markets: unknown[]): string[] {
 }
 
 describe('defaults', () => {
-  it('are a valid configuration without markets, in which the simulator is not allowed', () => {
+  it('defaults are a valid configuration without markets, in which the simulator is not allowed', () => {
     expect(configOf(load())).toMatchObject({ 'http.port': 8080, markets: [], 'simulator.allowed': false })
   })
 
-  it('of demo are three simulated markets', () => {
+  it('defaults of demo are three simulated markets', () => {
     const { markets } = configOf(load({ verbDefaults: DEMO_DEFAULTS }))
     expect(markets.map(({ definition }) => definition.symbol)).toEqual(['BTCUSD', 'ETHUSD', 'SOLUSD'])
     expect(markets.every(isSimulated)).toBe(true)
   })
 
-  it('pass their own rows, also in the form a file holds', () => {
+  it('defaults pass their own rows, also in the form a file holds', () => {
     for (const key of SETTING_KEYS) {
       const row = SETTINGS[key] as { read(value: unknown): unknown; show(value: unknown): unknown; initial: unknown }
       expect(row.read(row.show(row.initial)), key).toEqual({ value: row.initial })
@@ -72,7 +72,7 @@ describe('defaults', () => {
 describe('order of sources', () => {
   const files = { 'tidegate.yaml': 'http: {port: 1, host: file.test}\noperator.port: 2\nlog.level: error' }
 
-  it('is flags, environment, file, defaults', () => {
+  it('order of sources is flags, environment, file, defaults', () => {
     const result = load({
       files,
       file: 'tidegate.yaml',
@@ -94,12 +94,12 @@ describe('order of sources', () => {
     expect(result.origins['simulator.rate']).toBe('default')
   })
 
-  it('names the variable of every key, no two alike', () => {
+  it('order of sources names the variable of every key, no two alike', () => {
     expect(variableOf('stream.token_expiry')).toBe('TIDEGATE_STREAM_TOKEN_EXPIRY')
     expect(new Set(SETTING_KEYS.map(variableOf)).size).toBe(SETTING_KEYS.length)
   })
 
-  it('counts an empty variable as absent, and an empty file as saying nothing', () => {
+  it('order of sources counts an empty variable as absent, and an empty file as saying nothing', () => {
     expect(configOf(load({ environment: { TIDEGATE_HTTP_PORT: '' } }))['http.port']).toBe(8080)
     expect(configOf(loadFile(''))['http.port']).toBe(8080)
     expect(configOf(loadFile('http:\n# port: 1\n'))['http.port']).toBe(8080)
@@ -127,7 +127,7 @@ describe('order of sources', () => {
 })
 
 describe('unknown keys', () => {
-  it('are errors in flags and files that name the nearest known key', () => {
+  it('unknown keys are errors in flags and files that name the nearest known key', () => {
     expect(problemsOf(load({ flags: { 'http.prt': '1' } }))).toEqual([
       'http.prt is an unknown key; did you mean http.port? (from --http.prt)',
     ])
@@ -139,7 +139,7 @@ describe('unknown keys', () => {
     expect(problemsOf(loadFile('__proto__: {port: 1}'))).toHaveLength(1)
   })
 
-  it('are one warning line in the environment', () => {
+  it('unknown keys are one warning line in the environment', () => {
     const result = load({
       environment: {
         TIDEGATE_HTTP_PROT: '1',
@@ -157,7 +157,7 @@ describe('unknown keys', () => {
 })
 
 describe('removed keys', () => {
-  it('are warnings that name each key and what applies instead, wherever the key is given', () => {
+  it('removed keys are warnings that name each key and what applies instead, wherever the key is given', () => {
     const result = load({
       file: 'tidegate.yaml',
       files: { 'tidegate.yaml': 'rest: {unread_bytes_max: 1, rate_per_second: 7}' },
@@ -173,13 +173,13 @@ describe('removed keys', () => {
     ])
   })
 
-  it('are not settings', () => {
+  it('removed keys are not settings', () => {
     expect(Object.keys(REMOVED_SETTINGS).filter((key) => Object.hasOwn(SETTINGS, key))).toEqual([])
   })
 })
 
 describe('problems', () => {
-  it('are reported all at once, each with its key and origin', () => {
+  it('problems are reported all at once, each with its key and origin', () => {
     const result = load({
       files: { 'tidegate.yaml': 'stream: {ping_seconds: often, token_expiry: later}\nhttp: {host: 1}' },
       file: 'tidegate.yaml',
@@ -231,7 +231,7 @@ describe('problems', () => {
     for (const value of bad) expect(problemsOf(load({ flags: { [key]: value } })), value).toHaveLength(1)
   })
 
-  it('are found between keys', () => {
+  it('problems are found between keys', () => {
     const rules = (flags: Record<string, string>) => problemsOf(load({ flags })).map((text) => text.split(' ')[0])
     expect(rules({ 'stream.ping_seconds': '900' })).toEqual(['stream.ping_seconds'])
     expect(rules({ 'stream.ping_seconds': '899.999' })).toEqual([])
@@ -256,7 +256,7 @@ describe('the address of the store', () => {
     'postgres://tidegate@/tidegate?host=%2Frun%2Fpostgresql',
     'postgres:///tidegate?host=/run/postgresql',
     '',
-  ])('may be %j', (address) => {
+  ])('the address of the store may be %j', (address) => {
     expect(configOf(load({ flags: { 'store.url': address } }))['store.url']).toBe(address)
   })
 
@@ -266,14 +266,14 @@ describe('the address of the store', () => {
     'postgres://tidegate:hidden@db:port/tidegate',
     'db/hidden',
     'postgres://db/a hidden',
-  ])('may not be %j, and is not quoted', (address) => {
+  ])('the address of the store may not be %j, and is not quoted', (address) => {
     const problems = problemsOf(load({ flags: { 'store.url': address } }))
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain('store.url')
     expect(problems[0]).not.toContain('hidden')
   })
 
-  it('comes from a file without its last line break, as every secret may', () => {
+  it('the address of the store comes from a file without its last line break, as every secret may', () => {
     const environment = { TIDEGATE_STORE_URL_FILE: '/run/secrets/store' }
     const result = load({ environment, files: { '/run/secrets/store': 'postgres://db/tidegate\n' } })
     expect(configOf(result)['store.url']).toBe('postgres://db/tidegate')
@@ -284,7 +284,7 @@ describe('the address of the store', () => {
 describe('secrets', () => {
   const files = { '/run/token': 'the-token-from-a-file\n', '/run/bad': 'two words' }
 
-  it('are read from the file that a variable names', () => {
+  it('secrets are read from the file that a variable names', () => {
     const environment = { TIDEGATE_OPERATOR_TOKEN_FILE: '/run/token' }
     expect(configOf(load({ files, environment }))['operator.token']).toBe('the-token-from-a-file')
   })
@@ -297,7 +297,7 @@ describe('secrets', () => {
     ])
   })
 
-  it('are never repeated in a problem', () => {
+  it('secrets are never repeated in a problem', () => {
     const bad = { files, environment: { TIDEGATE_OPERATOR_TOKEN_FILE: '/run/bad' } }
     expect(problemsOf(load(bad))).toHaveLength(1)
     expect(problemsOf(load(bad)).join()).not.toContain('two words')
@@ -305,7 +305,7 @@ describe('secrets', () => {
     expect(problemsOf(loadFile('operator: {token: "secret-one')).join()).not.toContain('secret-one')
   })
 
-  it('are not repeated where they break a rule together with another key', () => {
+  it('secrets are not repeated where they break a rule together with another key', () => {
     const xpub = accountPublicKey(1)
     const problems = problemsOf(load({ flags: { 'rest.sandbox': 'true', 'custody.bitcoin.xpub': xpub } }))
     expect(problems).toEqual([
@@ -316,7 +316,7 @@ describe('secrets', () => {
 })
 
 describe('markets', () => {
-  it('may be simulated only with simulator.allowed; each other one is named with both keys', () => {
+  it('markets may be simulated only with simulator.allowed; each other one is named with both keys', () => {
     const simulated = ['BTC', 'ETH'].map((base) => {
       return { ...MARKET, symbol: `${base}USD`, base_asset: base, sources: ['simulator'] }
     })
@@ -328,7 +328,7 @@ describe('markets', () => {
     expect(problemsOf(load({ flags: { markets: text, 'simulator.allowed': 'true' } }))).toEqual([])
   })
 
-  it('are limited in number', () => {
+  it('markets are limited in number', () => {
     const many = (count: number) => Array.from({ length: count }, () => MARKET)
     expect(SETTINGS.markets.read(many(MARKETS_MAX + 1))).toEqual({
       problems: [{ path: '', message: 'has 2001 markets; at most 2000 are allowed' }],
@@ -337,7 +337,7 @@ describe('markets', () => {
     expect((SETTINGS.markets.read(many(MARKETS_MAX)) as { problems: object[] }).problems).toHaveLength(1_999)
   })
 
-  it('keep every rule of their members', () => {
+  it('markets keep every rule of their members', () => {
     expect(marketProblems(MARKET)).toEqual([])
     expect(marketProblems({ ...MARKET, price_decimals: 18, amount_decimals: 0, depth: 0 })).toEqual([])
     expect(marketProblems({ ...MARKET, price_decimals: 19, amount_decimals: -1, depth: 1.5 })).toEqual([
@@ -358,13 +358,13 @@ describe('markets', () => {
     ])
   })
 
-  it('are unique', () => {
+  it('markets are unique', () => {
     expect(marketProblems(MARKET, { ...MARKET, sources: ['simulator'] })).toEqual([
       'markets[1].symbol is BTCUSD, which markets[0] already has',
     ])
   })
 
-  it('have sources that this version has', () => {
+  it('markets have sources that this version has', () => {
     const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
     expect(sources('simulator')).toEqual([])
     expect(sources('kraken:BTC/USD', 'kraken:BTC/USDT')).toEqual([])
@@ -383,7 +383,7 @@ describe('markets', () => {
     expect(sources(7)).toHaveLength(1)
   })
 
-  it('have each source once, eight at most, and nothing beside what stands alone', () => {
+  it('markets have each source once, eight at most, and nothing beside what stands alone', () => {
     const sources = (...list: unknown[]) => marketProblems({ ...MARKET, sources: list })
     const many = Array.from({ length: 8 }, (_, index) => `kraken:BTC/US${index}`)
     expect(sources(...many)).toEqual([])
@@ -398,7 +398,7 @@ describe('markets', () => {
     expect(sources('replay:a.tgr', 'replay:b.tgr')).toHaveLength(1)
   })
 
-  it('may name how their sources are aggregated, and a maximum age of each', () => {
+  it('markets may name how their sources are aggregated, and a maximum age of each', () => {
     const own = { source: 'okx:BTC-USD', max_age_ms: 500 }
     const aggregation = { policy: 'priority', max_age_ms: 2_000 }
     const entry = { ...MARKET, sources: ['kraken:BTC/USD', own], aggregation }
@@ -426,7 +426,7 @@ describe('markets', () => {
     ])
   })
 
-  it('show their sources as they were written', () => {
+  it('markets show their sources as they were written', () => {
     const { markets } = configOf(
       load({ flags: { markets: JSON.stringify([{ ...MARKET, sources: ['kraken:A/B', 'kraken:C/D'] }]) } }),
     )

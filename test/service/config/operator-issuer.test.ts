@@ -23,7 +23,7 @@ function problemKeys(flags: Readonly<Record<string, string>>): readonly string[]
 }
 
 describe('the settings of the issuer', () => {
-  it('are all empty, or complete with the public address', () => {
+  it('the settings of the issuer are all empty, or complete with the public address', () => {
     expect(load({})).toMatchObject({ ok: true, config: { 'operator.oidc.issuer': '' } })
     expect(load(ISSUER).ok).toBe(true)
     const without = (key: keyof typeof ISSUER) => problemKeys({ ...ISSUER, [key]: '' })
@@ -46,7 +46,7 @@ describe('the settings of the issuer', () => {
     ['https://login.example/.well-known/openid-configuration', false],
     ['login.example', false],
     ['file:///etc/passwd', false],
-  ])('take the issuer %s: %s', (issuer, isAccepted) => {
+  ])('the settings of the issuer take the issuer %s: %s', (issuer, isAccepted) => {
     const keys = problemKeys({ ...ISSUER, 'operator.oidc.issuer': issuer })
     expect(keys).toEqual(isAccepted ? [] : ['operator.oidc.issuer'])
   })
@@ -62,18 +62,21 @@ describe('the file of the client secret', () => {
     ['a secret\n', 'a secret'],
     ['a secret\r\n', 'a secret'],
     ['a-secret', 'a-secret'],
-  ])('has one line: %j', (text, secret) => {
+  ])('the file of the client secret has one line: %j', (text, secret) => {
     writeFileSync(path, text)
     expect(readClientSecret(path)).toBe(secret)
   })
 
-  it.each(['', '\n', 'two\nlines\n', 'geheim\0'])('is refused with other content, which is not shown: %j', (text) => {
-    writeFileSync(path, text)
-    chmodSync(path, 0o600)
-    expect(() => readClientSecret(path)).toThrow(`${path}, which does not contain one line of printable text`)
-  })
+  it.each(['', '\n', 'two\nlines\n', 'geheim\0'])(
+    'the file of the client secret is refused with other content, which is not shown: %j',
+    (text) => {
+      writeFileSync(path, text)
+      chmodSync(path, 0o600)
+      expect(() => readClientSecret(path)).toThrow(`${path}, which does not contain one line of printable text`)
+    },
+  )
 
-  it('must exist', () => {
+  it('the file of the client secret must exist', () => {
     expect(() => readClientSecret(join(folder.path, 'none'))).toThrow(/none, which cannot be read: ENOENT/)
   })
 })

@@ -26,25 +26,25 @@ describe('the issuer of a new store', () => {
     ['a name, when the port is any', { 'http.port': '0' }, ''],
     ['a name, when the listener is everywhere', { 'http.host': '0.0.0.0' }, ''],
     ['a name, when the listener is everywhere', { 'http.host': '::' }, ''],
-  ])('is %s', (_what, flags, issuer) => {
+  ])('the issuer of a new store is %s', (_what, flags, issuer) => {
     expect(issuerOfNewStore(configOf(flags))).toBe(issuer)
   })
 })
 
 describe('an outside issuer', () => {
-  it('needs all of its settings, and then no tokens are issued here', () => {
+  it('an outside issuer needs all of its settings, and then no tokens are issued here', () => {
     expect(issuesTokens(configOf({}))).toBe(true)
     expect(issuesTokens(configOf(OUTSIDE))).toBe(false)
   })
 
-  it.each(['auth.jwks_url', 'auth.audience', 'auth.issuer'])('is refused without %s', (key) => {
+  it.each(['auth.jwks_url', 'auth.audience', 'auth.issuer'])('an outside issuer is refused without %s', (key) => {
     const result = read({ ...OUTSIDE, [key]: '' })
     expect(result.ok).toBe(false)
     expect(JSON.stringify(result)).toContain('must be set exactly when auth.issuer is')
   })
 
   it.each(['http://id.example.com/jwks', 'http://127.0.0.1.example.com/jwks', 'ftp://id.example.com', 'jwks'])(
-    'is refused with its keys at %s',
+    'an outside issuer is refused with its keys at %s',
     (url) => {
       expect(read({ ...OUTSIDE, 'auth.jwks_url': url }).ok).toBe(false)
     },
@@ -58,14 +58,17 @@ describe('an outside issuer', () => {
     'https:user:pa55word@id.example.com/jwks',
     'https://user:pa55word\\@id.example.com/jwks',
     'custom:user:pa55word@id.example.com',
-  ])('is refused with credentials in the address of its keys, which the error does not repeat: %s', (url) => {
-    const result = read({ ...OUTSIDE, 'auth.jwks_url': url })
-    expect(result.ok).toBe(false)
-    expect(JSON.stringify(result)).toContain('user name or password')
-    expect(JSON.stringify(result)).not.toContain('pa55word')
-  })
+  ])(
+    'an outside issuer is refused with credentials in the address of its keys, which the error does not repeat: %s',
+    (url) => {
+      const result = read({ ...OUTSIDE, 'auth.jwks_url': url })
+      expect(result.ok).toBe(false)
+      expect(JSON.stringify(result)).toContain('user name or password')
+      expect(JSON.stringify(result)).not.toContain('pa55word')
+    },
+  )
 
-  it('may have its keys at an address with an @ after the host', () => {
+  it('an outside issuer may have its keys at an address with an @ after the host', () => {
     expect(read({ ...OUTSIDE, 'auth.jwks_url': 'https://id.example.com/a@b?c=d@e' }).ok).toBe(true)
   })
 })

@@ -27,7 +27,7 @@ function problems(engine: object, source?: string): string[] {
 }
 
 describe('a feed of the kind tidegate', () => {
-  it('has an address and perhaps a token, which is masked where the configuration is shown', () => {
+  it('a feed of the kind tidegate has an address and perhaps a token, which is masked where the configuration is shown', () => {
     expect(upstream({ url: 'wss://engine.internal:9001/' })).toMatchObject({
       url: 'wss://engine.internal:9001',
       credentials: { kind: 'none' },
@@ -57,7 +57,7 @@ describe('a feed of the kind tidegate', () => {
     })
   })
 
-  it('reports every wrong member, and quotes no secret', () => {
+  it('a feed of the kind tidegate reports every wrong member, and quotes no secret', () => {
     const from = ' (from --feeds)'
     expect(problems({ token: 'swordfish', rest_url: 'https://x', client_id: 'a' })).toEqual([
       `feeds.engine.rest_url is unknown${from}`,
@@ -76,7 +76,7 @@ describe('a feed of the kind tidegate', () => {
     ])
   })
 
-  it('takes the symbols of a publisher', () => {
+  it('a feed of the kind tidegate takes the symbols of a publisher', () => {
     const url = 'wss://engine'
     expect(problems({ url }, 'engine:XBT/EUR_perp')).toEqual([])
     expect(problems({ url }, 'engine:')).toEqual([
@@ -84,7 +84,7 @@ describe('a feed of the kind tidegate', () => {
     ])
   })
 
-  it('has its address replaced by a flag, but no address that it does not have', () => {
+  it('a feed of the kind tidegate has its address replaced by a flag, but no address that it does not have', () => {
     const feeds = JSON.stringify({ engine: { kind: 'tidegate', url: 'wss://engine', token: 'abc' } })
     const flagged = (key: string, value: string) =>
       loadConfig({
@@ -103,7 +103,7 @@ describe('a feed of the kind tidegate', () => {
     ])
   })
 
-  it('causes a warning when a secret is sent to another machine over a connection without TLS', () => {
+  it('a feed of the kind tidegate causes a warning when a secret is sent to another machine over a connection without TLS', () => {
     expect(upstream({ url: 'ws://engine.internal:9', token: 'abc' }).warnings).toEqual([
       'feeds.engine sends a secret over ws://: others can read it on the way to engine.internal:9; use wss',
     ])

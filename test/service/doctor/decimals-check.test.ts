@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove())
 
 describe.runIf(isServer)('the check of decimals on a server', () => {
-  it('names the key, the asset and both values, and passes for equal decimals', async () => {
+  it('the check of decimals on a server names the key, the asset and both values, and passes for equal decimals', async () => {
     expect(await check(6)).toEqual({ problems: [{ key: 'assets', origin: '--assets', message: FAULT }], warnings: [] })
     expect(await check(8)).toEqual(NOTHING)
   })

@@ -18,12 +18,12 @@ function problemsOf(...markets: readonly object[]) {
 }
 
 describe('recordings of markets', () => {
-  it('pass when they contain the market at no finer precision', async () => {
+  it('recordings of markets pass when they contain the market at no finer precision', async () => {
     const checked = await problemsOf(market('BTC', 2, 10, `replay:${path}`), market('ETH', 5, 10, `replay:${path}`))
     expect(checked).toEqual({ problems: [], warnings: [] })
   })
 
-  it('are reported with their position in the list when they cannot feed the market', async () => {
+  it('recordings of markets are reported with their position in the list when they cannot feed the market', async () => {
     const { problems } = await problemsOf(
       market('XRP', 2, 10, `replay:${path}`),
       market('ETH', 3, 10, `replay:${path}`),

@@ -45,7 +45,7 @@ function configOf(url: string, markets: readonly object[]) {
 }
 
 describe('the sources of the markets', () => {
-  test('pass when their venues list them no finer than the market', async () => {
+  test('the sources of the markets pass when their venues list them no finer than the market', async () => {
     const url = await krakenWith(
       listedPair('BTC/USD'),
       listedPair('ETH/USD', 'online', 2, 8),
@@ -59,7 +59,7 @@ describe('the sources of the markets', () => {
     })
   })
 
-  test('are problems with their keys when they are unlisted, delisted or finer, and warnings when restricted', async () => {
+  test('the sources of the markets are problems with their keys when they are unlisted, delisted or finer, and warnings when restricted', async () => {
     const url = await krakenWith(
       listedPair('BTC/USD'),
       listedPair('OLD/USD', 'delisted'),
@@ -87,7 +87,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('cause a warning when the venue refuses the request', async () => {
+  test('the sources of the markets cause a warning when the venue refuses the request', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('BTC', 'kraken:BTC/USD')])
     const { problems, warnings, goodCount } = await checkSources(config, origins, createSystemClock())
     expect({ problems, goodCount }).toEqual({ problems: [], goodCount: 0 })
@@ -95,7 +95,7 @@ describe('the sources of the markets', () => {
     expect(warnings[0]).toMatch(/^kraken could not be asked for the pairs of its markets: .*ECONNREFUSED/)
   })
 
-  test('cause a warning after twelve seconds when the venue accepts the connection and sends nothing', async () => {
+  test('the sources of the markets cause a warning after twelve seconds when the venue accepts the connection and sends nothing', async () => {
     const sockets = new Set<Socket>()
     const server = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -114,7 +114,7 @@ describe('the sources of the markets', () => {
     ])
   })
 
-  test('are checked venue by venue: an unavailable venue delays no other', async () => {
+  test('the sources of the markets are checked venue by venue: an unavailable venue delays no other', async () => {
     const url = await krakenWith(listedPair('ETH/USD'))
     const { config, origins } = configOf(url, [
       market('BTC', 'okx:BTC-USD', 'kraken:BTC/USD'),
@@ -126,7 +126,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(1)
   })
 
-  test('of Bybit and Bitstamp are found, missed, or finer than their market', async () => {
+  test('the sources of the markets of Bybit and Bitstamp are found, missed, or finer than their market', async () => {
     const bybit = (symbol: string, tickSize: string) => {
       return { symbol, status: 'Trading', priceFilter: { tickSize }, lotSizeFilter: { basePrecision: '0.000001' } }
     }
@@ -159,7 +159,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('cause a warning when they share the feed of another pair', async () => {
+  test('the sources of the markets cause a warning when they share the feed of another pair', async () => {
     const product = { price_increment: '0.01', base_increment: '0.00000001', status: 'online', alias: '' }
     const products = [
       { ...product, product_id: 'BTC-USD', alias_to: ['BTC-USDC'] },
@@ -183,7 +183,7 @@ describe('the sources of the markets', () => {
     expect(goodCount).toBe(2)
   })
 
-  test('cause a warning when they are more books than the venue allows on a connection', async () => {
+  test('the sources of the markets cause a warning when they are more books than the venue allows on a connection', async () => {
     const markets = Array.from({ length: 31 }, (_, index) => market(`B${index}`, `coinbase:B${index}-USD`))
     const flags = { markets: JSON.stringify(markets), 'feeds.coinbase.rest_url': 'http://127.0.0.1:9' }
     const loaded = loadConfig({ flags, environment: {}, file: undefined, readFile: () => '' })
@@ -195,7 +195,7 @@ describe('the sources of the markets', () => {
     ])
   })
 
-  test('ask no venue when no market names one', async () => {
+  test('the sources of the markets ask no venue when no market names one', async () => {
     const { config, origins } = configOf('ws://127.0.0.1:9', [market('SIM', 'simulator')])
     expect(await checkSources(config, origins, createSystemClock())).toEqual({
       problems: [],

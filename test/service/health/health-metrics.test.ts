@@ -122,7 +122,7 @@ describe('the metrics of the node', () => {
     ])
   })
 
-  test("show how far the node's clock is ahead of the store's, once both were compared", async () => {
+  test("the metrics of the node show how far the node's clock is ahead of the store's, once both were compared", async () => {
     expect(await lines('tidegate_store_clock')).toEqual([])
     storeClock.differenceMilliseconds = -10_800_000
     expect(await lines('tidegate_store_clock')).toEqual(['tidegate_store_clock_difference_seconds -10800'])

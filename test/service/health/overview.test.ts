@@ -40,7 +40,7 @@ function newNode(others: () => readonly MetricsSnapshot[] = () => []) {
 }
 
 describe('the overview', () => {
-  it('has one measurement at once, without rates', async () => {
+  it('the overview has one measurement at once, without rates', async () => {
     const { history, connections } = newNode()
     connections.set(3)
     await history.start()
@@ -50,7 +50,7 @@ describe('the overview', () => {
     history.stop()
   })
 
-  it('computes rates and latencies from what came since the measurement before', async () => {
+  it('the overview computes rates and latencies from what came since the measurement before', async () => {
     const { history, messages, delivery, pass } = newNode()
     messages.inc(1_000)
     delivery.observe(5)
@@ -68,7 +68,7 @@ describe('the overview', () => {
     history.stop()
   })
 
-  it('adds the gateway processes', async () => {
+  it('the overview adds the gateway processes', async () => {
     const other = newNode()
     other.connections.set(40)
     const snapshot = await other.metrics.getMetricsAsJSON()
@@ -79,7 +79,7 @@ describe('the overview', () => {
     history.stop()
   })
 
-  it('keeps one hour', async () => {
+  it('the overview keeps one hour', async () => {
     const { history, pass } = newNode()
     await history.start()
     await pass(725)

@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 
 describe('a node that was not ready yet', () => {
-  it('is ready as soon as its gates pass, and until then not', () => {
+  it('a node that was not ready yet is ready as soon as its gates pass, and until then not', () => {
     failing = new Set(['store', 'directory'])
     expect(isReady()).toBe(false)
     failing.delete('store')
@@ -38,7 +38,7 @@ describe('a node that was not ready yet', () => {
 describe('a node that was ready', () => {
   beforeEach(() => expect(isReady()).toBe(true))
 
-  it('stays ready during a fault of less than 2 s, which it names', () => {
+  it('a node that was ready stays ready during a fault of less than 2 s, which it names', () => {
     failing.add('store')
     clock.advance(1_900)
     expect([isReady(), failed()]).toEqual([true, ['store: lost']])
@@ -49,7 +49,7 @@ describe('a node that was ready', () => {
     expect(isReady()).toBe(true)
   })
 
-  it('is not ready after a fault of 2 s, although nothing asked meanwhile, and again 5 s after its end', () => {
+  it('a node that was ready is not ready after a fault of 2 s, although nothing asked meanwhile, and again 5 s after its end', () => {
     failing.add('store')
     clock.advance(2_300)
     expect(isReady()).toBe(false)
@@ -66,7 +66,7 @@ describe('a node that was ready', () => {
     expect([isReady(), failed()]).toEqual([true, []])
   })
 
-  it('counts each gate by itself: two short faults one after the other leave it ready', () => {
+  it('a node that was ready counts each gate by itself: two short faults one after the other leave it ready', () => {
     failing.add('store')
     clock.advance(1_500)
     failing = new Set(['directory'])
@@ -76,18 +76,18 @@ describe('a node that was ready', () => {
     expect(isReady()).toBe(false)
   })
 
-  it('is not ready at once when it drains', () => {
+  it('a node that was ready is not ready at once when it drains', () => {
     failing.add('draining')
     expect(isReady()).toBe(false)
   })
 
-  it('names what is no gate, and stays ready', () => {
+  it('a node that was ready names what is no gate, and stays ready', () => {
     failing.add('market BTCUSD')
     clock.advance(60_000)
     expect([isReady(), failed()]).toEqual([true, ['market BTCUSD: lost']])
   })
 
-  it('reads nothing more once stopped', () => {
+  it('a node that was ready reads nothing more once stopped', () => {
     watch.stop()
     failing.add('store')
     clock.advance(60_000)

@@ -127,7 +127,7 @@ describe('a market with several sources', () => {
     readinessOf({ ...WELL, markets: [market], sourcesOf: () => sources })
   const live = { market: { symbol: 'BTCUSD' }, live: true, reason: '' }
 
-  it('is ready and names each of them although one is lost', () => {
+  it('a market with several sources is ready and names each of them although one is lost', () => {
     const { ready, checks } = rows(live, source('kraken:BTC/USD', 'live', 'post_only'), source('okx:BTC-USD', 'lost'))
     expect(ready).toBe(true)
     expect(checks.slice(-3)).toEqual([
@@ -137,7 +137,7 @@ describe('a market with several sources', () => {
     ])
   })
 
-  it('is one row when it has one source, with the details of that source', () => {
+  it('a market with several sources is one row when it has one source, with the details of that source', () => {
     const notices = ['post_only', 'gives 100 levels']
     expect(rows(live, source('kraken:BTC/USD', 'live', ...notices)).checks.at(-1)).toEqual({
       name: 'market BTCUSD',

@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 describe('configured address keys', () => {
-  it('exist for the configured assets and for no others', () => {
+  it('configured address keys exist for the configured assets and for no others', () => {
     const config = configOf({ 'custody.evm.xpub': accountPublicKey(1), data_dir: folder })
     expect([...addressKeys(config, false).keys()]).toEqual(['evm'])
     expect(networksWithoutAddresses(config)).toEqual(['BITCOIN', 'BITCOIN_CASH', 'LITECOIN', 'DOGECOIN'])
@@ -34,35 +34,38 @@ describe('configured address keys', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it.each(CUSTODY)('accept a public key for %s, reject a private one, and repeat neither', (key) => {
-    const account = HDKey.fromMasterSeed(Buffer.alloc(32, 5)).derive("m/84'/0'/0'")
-    const secrets = [
-      account.privateExtendedKey,
-      `${account.privateExtendedKey.slice(0, 80)}`,
-      'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn',
-      'legal winner thank year wave sausage worth useful legal winner thank yellow',
-    ]
-    for (const secret of secrets) {
-      const layers = [
-        { flags: { [key]: secret }, environment: {} },
-        { flags: {}, environment: { [`TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`]: secret } },
+  it.each(CUSTODY)(
+    'configured address keys accept a public key for %s, reject a private one, and repeat neither',
+    (key) => {
+      const account = HDKey.fromMasterSeed(Buffer.alloc(32, 5)).derive("m/84'/0'/0'")
+      const secrets = [
+        account.privateExtendedKey,
+        `${account.privateExtendedKey.slice(0, 80)}`,
+        'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn',
+        'legal winner thank year wave sausage worth useful legal winner thank yellow',
       ]
-      for (const layer of layers) {
-        const result = loadConfig({ ...layer, file: undefined, readFile: () => '' })
-        expect(result.ok).toBe(false)
-        const texts = result.ok ? [] : result.problems.map(describeProblem)
-        expect(texts).toHaveLength(1)
-        expect(texts[0]).toContain(key)
-        expect(texts[0]).not.toContain(secret.slice(5, 15))
+      for (const secret of secrets) {
+        const layers = [
+          { flags: { [key]: secret }, environment: {} },
+          { flags: {}, environment: { [`TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`]: secret } },
+        ]
+        for (const layer of layers) {
+          const result = loadConfig({ ...layer, file: undefined, readFile: () => '' })
+          expect(result.ok).toBe(false)
+          const texts = result.ok ? [] : result.problems.map(describeProblem)
+          expect(texts).toHaveLength(1)
+          expect(texts[0]).toContain(key)
+          expect(texts[0]).not.toContain(secret.slice(5, 15))
+        }
       }
-    }
-    expect(configOf({ [key]: account.publicExtendedKey })[key]).toBe(account.publicExtendedKey)
-    expect(configOf({ [key]: '' })[key]).toBe('')
-  })
+      expect(configOf({ [key]: account.publicExtendedKey })[key]).toBe(account.publicExtendedKey)
+      expect(configOf({ [key]: '' })[key]).toBe('')
+    },
+  )
 })
 
 describe('the test seed of the demo', () => {
-  it('is created once, readable by its owner only, names its purpose, and yields keys for every network', () => {
+  it('the test seed of the demo is created once, readable by its owner only, names its purpose, and yields keys for every network', () => {
     const config = configOf({ data_dir: folder })
     const first = addressKeys(config, true)
     expect([...first.keys()].toSorted()).toEqual(FAMILIES.toSorted())
@@ -74,13 +77,13 @@ describe('the test seed of the demo', () => {
     for (const [family, { addressAt }] of first) expect(second.get(family)?.addressAt(7)).toBe(addressAt(7))
   })
 
-  it('is not used where a key is configured', () => {
+  it('the test seed of the demo is not used where a key is configured', () => {
     const config = configOf({ 'custody.bitcoin.xpub': accountPublicKey(3), data_dir: folder })
     const { firstAddress } = addressKeys(config, false).get('bitcoin') ?? { firstAddress: '' }
     expect(addressKeys(config, true).get('bitcoin')?.firstAddress).toBe(firstAddress)
   })
 
-  it('is not replaced when it is damaged, because its earlier addresses would be lost', () => {
+  it('the test seed of the demo is not replaced when it is damaged, because its earlier addresses would be lost', () => {
     const path = join(folder, 'custody-seed')
     writeFileSync(path, 'half a se')
     expect(() => addressKeys(configOf({ data_dir: folder }), true)).toThrow(`${path} is damaged`)
@@ -92,7 +95,7 @@ describe('doctor', () => {
   const findings = (flags: Readonly<Record<string, string>>) =>
     examineAddressKeys(configOf({ data_dir: folder, ...flags }))
 
-  it('shows the first address of each key, and names the assets without one', () => {
+  it('doctor shows the first address of each key, and names the assets without one', () => {
     const key = accountPublicKey(9)
     const config = configOf({ 'custody.bitcoin.xpub': key })
     const { firstAddress } = addressKeys(config, false).get('bitcoin') ?? { firstAddress: '' }
@@ -103,7 +106,7 @@ describe('doctor', () => {
     ])
   })
 
-  it('warns of a test seed that other users can read', () => {
+  it('doctor warns of a test seed that other users can read', () => {
     addressKeys(configOf({ data_dir: folder }), true)
     const path = join(folder, 'custody-seed')
     expect(findings({}).at(-1)).toMatchObject({

@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 describe('the operator token', () => {
-  it('is created once, with 256 random bits, readable by its owner only', () => {
+  it('the operator token is created once, with 256 random bits, readable by its owner only', () => {
     const token = readOperatorToken(folder, '')
     expect(token).toMatch(/^[\w-]{43}$/)
     expect(readOperatorToken(folder, '')).toBe(token)
@@ -21,7 +21,7 @@ describe('the operator token', () => {
     expect(readdirSync(folder)).toEqual(['operator-token'])
   })
 
-  it('has that mode under any umask and after an interrupted start', () => {
+  it('the operator token has that mode under any umask and after an interrupted start', () => {
     writeFileSync(join(folder, 'operator-token.new'), 'half', { mode: 0o644 })
     const mask = process.umask(0o777)
     try {
@@ -32,13 +32,13 @@ describe('the operator token', () => {
     expect(statSync(join(folder, 'operator-token')).mode & 0o777).toBe(0o600)
   })
 
-  it('is taken from the configuration if it is set there, and no file is created', () => {
+  it('the operator token is taken from the configuration if it is set there, and no file is created', () => {
     expect(readOperatorToken(folder, 'mine')).toBe('mine')
     expect(readdirSync(folder)).toEqual([])
   })
 
   it.each(['', 'short', `${'x'.repeat(20)} ${'x'.repeat(20)}`])(
-    'that is damaged is refused by its path: %j',
+    'the operator token that is damaged is refused by its path: %j',
     (text) => {
       writeFileSync(join(folder, 'operator-token'), text)
       expect(() => readOperatorToken(folder, '')).toThrow(`${folder}/operator-token is damaged`)

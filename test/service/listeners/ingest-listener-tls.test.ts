@@ -114,7 +114,7 @@ async function answerTo(options: object): Promise<string> {
 }
 
 describe('a client certificate', () => {
-  it('of the authority is accepted, with a token', async () => {
+  it('a client certificate of the authority is accepted, with a token', async () => {
     expect(listener.url).toMatch(/^https:/)
     const publisher = await publish(engine)
     expect(await publisher.until(({ type }) => type === 'accepted')).toEqual({ type: 'accepted', markets: [] })
@@ -127,7 +127,7 @@ describe('a client certificate', () => {
     ['one of another authority', stranger],
     ['a self-signed one', selfSigned],
     ['an expired one', expired],
-  ])('is needed: %s is refused, before the token is read', async (_, certificate) => {
+  ])('a client certificate is needed: %s is refused, before the token is read', async (_, certificate) => {
     await expect(publish(certificate)).rejects.toMatchObject({
       code: expect.stringMatching(/^(ERR_SSL|ECONNRESET|EPIPE)/),
     })
@@ -157,7 +157,7 @@ it('answers pings while what it sent before them is not written yet', async () =
 })
 
 describe('a reload', () => {
-  it('replaces the certificate for new connections; a publisher that is connected stays', async () => {
+  it('a reload replaces the certificate for new connections; a publisher that is connected stays', async () => {
     const publisher = await publish(engine)
     expect(await commonName()).toBe('first')
     files.write(nextServer)
@@ -168,7 +168,7 @@ describe('a reload', () => {
     await publisher.close()
   })
 
-  it('replaces the authorities, also for clients that resume a TLS session', async () => {
+  it('a reload replaces the authorities, also for clients that resume a TLS session', async () => {
     const socket = await handshake({ maxVersion: 'TLSv1.2' })
     const session = socket.getSession()
     socket.destroy()
@@ -184,7 +184,7 @@ describe('a reload', () => {
     await publisher.close()
   })
 
-  it('with an unusable file changes nothing, and logs its setting', async () => {
+  it('a reload with an unusable file changes nothing, and logs its setting', async () => {
     authorities.write({ cert: 'nonsense' })
     listener.reloadTls()
     const line = lines.find((each) => each.includes('the certificate stays as it was'))

@@ -26,7 +26,7 @@ function problemsOf(result: ReturnType<typeof load>): string[] {
 }
 
 describe('a list setting', () => {
-  it('is text in a flag and a list in a file; a single entry needs no list', () => {
+  it('a list setting is text in a flag and a list in a file; a single entry needs no list', () => {
     const key = 'http.trusted_proxies'
     expect(configOf(load({})).config[key]).toEqual([])
     expect(configOf(load({ [key]: '[loopback, 10.0.0.0/8]' })).config[key]).toEqual(['loopback', '10.0.0.0/8'])
@@ -36,7 +36,7 @@ describe('a list setting', () => {
     expect(configOf(load({}, yaml)).config[key]).toEqual(['192.0.2.1'])
   })
 
-  it('names each invalid entry', () => {
+  it('a list setting names each invalid entry', () => {
     expect(problemsOf(load({ 'http.trusted_proxies': '[loopback, any, 7, loopback]' }))).toEqual([
       'http.trusted_proxies[1] is "any"; accepted are addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
       'http.trusted_proxies[2] is 7; accepted are addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal` (from --http.trusted_proxies)',
@@ -73,7 +73,7 @@ describe('TLS settings', () => {
     return checkTlsFiles(config, origins, Date.now())
   }
 
-  it('require both files or neither', () => {
+  it('TLS settings require both files or neither', () => {
     for (const key of ['http.tls.cert_file', 'http.tls.key_file'] as const) {
       const [problem, ...others] = problemsOf(load({ [key]: both[key] }))
       expect([problem, others]).toEqual([expect.stringContaining('must be set together with http.tls.key_file'), []])

@@ -471,38 +471,41 @@ const WRITES: Readonly<Record<string, Write>> = {
 }
 
 describe('the operator API', () => {
-  it('has a case in this file for every writing call', () => {
+  it('the operator API has a case in this file for every writing call', () => {
     const writing = [...routes].filter((route) => !route.startsWith('GET '))
     expect(writing.sort()).toEqual([...Object.keys(WRITES), ...TESTED_ELSEWHERE].sort())
   })
 
-  it('has a row with its role in the table of calls, and no row without a call', () => {
+  it('the operator API has a row with its role in the table of calls, and no row without a call', () => {
     expect([...routes].sort()).toEqual(Object.keys(OPERATOR_CALLS).sort())
   })
 
-  it('has a verb on the command line for every call', () => {
+  it('the operator API has a verb on the command line for every call', () => {
     const listed = [...routes].filter((route) => !OF_A_SESSION.includes(route))
     const verbs = ADMIN_NOUNS.flatMap((noun) => noun.verbs).map(({ method, path }) => `${method} ${path}`)
     expect([...new Set(verbs)].sort()).toEqual(listed.sort())
     expect(verbs).toHaveLength(new Set(verbs).size)
   })
 
-  it.each(Object.entries(WRITES))('leaves exactly one audit row for one change by %s', async (route, write) => {
-    const method = route.split(' ', 1)[0] as string
-    const { path, body } = await write.prepare()
-    // Immediately one after the other: a closing connection exists for a few seconds only.
-    const rows = await rowsOf(async () => {
-      const statuses = [(await ask(method, path, body)).status, (await ask(method, path, body)).status]
-      expect(statuses).toEqual([200, write.again === 'refused' ? 409 : 200])
-    })
-    const row = { actor: 'operator', action: write.action }
-    // Consequences of the change have audit rows of their own.
-    expect(rows.filter(({ actor }) => actor !== 'worker')).toMatchObject(
-      write.again === 'another change' ? [row, row] : [row],
-    )
-  })
+  it.each(Object.entries(WRITES))(
+    'the operator API leaves exactly one audit row for one change by %s',
+    async (route, write) => {
+      const method = route.split(' ', 1)[0] as string
+      const { path, body } = await write.prepare()
+      // Immediately one after the other: a closing connection exists for a few seconds only.
+      const rows = await rowsOf(async () => {
+        const statuses = [(await ask(method, path, body)).status, (await ask(method, path, body)).status]
+        expect(statuses).toEqual([200, write.again === 'refused' ? 409 : 200])
+      })
+      const row = { actor: 'operator', action: write.action }
+      // Consequences of the change have audit rows of their own.
+      expect(rows.filter(({ actor }) => actor !== 'worker')).toMatchObject(
+        write.again === 'another change' ? [row, row] : [row],
+      )
+    },
+  )
 
-  it('leaves no audit row for a refused call', async () => {
+  it('the operator API leaves no audit row for a refused call', async () => {
     const rows = await rowsOf(async () => {
       expect((await ask('PATCH', `/customers/${NO_ONE}`, { enabled: false })).status).toBe(404)
       expect((await ask('POST', '/customers', { name: '' })).status).toBe(400)
@@ -513,7 +516,7 @@ describe('the operator API', () => {
 })
 
 describe('the audit trail', () => {
-  it('is found by subject and by actor, in consistent pages', async () => {
+  it('the audit trail is found by subject and by actor, in consistent pages', async () => {
     const id = await newCustomer()
     for (const enabled of [false, true, false, true, false, true]) await ask('PATCH', `/customers/${id}`, { enabled })
     const rows = await trail(`&subject=${id}`, 3)
@@ -525,9 +528,12 @@ describe('the audit trail', () => {
     expect((await ask('GET', `/audit?limit=1&page_cursor=${cursor}`)).body.code).toBe('invalid_cursor')
   })
 
-  it.each(['subject=a&subject=b', 'actor=%00', `subject=${'x'.repeat(201)}`])('refuses the query %s', async (query) => {
-    expect((await ask('GET', `/audit?${query}`)).body.code).toBe('invalid_request')
-  })
+  it.each(['subject=a&subject=b', 'actor=%00', `subject=${'x'.repeat(201)}`])(
+    'the audit trail refuses the query %s',
+    async (query) => {
+      expect((await ask('GET', `/audit?${query}`)).body.code).toBe('invalid_request')
+    },
+  )
 })
 
 describe('the command line', () => {
@@ -537,7 +543,7 @@ describe('the command line', () => {
     return { code, stderr, answer: code === 0 ? JSON.parse(stdout) : undefined }
   }
 
-  it('lists connections, closes one, and reports one that no longer exists', async () => {
+  it('the command line lists connections, closes one, and reports one that no longer exists', async () => {
     const { clientId, ...credentials } = await service.operator.createClient()
     const client = await SampleClient.connect({
       wsUrl: service.ws,
@@ -553,7 +559,7 @@ describe('the command line', () => {
     expect(gone).toMatchObject({ code: 1, stderr: expect.stringMatching(/^tidegate: not_found \(404\): .*\n$/) })
   })
 
-  it('finds rules that wait for approval, and decides them', async () => {
+  it('the command line finds rules that wait for approval, and decides them', async () => {
     const [first, second] = [await newRule(), await newRule()]
     const { answer } = await admin('rule', 'list', '--status', 'PENDING', '--limit', '2')
     expect(answer.items.map(({ id }: { id: string }) => id)).toEqual([second, first])

@@ -53,7 +53,7 @@ async function ask(path: string, ca: string, headers: object = {}) {
 }
 
 describe('the operator listener over TLS', () => {
-  it('is at an https address, and tells browsers to stay there', async () => {
+  it('the operator listener over TLS is at an https address, and tells browsers to stay there', async () => {
     expect(listener.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     const { status, headers } = await ask('/livez', first.cert)
     expect(status).toBe(200)
@@ -66,7 +66,7 @@ describe('the operator listener over TLS', () => {
     expect(unencrypted.headers).toMatchObject({ 'www-authenticate': 'Bearer' })
   })
 
-  it('replaces the certificate on request, unless the files are not usable', async () => {
+  it('the operator listener over TLS replaces the certificate on request, unless the files are not usable', async () => {
     files.write(second)
     listener.reloadTls()
     expect((await ask('/livez', second.cert)).status).toBe(200)
@@ -77,7 +77,7 @@ describe('the operator listener over TLS', () => {
     expect((await ask('/livez', second.cert)).status).toBe(200)
   })
 
-  it('names the setting of a file that cannot be used', async () => {
+  it('the operator listener over TLS names the setting of a file that cannot be used', async () => {
     await expect(start({ certFile: '/nowhere/cert.pem', keyFile: files.keyFile })).rejects.toThrow(
       /^operator\.tls\.cert_file names \/nowhere\/cert\.pem: cannot be read/,
     )

@@ -72,7 +72,7 @@ async function openConnections(): Promise<number> {
 }
 
 describe('an unusable address', () => {
-  it('names the setting and the remedy when another program uses the port', async () => {
+  it('an unusable address names the setting and the remedy when another program uses the port', async () => {
     const { port } = new URL(listener.url)
     await expect(start('127.0.0.1', Number(port))).rejects.toThrow(
       `operator.port: another program listens on 127.0.0.1:${port} (EADDRINUSE): ` +
@@ -80,7 +80,7 @@ describe('an unusable address', () => {
     )
   })
 
-  it('names the setting when the address belongs to another machine', async () => {
+  it('an unusable address names the setting when the address belongs to another machine', async () => {
     // The address is reserved for documentation: no machine has it.
     await expect(start('192.0.2.1', 0)).rejects.toThrow(/^operator\.host: 192\.0\.2\.1 is no address of this machine/)
   })
@@ -96,13 +96,13 @@ describe('a probe, a scrape or a read of the console', () => {
     return log.levels.labels[(JSON.parse(line) as { level: number }).level]
   }
 
-  it('that succeeds is logged at debug level', async () => {
+  it('a probe, a scrape or a read of the console that succeeds is logged at debug level', async () => {
     for (const path of ['/livez', '/readyz', '/metrics']) expect([path, await levelOf(path)]).toEqual([path, 'debug'])
     expect(await levelOf('/admin/v1/session', { Authorization: `Bearer ${TOKEN}` })).toBe('debug')
     expect(await levelOf('/admin/v1/session')).toBe('info')
   })
 
-  it('that fails is logged at info level', async () => {
+  it('a probe, a scrape or a read of the console that fails is logged at info level', async () => {
     isReady = false
     expect(await levelOf('/readyz')).toBe('info')
     isReady = true
@@ -115,17 +115,20 @@ describe('a WebSocket handshake', () => {
     ['/', 404],
     ['/livez', 200],
     ['/admin/v1/desk', 401],
-  ])('to %s is answered as an ordinary request, and the connection is closed', async (path, status) => {
-    const answer = await ask(path, HANDSHAKE)
-    expect([answer.status, answer.headers.connection]).toEqual([status, 'close'])
-  })
+  ])(
+    'a WebSocket handshake to %s is answered as an ordinary request, and the connection is closed',
+    async (path, status) => {
+      const answer = await ask(path, HANDSHAKE)
+      expect([answer.status, answer.headers.connection]).toEqual([status, 'close'])
+    },
+  )
 
-  it('from a web page is rejected', async () => {
+  it('a WebSocket handshake from a web page is rejected', async () => {
     const answer = await ask('/', { ...HANDSHAKE, Origin: 'https://attacker.example' })
     expect(statusAndCode(answer)).toEqual([403, 'foreign_origin'])
   })
 
-  it('leaves no socket open, however it ends', async () => {
+  it('a WebSocket handshake leaves no socket open, however it ends', async () => {
     const head = Object.entries(HANDSHAKE).map(([name, value]) => `${name}: ${value}\r\n`)
     for (let count = 0; count < 20; count++) {
       const socket = openSocket(listener.url)
@@ -139,23 +142,26 @@ describe('a WebSocket handshake', () => {
 })
 
 describe('Host and Origin', () => {
-  it.each(['/livez', '/readyz', '/metrics', '/admin/v1/desk', '/nothing'])('are checked at %s', async (path) => {
-    const authorization = `Bearer ${TOKEN}`
-    const rebound = await ask(path, { Host: 'attacker.example', Authorization: authorization })
-    expect(statusAndCode(rebound)).toEqual([421, 'misdirected_request'])
-    const foreign = await ask(path, { Origin: 'https://attacker.example', Authorization: authorization })
-    expect(statusAndCode(foreign)).toEqual([403, 'foreign_origin'])
-    const own = await ask(path, { Origin: listener.url, Authorization: authorization })
-    expect(own.status).toBe(path === '/nothing' ? 404 : 200)
-  })
+  it.each(['/livez', '/readyz', '/metrics', '/admin/v1/desk', '/nothing'])(
+    'Host and Origin are checked at %s',
+    async (path) => {
+      const authorization = `Bearer ${TOKEN}`
+      const rebound = await ask(path, { Host: 'attacker.example', Authorization: authorization })
+      expect(statusAndCode(rebound)).toEqual([421, 'misdirected_request'])
+      const foreign = await ask(path, { Origin: 'https://attacker.example', Authorization: authorization })
+      expect(statusAndCode(foreign)).toEqual([403, 'foreign_origin'])
+      const own = await ask(path, { Origin: listener.url, Authorization: authorization })
+      expect(own.status).toBe(path === '/nothing' ? 404 : 200)
+    },
+  )
 
-  it('follow a change of the setting at run time', async () => {
+  it('Host and Origin follow a change of the setting at run time', async () => {
     expect((await ask('/livez', { Host: 'tidegate-operator:8081' })).status).toBe(421)
     allowedHosts = ['tidegate-operator']
     expect((await ask('/livez', { Host: 'tidegate-operator:8081' })).status).toBe(200)
   })
 
-  it('are not required from a probe that uses HTTP/1.0', async () => {
+  it('Host and Origin are not required from a probe that uses HTTP/1.0', async () => {
     const socket = openSocket(listener.url)
     const text = readToEnd(socket)
     socket.write('GET /livez HTTP/1.0\r\n\r\n')
@@ -167,7 +173,7 @@ describe('wrong operator tokens', () => {
   const guess = (token: string) => ask('/admin/v1/desk', { Authorization: `Bearer ${token}` })
   const rows = async () => itemsOf(await listAudit(db, { order: 'ASC' }))
 
-  it('are limited in rate, and the right token is not', async () => {
+  it('wrong operator tokens are limited in rate, and the right token is not', async () => {
     const statuses: number[] = []
     for (let count = 0; count < 30; count++) {
       statuses.push((await guess(`wrong-${count}`)).status)
@@ -180,7 +186,7 @@ describe('wrong operator tokens', () => {
     expect((await guess('wrong')).status).toBe(401)
   })
 
-  it('are one log line and one audit row per period', async () => {
+  it('wrong operator tokens are one log line and one audit row per period', async () => {
     expect(lines.filter((line) => line.includes('"wrong operator token"'))).toHaveLength(1)
     expect(await rows()).toEqual([])
     clock.advance(60_000)
@@ -196,7 +202,7 @@ describe('wrong operator tokens', () => {
     expect(await rows()).toHaveLength(1)
   })
 
-  it('that could not be stored are counted in the next audit row', async () => {
+  it('wrong operator tokens that could not be stored are counted in the next audit row', async () => {
     let isAway = true
     const written: unknown[] = []
     const away = {

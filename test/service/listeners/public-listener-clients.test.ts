@@ -27,7 +27,7 @@ describe('X-Forwarded-For from an untrusted peer', () => {
   const warnings = (lines: readonly string[]) =>
     lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('X-Forwarded-For'))
 
-  it('causes one warning in ten minutes, which names the setting', async () => {
+  it('X-Forwarded-For from an untrusted peer causes one warning in ten minutes, which names the setting', async () => {
     const { log, lines } = captureLog()
     const clock = new VirtualClock()
     const url = await open({ clock, log, trustedProxies: ['10.0.0.0/8'] })
@@ -43,7 +43,7 @@ describe('X-Forwarded-For from an untrusted peer', () => {
     expect(warnings(lines)).toHaveLength(2)
   })
 
-  it('causes no warning when the peer is trusted', async () => {
+  it('X-Forwarded-For from an untrusted peer causes no warning when the peer is trusted', async () => {
     const { log, lines } = captureLog()
     const url = await open({ log, trustedProxies: ['loopback'] })
     await askToken(url, '192.0.2.1')
@@ -52,7 +52,7 @@ describe('X-Forwarded-For from an untrusted peer', () => {
 })
 
 describe('the rate of token requests', () => {
-  it('is limited per source address, in the endpoint’s error format, with Retry-After', async () => {
+  it('the rate of token requests is limited per source address, in the endpoint’s error format, with Retry-After', async () => {
     const clock = new VirtualClock()
     const url = await open({ clock, tokenRatePerSecond: 1 })
     for (const left of [3, 2, 1, 0]) {
@@ -73,7 +73,7 @@ describe('the rate of token requests', () => {
     expect((await askToken(url)).status).not.toBe(429)
   })
 
-  it('is checked after 405 and before the body is read', async () => {
+  it('the rate of token requests is checked after 405 and before the body is read', async () => {
     const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1 })
     for (let count = 0; count < 4; count++) await askToken(url)
     expect((await fetch(`${url}/oauth2/token`)).status).toBe(405)
@@ -81,13 +81,13 @@ describe('the rate of token requests', () => {
     expect((await fetch(`${url}/oauth2/token`, badType)).status).toBe(429)
   })
 
-  it('cannot be evaded by a forged X-Forwarded-For', async () => {
+  it('the rate of token requests cannot be evaded by a forged X-Forwarded-For', async () => {
     const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1 })
     for (let count = 0; count < 4; count++) await askToken(url, `192.0.2.${count}`)
     expect((await askToken(url, '192.0.2.200')).status).toBe(429)
   })
 
-  it('is counted per client behind a trusted proxy, for IPv6 per network', async () => {
+  it('the rate of token requests is counted per client behind a trusted proxy, for IPv6 per network', async () => {
     const url = await open({ clock: new VirtualClock(), tokenRatePerSecond: 1, trustedProxies: ['loopback'] })
     for (let count = 0; count < 4; count++) await askToken(url, `2001:db8::${count}`)
     expect((await askToken(url, '2001:db8::ffff')).status).toBe(429)
@@ -97,7 +97,7 @@ describe('the rate of token requests', () => {
 })
 
 describe('the client address', () => {
-  it('is in the log line of a request', async () => {
+  it('the client address is in the log line of a request', async () => {
     const { log, lines } = captureLog()
     const url = await open({ log, trustedProxies: ['loopback'] })
     await askToken(url, '198.51.100.7')
@@ -106,7 +106,7 @@ describe('the client address', () => {
       .toContainEqual(expect.objectContaining({ msg: 'request answered', client_address: '198.51.100.7' }))
   })
 
-  it("is passed on with an upgrade, and is the peer's when no proxy is trusted", async () => {
+  it("the client address is passed on with an upgrade, and is the peer's when no proxy is trusted", async () => {
     for (const [trustedProxies, expected] of [
       [['loopback'], '198.51.100.7'],
       [[], '127.0.0.1'],
@@ -146,14 +146,14 @@ describe('CORS', () => {
   const corsHeaders = (response: Response) =>
     [...response.headers.keys()].filter((name) => name.startsWith('access-control-'))
 
-  it('without origins sends no header, and OPTIONS is not an allowed method', async () => {
+  it('CORS without origins sends no header, and OPTIONS is not an allowed method', async () => {
     const url = await open({})
     const token = await fetch(`${url}/oauth2/token`, { method: 'POST', headers: { origin: APP } })
     expect([corsHeaders(token), token.headers.get('vary')]).toEqual([[], null])
     expect((await preflight(url, '/oauth2/token')).status).toBe(405)
   })
 
-  it('lets a listed origin read responses and errors with the documented headers', async () => {
+  it('CORS lets a listed origin read responses and errors with the documented headers', async () => {
     const url = await open({ corsOrigins: ['https://other.example.com', APP] })
     for (const path of ['/oauth2/token', '/nothing', '/.well-known/jwks.json']) {
       const { headers } = await fetch(url + path, { method: 'POST', headers: { origin: APP } })
@@ -166,7 +166,7 @@ describe('CORS', () => {
     }
   })
 
-  it('answers a preflight with 204 where a route exists, for any method, and with 404 elsewhere', async () => {
+  it('CORS answers a preflight with 204 where a route exists, for any method, and with 404 elsewhere', async () => {
     const url = await open({ corsOrigins: [APP] })
     const response = await preflight(url, '/oauth2/token?x=1')
     expect([response.status, await response.text()]).toEqual([204, ''])
@@ -178,7 +178,7 @@ describe('CORS', () => {
     expect((await preflight(url, '/nothing')).status).toBe(404)
   })
 
-  it('answers any other OPTIONS request with 405 or 404', async () => {
+  it('CORS answers any other OPTIONS request with 405 or 404', async () => {
     const url = await open({ corsOrigins: [APP] })
     for (const headers of [{}, { origin: APP }, { 'access-control-request-method': 'POST' }]) {
       expect((await fetch(url, { method: 'OPTIONS', headers })).status).toBe(405)
@@ -186,7 +186,7 @@ describe('CORS', () => {
     }
   })
 
-  it('refuses an unlisted origin and the opaque origin', async () => {
+  it('CORS refuses an unlisted origin and the opaque origin', async () => {
     const url = await open({ corsOrigins: [APP] })
     for (const origin of ['https://app.example.com.evil.test', 'http://app.example.com', 'null']) {
       const response = await preflight(url, '/oauth2/token', origin)
@@ -198,13 +198,13 @@ describe('CORS', () => {
     }
   })
 
-  it('allows every origin with `*`', async () => {
+  it('CORS allows every origin with `*`', async () => {
     const url = await open({ corsOrigins: ['*'] })
     const response = await fetch(`${url}/oauth2/token`, { method: 'POST', headers: { origin: 'null' } })
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
   })
 
-  it('does not count a preflight as a token request', async () => {
+  it('CORS does not count a preflight as a token request', async () => {
     const url = await open({ corsOrigins: [APP], clock: new VirtualClock(), tokenRatePerSecond: 1 })
     for (let count = 0; count < 10; count++) await preflight(url, '/oauth2/token')
     expect((await askToken(url)).headers.get('ratelimit')).toBe('"token-failures";r=3;t=1')
@@ -217,7 +217,7 @@ describe('every response', () => {
     ['/nothing', 404],
     ['/%zz', 400],
     ['/oauth2/token', 405],
-  ])('of %s (%i) has security headers and names no software', async (path, status) => {
+  ])('every response of %s (%i) has security headers and names no software', async (path, status) => {
     const response = await fetch((await open({})) + path, { headers: { 'x-request-id': 'chosen-by-the-client' } })
     expect(response.status).toBe(status)
     const names = ['server', 'x-powered-by', 'strict-transport-security']

@@ -48,7 +48,7 @@ async function commonName(): Promise<string> {
 }
 
 describe('TLS', () => {
-  it('is in the address, and sends Strict-Transport-Security, also where no route answers', async () => {
+  it('TLS is in the address, and sends Strict-Transport-Security, also where no route answers', async () => {
     expect(listener.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     for (const request of [GET + CLOSE, 'nonsense\r\n\r\n']) {
       const [answer] = await sendRaw(listener.url, request)
@@ -59,7 +59,7 @@ describe('TLS', () => {
     }
   })
 
-  it('is limited to versions 1.2 and 1.3, with HTTP/1.1', async () => {
+  it('TLS is limited to versions 1.2 and 1.3, with HTTP/1.1', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await handshake({ minVersion: version, maxVersion: version, ALPNProtocols: ['h2', 'http/1.1'] })
       expect([socket.getProtocol(), socket.alpnProtocol]).toEqual([version, 'http/1.1'])
@@ -69,14 +69,14 @@ describe('TLS', () => {
     await expect(handshake(old)).rejects.toThrow(/protocol version|unsupported protocol/i)
   })
 
-  it('accepts upgrades', async () => {
+  it('TLS accepts upgrades', async () => {
     const socket = openSocket(listener.url)
     const text = readToEnd(socket)
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     expect(await text).toBe('HTTP/1.1 101 x\r\n\r\n')
   })
 
-  it('closes connections that send plain HTTP or noise, and continues to serve', async () => {
+  it('TLS closes connections that send plain HTTP or noise, and continues to serve', async () => {
     for (const bytes of [GET + CLOSE, 'x'.repeat(10_000), '\x16\x03\x01\xff\xff\x01']) {
       const socket = connect(port(), '127.0.0.1')
       socket.on('error', () => undefined)
@@ -92,7 +92,7 @@ describe('TLS', () => {
 })
 
 describe('a new certificate', () => {
-  it('is used for new connections; existing connections keep the old one', async () => {
+  it('a new certificate is used for new connections; existing connections keep the old one', async () => {
     const old = await handshake()
     expect(await commonName()).toBe('first')
     files.write(second)
@@ -104,7 +104,7 @@ describe('a new certificate', () => {
     expect(splitAnswers(await text).map(({ status }) => status)).toEqual([404])
   })
 
-  it('that is unusable changes nothing and is reported with its setting', async () => {
+  it('a new certificate that is unusable changes nothing and is reported with its setting', async () => {
     files.write({ key: first.key })
     listener.reloadTls()
     const line = lines.find((each) => each.includes('the certificate stays as it was'))
@@ -118,14 +118,14 @@ describe('a new certificate', () => {
     expect(await commonName()).toBe('second')
   })
 
-  it('that is unusable at the start fails it, with the key of the setting', async () => {
+  it('a new certificate that is unusable at the start fails it, with the key of the setting', async () => {
     const broken = { ...files, keyFile: `${files.keyFile}.missing` }
     await expect(openPublicListener({ tls: broken })).rejects.toThrow(
       `http.tls.key_file names ${broken.keyFile}: cannot be read (ENOENT)`,
     )
   })
 
-  it('is ignored by a listener without TLS', async () => {
+  it('a new certificate is ignored by a listener without TLS', async () => {
     const plain = await openPublicListener()
     plain.reloadTls()
     expect(plain.url).toMatch(/^http:/)
@@ -150,7 +150,7 @@ describe('a slow TLS connection', () => {
     return { app, url: (await listenOnFreePort(app)).replace('http:', 'https:') }
   }
 
-  it('is closed when its handshake does not complete', async () => {
+  it('a slow TLS connection is closed when its handshake does not complete', async () => {
     const { app, url } = await open(500)
     const silent = connect(Number(new URL(url).port), '127.0.0.1')
     silent.on('error', () => undefined)
@@ -158,7 +158,7 @@ describe('a slow TLS connection', () => {
     await app.close()
   })
 
-  it('is closed when it sends no request', async () => {
+  it('a slow TLS connection is closed when it sends no request', async () => {
     const { app, url } = await open(60_000)
     const { server } = app
     expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 60_000])

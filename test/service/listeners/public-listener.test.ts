@@ -42,19 +42,19 @@ function expectUpgradeRequired(response: Response): void {
 }
 
 describe('GET /', () => {
-  it('without a token is 426, without a check of access', async () => {
+  it('GET / without a token is 426, without a check of access', async () => {
     const response = await fetch(listener.url)
     expectUpgradeRequired(response)
     expect(await response.json()).toMatchObject({ status: 426, code: 'upgrade_required' })
     expect(checked).toBe(0)
   })
 
-  it('with an accepted token is 426', async () => {
+  it('GET / with an accepted token is 426', async () => {
     expectUpgradeRequired(await fetch(listener.url, { headers: { authorization: 'Bearer good' } }))
     expect(checked).toBe(1)
   })
 
-  it('with a refused token is answered with the reason, whatever it accepts', async () => {
+  it('GET / with a refused token is answered with the reason, whatever it accepts', async () => {
     const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' }
     refusal = new Problem('insufficient_scope', 'the scope is missing', { headers })
     const response = await fetch(`${listener.url}/?x=1`, { headers: { authorization: 'Bearer poor', ...HTML } })
@@ -65,7 +65,7 @@ describe('GET /', () => {
     expect(await response.json()).toMatchObject({ status: 403, detail: 'the scope is missing', request_id: requestId })
   })
 
-  it('from a browser is a small page with links', async () => {
+  it('GET / from a browser is a small page with links', async () => {
     const response = await fetch(listener.url, { headers: HTML })
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await response.text()).toContain('<a href="/oauth2/token">')
@@ -75,7 +75,7 @@ describe('GET /', () => {
 })
 
 describe('another request', () => {
-  it('to an unknown path is 404, with an unknown method 405', async () => {
+  it('another request to an unknown path is 404, with an unknown method 405', async () => {
     expect((await fetch(`${listener.url}/nothing`)).status).toBe(404)
     expect((await fetch(`${listener.url}/admin/v1/customers`)).status).toBe(404)
     expect((await fetch(`${listener.url}/metrics`)).status).toBe(404)
@@ -83,14 +83,14 @@ describe('another request', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('reaches the token endpoint', async () => {
+  it('another request reaches the token endpoint', async () => {
     const response = await fetch(`${listener.url}/oauth2/token`, { method: 'POST' })
     expect(await response.json()).toMatchObject({ error: 'invalid_client' })
   })
 })
 
 describe('an upgrade', () => {
-  it('is passed to the gateway on every path, with the bytes after its head', async () => {
+  it('an upgrade is passed to the gateway on every path, with the bytes after its head', async () => {
     const socket = connect(Number(new URL(listener.url).port), '127.0.0.1')
     socket.setEncoding('utf8')
     socket.write('GET /any HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nearly')
@@ -104,27 +104,30 @@ describe('an offer of another upgrade', () => {
   it.each([
     ['GET / HTTP/1.1', '', /^HTTP\/1\.1 426 /],
     ['POST /oauth2/token HTTP/1.1', 'grant_type=x', /^HTTP\/1\.1 401 .*invalid_client/s],
-  ])('is ignored: %s is answered, and the connection is closed with the response', async (line, body, expected) => {
-    const socket = connect(Number(new URL(listener.url).port), '127.0.0.1')
-    socket.setEncoding('utf8')
-    const type = 'Content-Type: application/x-www-form-urlencoded'
-    const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__'
-    socket.write(`${line}\r\nHost: x\r\n${offer}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
-    let text = ''
-    for await (const part of socket) text += part
-    expect(text).toMatch(expected)
-  })
+  ])(
+    'an offer of another upgrade is ignored: %s is answered, and the connection is closed with the response',
+    async (line, body, expected) => {
+      const socket = connect(Number(new URL(listener.url).port), '127.0.0.1')
+      socket.setEncoding('utf8')
+      const type = 'Content-Type: application/x-www-form-urlencoded'
+      const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__'
+      socket.write(`${line}\r\nHost: x\r\n${offer}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      let text = ''
+      for await (const part of socket) text += part
+      expect(text).toMatch(expected)
+    },
+  )
 })
 
 describe('closing the listener', () => {
-  it('closes idle connections at once and refuses new ones', async () => {
+  it('closing the listener closes idle connections at once and refuses new ones', async () => {
     const own = await open()
     await (await fetch(own.url)).text()
     await own.close()
     await expect(fetch(own.url)).rejects.toThrow()
   })
 
-  it('cuts off a request that never ends', async () => {
+  it('closing the listener cuts off a request that never ends', async () => {
     const own = await open()
     const { port } = new URL(own.url)
     const stuck = httpRequest({

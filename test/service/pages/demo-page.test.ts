@@ -54,13 +54,13 @@ beforeAll(async () => {
 afterAll(() => listener.close())
 
 describe('the page token', () => {
-  it('is available once the demo client exists', async () => {
+  it('the page token is available once the demo client exists', async () => {
     expect(codeOf(await askToken(own()))).toBe('503 unavailable')
     page.openFor(CLIENT_ID)
     expect((await askToken(own())).status).toBe(200)
   })
 
-  it('is valid for five minutes and grants nothing but the stream', async () => {
+  it('the page token is valid for five minutes and grants nothing but the stream', async () => {
     const { headers, body } = await askToken({ ...own(), 'Sec-Fetch-Site': 'same-origin' })
     expect(headers['cache-control']).toBe('no-store')
     const answer = JSON.parse(body)
@@ -71,7 +71,7 @@ describe('the page token', () => {
     expect(claims.exp - claims.iat).toBe(300)
   })
 
-  it.each(['localhost', '127.8.9.10', '[::1]'])('is granted at %s too', async (name) => {
+  it.each(['localhost', '127.8.9.10', '[::1]'])('the page token is granted at %s too', async (name) => {
     expect((await askToken(own(`${name}:${port}`))).status).toBe(200)
   })
 
@@ -83,7 +83,7 @@ describe('the page token', () => {
     ['of a page at another name of this machine', { Origin: 'http://localhost:8080' }],
     ['without the field that needs a preflight', { 'X-Tidegate-Demo': '' }],
     ['of another site, as the browser knows it', { 'Sec-Fetch-Site': 'cross-site' }],
-  ])('is refused to a request %s', async (_name, fields) => {
+  ])('the page token is refused to a request %s', async (_name, fields) => {
     const sent = Object.entries({ ...own(), ...fields }).filter(([, value]) => value !== '')
     expect(codeOf(await askToken(Object.fromEntries(sent)))).toBe('403 foreign_origin')
   })
@@ -93,15 +93,18 @@ describe('the page token', () => {
     ['a name that only looks like ours', 'localhost.attacker.example'],
     ['an address of a network', '10.0.0.7'],
     ['every address', '0.0.0.0'],
-  ])('does not exist at %s', async (_name, host) => {
+  ])('the page token does not exist at %s', async (_name, host) => {
     expect(codeOf(await askToken(own(`${host}:${port}`)))).toBe('404 not_found')
   })
 
-  it.each(['X-Forwarded-For', 'Forwarded', 'Via'])('does not exist behind a proxy: %s', async (field) => {
-    expect(codeOf(await askToken({ ...own(), [field]: '127.0.0.1' }))).toBe('404 not_found')
-  })
+  it.each(['X-Forwarded-For', 'Forwarded', 'Via'])(
+    'the page token does not exist behind a proxy: %s',
+    async (field) => {
+      expect(codeOf(await askToken({ ...own(), [field]: '127.0.0.1' }))).toBe('404 not_found')
+    },
+  )
 
-  it('is limited in rate', async () => {
+  it('the page token is limited in rate', async () => {
     const statuses = new Set<number>()
     for (let count = 0; count < 21; count++) statuses.add((await askToken(own())).status)
     expect([...statuses]).toEqual([200, 429])
@@ -111,7 +114,7 @@ describe('the page token', () => {
 describe('the demo page', () => {
   const HTML = { Accept: 'text/html,*/*;q=0.8' }
 
-  it('loads one script of its own origin, and nothing else', async () => {
+  it('the demo page loads one script of its own origin, and nothing else', async () => {
     const { status, headers, body } = await ask(listener, 'GET /', { ...HTML, Host: `localhost:${port}` })
     expect(status).toBe(200)
     const style = /<style>(.*?)<\/style>/s.exec(body)?.[1] ?? ''
@@ -126,7 +129,7 @@ describe('the demo page', () => {
     expect(body).not.toContain(CLIENT_ID)
   })
 
-  it('has a script that is sent to this machine alone', async () => {
+  it('the demo page has a script that is sent to this machine alone', async () => {
     const script = await ask(listener, 'GET /demo/page.js', { Host: `localhost:${port}` })
     expect([script.status, script.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8'])
     const again = { Host: `localhost:${port}`, 'If-None-Match': script.headers.etag ?? '' }
@@ -134,7 +137,7 @@ describe('the demo page', () => {
     expect(codeOf(await ask(listener, 'GET /demo/page.js', { Host: 'attacker.example' }))).toBe('404 not_found')
   })
 
-  it('is replaced by the page with links for other browsers, and is not sent to programs', async () => {
+  it('the demo page is replaced by the page with links for other browsers, and is not sent to programs', async () => {
     for (const fields of [{ Host: 'attacker.example' }, { Host: `localhost:${port}`, Via: '1.1 proxy' }]) {
       const { body } = await ask(listener, 'GET /', { ...HTML, ...fields })
       expect(body).toContain('<a href="/oauth2/token">')

@@ -7,7 +7,7 @@ import { killLifecycleChildren, startLifecycleChild, startRunningChild } from '.
 afterEach(killLifecycleChildren)
 
 describe('a running process', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)('stops and exits with 0 on %s', async (name) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('a running process stops and exits with 0 on %s', async (name) => {
     const child = await startRunningChild()
     child.signal(name)
     await child.heard('stop called')
@@ -22,7 +22,7 @@ describe('a running process', () => {
     ).toEqual(['stopping', 'stopped'])
   })
 
-  it('exits with 1 when a component failed to stop', async () => {
+  it('a running process exits with 1 when a component failed to stop', async () => {
     const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
@@ -30,7 +30,7 @@ describe('a running process', () => {
     expect((await child.exit).code).toBe(1)
   })
 
-  it('ignores a second signal within a second, and exits at once on a later one', async () => {
+  it('a running process ignores a second signal within a second, and exits at once on a later one', async () => {
     const child = await startRunningChild()
     child.signal('SIGINT')
     await child.heard('stop called')
@@ -57,7 +57,7 @@ describe('a running process', () => {
     expect(log).toContain('stopping is stuck')
   })
 
-  it.each(['throw', 'reject'])('crashes with one log line on an uncaught error (%s)', async (how) => {
+  it.each(['throw', 'reject'])('a running process crashes with one log line on an uncaught error (%s)', async (how) => {
     const child = await startRunningChild()
     child.tell(how)
     const { code, log } = await child.exit
@@ -81,7 +81,7 @@ it('a signal during the start stops the process right after the start', async ()
 })
 
 describe('a start interrupted by a signal', () => {
-  it('ends with 0 when the start gives up', async () => {
+  it('a start interrupted by a signal ends with 0 when the start gives up', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
@@ -93,7 +93,7 @@ describe('a start interrupted by a signal', () => {
     expect(child.lines).not.toContain('stop called')
   })
 
-  it('fails when the start fails for another reason', async () => {
+  it('a start interrupted by a signal fails when the start fails for another reason', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
@@ -104,7 +104,7 @@ describe('a start interrupted by a signal', () => {
     expect(log).toContain('failed on purpose')
   })
 
-  it('is cut off when it does not end', async () => {
+  it('a start interrupted by a signal is cut off when it does not end', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGTERM')
@@ -131,7 +131,7 @@ describe('SIGHUP', () => {
     expect((await child.exit).code).toBe(0)
   })
 
-  it('during the start is handled after it', async () => {
+  it('SIGHUP during the start is handled after it', async () => {
     const child = startLifecycleChild()
     await child.heard('starting')
     child.signal('SIGHUP')
@@ -143,7 +143,7 @@ describe('SIGHUP', () => {
     expect(child.lines.indexOf('reload called')).toBeGreaterThan(child.lines.indexOf('running'))
   })
 
-  it('during the stop is ignored', async () => {
+  it('SIGHUP during the stop is ignored', async () => {
     const child = await startRunningChild()
     child.signal('SIGTERM')
     await child.heard('stop called')
@@ -157,7 +157,7 @@ describe('SIGHUP', () => {
 })
 
 describe('Lifecycle', () => {
-  it('stops components in reverse order, each once, and continues after one that fails', async () => {
+  it('Lifecycle stops components in reverse order, each once, and continues after one that fails', async () => {
     const lifecycle = new Lifecycle(createLog('silent'))
     const order: string[] = []
     lifecycle.started('first', () => void order.push('first'))
@@ -170,7 +170,7 @@ describe('Lifecycle', () => {
     expect(order).toEqual(['third', 'first'])
   })
 
-  it('reports whether all components stopped cleanly', async () => {
+  it('Lifecycle reports whether all components stopped cleanly', async () => {
     const lifecycle = new Lifecycle(createLog('silent'))
     lifecycle.started('only', () => undefined)
     expect(await lifecycle.stop()).toBe(true)

@@ -103,7 +103,7 @@ describe('a data folder is refused', () => {
     return problem
   }
 
-  it('when every user can write to it, unless they cannot replace files of others', async () => {
+  it('a data folder is refused when every user can write to it, unless they cannot replace files of others', async () => {
     mkdirSync(data)
     chmodSync(data, 0o777)
     expect(await refusal()).toBe(`data_dir ${data} can be written by every user (mode 777): chmod o-w ${data}`)
@@ -112,7 +112,7 @@ describe('a data folder is refused', () => {
     expect(() => prepareDataFolder(data)).not.toThrow()
   })
 
-  it('when it cannot be created', async () => {
+  it('a data folder is refused when it cannot be created', async () => {
     writeFileSync(data, 'no folder')
     const inside = join(data, 'below')
     const user = process.geteuid?.()
@@ -122,7 +122,7 @@ describe('a data folder is refused', () => {
     )
   })
 
-  it('when it cannot be written', () => {
+  it('a data folder is refused when it cannot be written', () => {
     mkdirSync(data, { mode: 0o500 })
     // Root could write to it, so another user has to try.
     if (isRoot) {
@@ -138,28 +138,31 @@ describe('a data folder is refused', () => {
     }
   })
 
-  it.skipIf(!isRoot)('when it belongs to another user (needs root)', async () => {
+  it.skipIf(!isRoot)('a data folder is refused when it belongs to another user (needs root)', async () => {
     mkdirSync(data, { mode: 0o700 })
     chownSync(data, OTHER_USER, OTHER_USER)
     expect(await refusal()).toContain(`data_dir ${data} belongs to another user (uid ${OTHER_USER})`)
     expect(readdirSync(data)).toEqual([])
   })
 
-  it.skipIf(!isRoot)('when another user owns the store folder or a file that holds a secret (needs root)', async () => {
-    mkdirSync(data)
-    chmodSync(data, 0o1777)
-    const token = join(data, 'operator-token')
-    writeFileSync(token, 'chosen by another user')
-    chownSync(token, OTHER_USER, OTHER_USER)
-    expect(() => readOrCreatePrivateFile(token, () => 'ours')).toThrow(`${token} belongs to another user`)
-    const linked = join(data, 'linked')
-    symlinkSync('/etc/hostname', linked)
-    spawnSync('chown', ['-h', String(OTHER_USER), linked])
-    expect(() => readOrCreatePrivateFile(linked, () => 'ours')).toThrow(`${linked} belongs to another user`)
-    mkdirSync(join(data, 'store'))
-    chownSync(join(data, 'store'), OTHER_USER, OTHER_USER)
-    expect(await refusal()).toBe(`${join(data, 'store')} is not a folder of this user`)
-  })
+  it.skipIf(!isRoot)(
+    'a data folder is refused when another user owns the store folder or a file that holds a secret (needs root)',
+    async () => {
+      mkdirSync(data)
+      chmodSync(data, 0o1777)
+      const token = join(data, 'operator-token')
+      writeFileSync(token, 'chosen by another user')
+      chownSync(token, OTHER_USER, OTHER_USER)
+      expect(() => readOrCreatePrivateFile(token, () => 'ours')).toThrow(`${token} belongs to another user`)
+      const linked = join(data, 'linked')
+      symlinkSync('/etc/hostname', linked)
+      spawnSync('chown', ['-h', String(OTHER_USER), linked])
+      expect(() => readOrCreatePrivateFile(linked, () => 'ours')).toThrow(`${linked} belongs to another user`)
+      mkdirSync(join(data, 'store'))
+      chownSync(join(data, 'store'), OTHER_USER, OTHER_USER)
+      expect(await refusal()).toBe(`${join(data, 'store')} is not a folder of this user`)
+    },
+  )
 })
 
 it('a PostgreSQL on another machine without verified TLS causes one warning at the start, without the password', async () => {

@@ -41,14 +41,14 @@ function answers<Value>(...list: (Value | Error)[]) {
 const AWAY = new StoreUnavailable('connection refused')
 
 describe('waiting for the schema', () => {
-  it('ends at once, without a log line, when the schema is current', async () => {
+  it('waiting for the schema ends at once, without a log line, when the schema is current', async () => {
     const noted: SchemaState[] = []
     await waitForSchema(waiting(), answers<SchemaState>('current').read, (state) => noted.push(state))
     expect(noted).toEqual(['current'])
     expect(lines).toEqual([])
   })
 
-  it('logs each obstacle once, and continues when the last is gone', async () => {
+  it('waiting for the schema logs each obstacle once, and continues when the last is gone', async () => {
     const noted: SchemaState[] = []
     const missing = { missing: ['1-first', '2-second'] }
     const { read } = answers<SchemaState>(AWAY, AWAY, missing, missing, 'current')
@@ -73,7 +73,7 @@ describe('waiting for the schema', () => {
     ])
   })
 
-  it('retries with growing delays, up to five seconds', async () => {
+  it('waiting for the schema retries with growing delays, up to five seconds', async () => {
     const { read, times } = answers<SchemaState>(AWAY)
     void waitForSchema(waiting(), read, () => undefined).catch(() => undefined)
     for (let round = 0; round < 300; round++) {
@@ -85,14 +85,14 @@ describe('waiting for the schema', () => {
     giveUp.abort()
   })
 
-  it('fails when the store is incompatible with this version', async () => {
+  it('waiting for the schema fails when the store is incompatible with this version', async () => {
     const { read, times } = answers<SchemaState>(new Error('the store is newer'))
     await expect(waitForSchema(waiting(), read, () => undefined)).rejects.toThrow('the store is newer')
     expect(times).toHaveLength(1)
   })
 
   it.each(['between two attempts', 'during an attempt'])(
-    'ends with the reason when the start is cancelled %s',
+    'waiting for the schema ends with the reason when the start is cancelled %s',
     async (when) => {
       const read =
         when === 'during an attempt' ? () => new Promise<SchemaState>(() => undefined) : answers<SchemaState>(AWAY).read

@@ -16,16 +16,19 @@ const startWatched = () => startRunningChild({ args: ['watchdog', String(HANG_SE
 
 // These processes mostly wait, so they run concurrently.
 describe.concurrent('a process whose event loop hangs', () => {
-  it.each(['regex', 'microtasks'])('ends with 70 and one log line (%s)', async (how) => {
-    const child = await startWatched()
-    child.tell(`hang ${how}`)
-    const { code, signal, log } = await child.exit
-    expect([code, signal], log).toEqual([70, null])
-    expect(log.trim().split('\n')).toHaveLength(1)
-    expect(JSON.parse(log)).toMatchObject({ level: 'error', seconds: HANG_SECONDS, event: EVENT })
-  })
+  it.each(['regex', 'microtasks'])(
+    'a process whose event loop hangs ends with 70 and one log line (%s)',
+    async (how) => {
+      const child = await startWatched()
+      child.tell(`hang ${how}`)
+      const { code, signal, log } = await child.exit
+      expect([code, signal], log).toEqual([70, null])
+      expect(log.trim().split('\n')).toHaveLength(1)
+      expect(JSON.parse(log)).toMatchObject({ level: 'error', seconds: HANG_SECONDS, event: EVENT })
+    },
+  )
 
-  it('ends with 70 and one log line that names the place where it hangs (loop)', async () => {
+  it('a process whose event loop hangs ends with 70 and one log line that names the place where it hangs (loop)', async () => {
     const child = await startWatched()
     child.tell('hang loop')
     const { code, signal, log } = await child.exit
@@ -35,7 +38,7 @@ describe.concurrent('a process whose event loop hangs', () => {
     expect(JSON.parse(log).stack).toContain('hangForEver')
   })
 
-  it('is killed while it waits in a system call', async () => {
+  it('a process whose event loop hangs is killed while it waits in a system call', async () => {
     const child = await startWatched()
     child.tell('hang system-call')
     const { code, signal, log } = await child.exit

@@ -47,7 +47,7 @@ describe('nodes', () => {
     expect(statesOf(there)).toEqual(['b:1 present', 'a:1 present'])
   })
 
-  it('that are silent are shown as such for five minutes; those that stop are forgotten at once', () => {
+  it('nodes that are silent are shown as such for five minutes; those that stop are forgotten at once', () => {
     const { clock, exchange, here, there } = pair()
     exchange.cut.add(there.id)
     clock.advance(3_000)
@@ -66,7 +66,7 @@ describe('nodes', () => {
     expect(statesOf(here)).toEqual(['a:1 present'])
   })
 
-  it('that are started again in the same place replace their earlier run', () => {
+  it('nodes that are started again in the same place replace their earlier run', () => {
     const { clock, exchange, here, there } = pair()
     exchange.cut.add(there.id)
     testNode({ clock, exchange, name: 'b:1' })
@@ -74,7 +74,7 @@ describe('nodes', () => {
     expect(statesOf(here)).toEqual(['a:1 present', 'b:1 present'])
   })
 
-  it('with other market definitions are counted, and logged once each time', async () => {
+  it('nodes with other market definitions are counted, and logged once each time', async () => {
     const { clock, exchange, here, there, lines } = pair()
     const differing = async () =>
       (await here.metrics.getSingleMetric('tidegate_nodes_differing')?.get())?.values[0]?.value
@@ -120,7 +120,7 @@ describe('an announcement', () => {
     definitions: 'd1',
   }
 
-  it('is read with members that this release does not know, and refused without one that it needs', () => {
+  it('an announcement is read with members that this release does not know, and refused without one that it needs', () => {
     const bytes = Buffer.from(JSON.stringify({ ...announcement, later: { release: 1 } }))
     expect(decodeAnnouncement(bytes)).toEqual(announcement)
     expect(decodeAnnouncement(encodeAnnouncement({ ...announcement, stopped: true }))?.stopped).toBe(true)
@@ -145,7 +145,7 @@ describe('an announcement', () => {
     }
   })
 
-  it('has the same digest for the same definitions in any order', () => {
+  it('an announcement has the same digest for the same definitions in any order', () => {
     const [a, b] = [testMarket('AAAUSD', 5), testMarket('BBBUSD', 5)]
     expect(definitionsDigest([a, b])).toMatch(/^[0-9a-f]{16}$/)
     expect(definitionsDigest([b, a])).toBe(definitionsDigest([a, b]))

@@ -68,7 +68,7 @@ function expectExact(stream: LiveStream, book: ReadonlyMap<string, string>): voi
 }
 
 describe('the SNAPSHOT of a large book', () => {
-  test('comes in fragments of at most 64 KiB, each written when the one before is with the kernel', () => {
+  test('the SNAPSHOT of a large book comes in fragments of at most 64 KiB, each written when the one before is with the kernel', () => {
     const { stream } = bigStream()
     const client = stream.connect({ kernelBytes: FRAGMENT_BYTES + 20 })
     client.receive({ type: 'subscribe', channels: [{ type: 'market_data', params: { market: 'AAAUSD' } }] })
@@ -112,7 +112,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(kinds(client.readMessages())).toEqual(['subscribe', 'SNAPSHOT'])
   })
 
-  test('is encoded in slices over several ticks, while other sessions get each message in its own tick', () => {
+  test('the SNAPSHOT of a large book is encoded in slices over several ticks, while other sessions get each message in its own tick', () => {
     const { stream, clock } = bigStream(['AAAUSD', 'BBBUSD'])
     const [joiner, other, sameMarket] = [stream.connect(), stream.connect(), stream.connect()]
     other.subscribe('BBBUSD market_data')
@@ -137,7 +137,7 @@ describe('the SNAPSHOT of a large book', () => {
     expectExact(stream, rebuild(messages))
   })
 
-  test('of several markets shares the time of a tick', () => {
+  test('the SNAPSHOT of a large book of several markets shares the time of a tick', () => {
     const markets = ['AAAUSD', 'BBBUSD', 'CCCUSD', 'DDDUSD']
     const { stream, clock } = bigStream(markets)
     const clients = markets.map(() => stream.connect())
@@ -153,7 +153,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(finished[0]).toBeGreaterThan(5)
   })
 
-  test('is encoded once for fifty new subscribers, who also share the conflated UPDATE that completes it', () => {
+  test('the SNAPSHOT of a large book is encoded once for fifty new subscribers, who also share the conflated UPDATE that completes it', () => {
     const { stream } = bigStream()
     const clients: LiveClient[] = []
     const books: Map<string, string>[] = []
@@ -182,7 +182,7 @@ describe('the SNAPSHOT of a large book', () => {
     expect(fragments.size).toBe(one)
   })
 
-  test('is encoded again when the UPDATE that completes it would be long', () => {
+  test('the SNAPSHOT of a large book is encoded again when the UPDATE that completes it would be long', () => {
     const { stream } = bigStream()
     const first = stream.connect()
     first.subscribe(BOOK)
@@ -211,21 +211,24 @@ describe('the SNAPSHOT of a large book', () => {
     expectExact(stream, rebuild(messages))
   })
 
-  test.each([TOP, EXECUTIONS])('is never older than the %s that was sent before', (earlier) => {
-    const { stream } = bigStream()
-    stream.connect().subscribe(BOOK)
-    for (const gone of [false, true]) {
-      const client = stream.connect()
-      client.subscribe(earlier)
-      stream.update([{ side: BID, price: 9_999_999, amount: gone ? 8 : 9 }], [{ price: 1, amount: 1 }])
-      const sent = client.readMessages().at(-1)?.payload as { timestamp?: string; executed_at?: string }
-      if (gone) client.unsubscribe(earlier)
-      const snapshot = client.subscribe(BOOK).map(parse)[1]
-      expect(snapshot?.payload.type).toBe('SNAPSHOT')
-      const sentTime = String(sent.timestamp ?? sent.executed_at).slice(0, 23)
-      expect(String(snapshot?.payload.time).slice(0, 23) >= sentTime).toBe(true)
-    }
-  })
+  test.each([TOP, EXECUTIONS])(
+    'the SNAPSHOT of a large book is never older than the %s that was sent before',
+    (earlier) => {
+      const { stream } = bigStream()
+      stream.connect().subscribe(BOOK)
+      for (const gone of [false, true]) {
+        const client = stream.connect()
+        client.subscribe(earlier)
+        stream.update([{ side: BID, price: 9_999_999, amount: gone ? 8 : 9 }], [{ price: 1, amount: 1 }])
+        const sent = client.readMessages().at(-1)?.payload as { timestamp?: string; executed_at?: string }
+        if (gone) client.unsubscribe(earlier)
+        const snapshot = client.subscribe(BOOK).map(parse)[1]
+        expect(snapshot?.payload.type).toBe('SNAPSHOT')
+        const sentTime = String(sent.timestamp ?? sent.executed_at).slice(0, 23)
+        expect(String(snapshot?.payload.time).slice(0, 23) >= sentTime).toBe(true)
+      }
+    },
+  )
 
   test('unsubscribed while it is made or under way: the frame is finished, then comes the acknowledgement', () => {
     const entry = { type: 'market_data', params: { market: 'AAAUSD' } }
@@ -268,7 +271,7 @@ function parse(text: string): Message {
 }
 
 describe('an UPDATE over 64 KiB', () => {
-  test('keeps the order of a tick for current subscribers, in fragments', () => {
+  test('an UPDATE over 64 KiB keeps the order of a tick for current subscribers, in fragments', () => {
     const { stream } = bigStream()
     const client = stream.connect()
     client.subscribe(BOOK, TOP, EXECUTIONS)

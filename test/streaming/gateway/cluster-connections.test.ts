@@ -117,7 +117,7 @@ const shown = (items: readonly { id: string; node: string }[]) => items.map(({ i
 
 describe('the connections of all nodes', () => {
   it.each(['limit=1', 'limit=2', 'limit=7', 'limit=100', 'limit=3&order=ASC'])(
-    'are listed exactly once each, in order, with their nodes: %s',
+    'the connections of all nodes are listed exactly once each, in order, with their nodes: %s',
     async (query) => {
       const all = connectAll(20)
       const pages = await (nodes[1] as TestNode).pages(query)
@@ -126,7 +126,7 @@ describe('the connections of all nodes', () => {
     },
   )
 
-  it('are filtered on each, and counted', async () => {
+  it('the connections of all nodes are filtered on each, and counted', async () => {
     connectAll(20)
     const { body } = await (nodes[0] as TestNode).ask('GET', '/connections?client_id=first&limit=2')
     expect(body.items).toHaveLength(2)
@@ -137,7 +137,7 @@ describe('the connections of all nodes', () => {
     ])
   })
 
-  it('are cut where an answer would be too large, and continued on the next page', async () => {
+  it('the connections of all nodes are cut where an answer would be too large, and continued on the next page', async () => {
     const all = connectAll(40)
     exchange.payloadBytesMax = 2_000
     const pages = await (nodes[0] as TestNode).pages('limit=100')
@@ -146,7 +146,7 @@ describe('the connections of all nodes', () => {
     expect(Math.max(...exchange.answers)).toBeLessThanOrEqual(2_000)
   })
 
-  it('miss those of a node that does not answer, which is named', async () => {
+  it('the connections of all nodes miss those of a node that does not answer, which is named', async () => {
     connectAll(6)
     const [, quiet] = nodes as [TestNode, TestNode]
     exchange.cut.add(quiet.node.id)
@@ -160,7 +160,7 @@ describe('the connections of all nodes', () => {
     expect(later.nodes[1]).toEqual({ node: 'b:1', problem: expect.stringMatching(/^silent since 20/) })
   })
 
-  it('miss those of a node whose answer cannot be read', async () => {
+  it('the connections of all nodes miss those of a node whose answer cannot be read', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     for (const answer of [{}, { records: [{}], total: 1 }, { records: [], total: 1, end: {} }]) {
       second.node.questions.answer('connections', async () => answer)
@@ -171,7 +171,7 @@ describe('the connections of all nodes', () => {
 })
 
 describe('a connection of another node', () => {
-  it('is shown with what that node has sent it', async () => {
+  it('a connection of another node is shown with what that node has sent it', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const client = second.stream.connect({ clientId: 'reader' })
     client.subscribe('AAAUSD execution_data')
@@ -182,7 +182,7 @@ describe('a connection of another node', () => {
     ])
   })
 
-  it('is shown as not reading where that node misses its pongs, and as it was by a node of an earlier release', async () => {
+  it('a connection of another node is shown as not reading where that node misses its pongs, and as it was by a node of an earlier release', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const client = second.stream.connect()
     second.stream.clock.advance(15_100)
@@ -204,7 +204,7 @@ describe('a connection of another node', () => {
     }
   })
 
-  it('is 404 only when each node has said that it has none', async () => {
+  it('a connection of another node is 404 only when each node has said that it has none', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     expect((await first.ask('GET', `/connections/${NO_ONE}`)).status).toBe(404)
     exchange.cut.add(second.node.id)
@@ -214,7 +214,7 @@ describe('a connection of another node', () => {
 })
 
 describe('closing a connection of another node', () => {
-  it('is done by that node, once, with one audit row', async () => {
+  it('closing a connection of another node is done by that node, once, with one audit row', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const client = second.stream.connect({ clientId: 'reader' })
     const { id } = client.session
@@ -228,7 +228,7 @@ describe('closing a connection of another node', () => {
     expect(await first.ask('DELETE', `/connections/${id}`)).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
-  it('that its store cannot record is 503 and closes nothing', async () => {
+  it('closing a connection of another node that its store cannot record is 503 and closes nothing', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     const client = second.stream.connect()
     second.fault = () => Promise.reject(new StoreUnavailable('away'))
@@ -237,7 +237,7 @@ describe('closing a connection of another node', () => {
     expect(client.transport.closed).toBeUndefined()
   })
 
-  it('is 404 only when each node has said that it has none', async () => {
+  it('closing a connection of another node is 404 only when each node has said that it has none', async () => {
     const [first, second] = nodes as [TestNode, TestNode]
     expect((await first.ask('DELETE', `/connections/${NO_ONE}`)).status).toBe(404)
     expect((await first.ask('DELETE', '/connections/%00')).status).toBe(404)

@@ -13,7 +13,7 @@ const marketData = (market: string, params: object = {}) => ({ type: 'market_dat
 const versionOf = (symbol: string) => stream.hub.market(symbol)?.replica.version
 
 describe('a connection in detail', () => {
-  it('has each market with its channels, as they were chosen', () => {
+  it('a connection in detail has each market with its channels, as they were chosen', () => {
     stream.snapshot()
     stream.snapshot(undefined, 'BBBUSD')
     const client = stream.connect({ subprotocol: 'tidegate.v1' })
@@ -45,7 +45,7 @@ describe('a connection in detail', () => {
     ])
   })
 
-  it('has the last digest that a heartbeat carried, with its cursor and time, until the book is unsubscribed', () => {
+  it('a connection in detail has the last digest that a heartbeat carried, with its cursor and time, until the book is unsubscribed', () => {
     stream.snapshot()
     const client = stream.connect({ subprotocol: 'tidegate.v1' })
     client.subscribe('AAAUSD market_data', 'heartbeat')
@@ -97,7 +97,7 @@ describe('a connection in detail', () => {
     })
   })
 
-  it('lists at most 500 markets, and counts all', () => {
+  it('a connection in detail lists at most 500 markets, and counts all', () => {
     const markets = Array.from({ length: 501 }, (_, index) => `M${String(index).padStart(3, '0')}USD`)
     stream = new LiveStream({ markets })
     const client = stream.connect()

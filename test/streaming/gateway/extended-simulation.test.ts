@@ -253,7 +253,7 @@ function check(simulation: StreamSimulation, { transport, verifier }: Actor): vo
 
 describe('clients of the extended protocol that pause, read slowly, disconnect and resume', () => {
   test.each([0, 25])(
-    'see gap-free cursors, exact cut books, right digests and ticks, at a published depth of %i',
+    'clients of the extended protocol that pause, read slowly, disconnect and resume see gap-free cursors, exact cut books, right digests and ticks, at a published depth of %i',
     (depth) => {
       const sum = {
         updates: 0,

@@ -29,7 +29,7 @@ const streamsOf = (messages: readonly Message[]) => messages.map(({ stream }) =>
 const cursorOf = (messages: readonly Message[]) => messages.at(-1)?.stream?.cursor as string
 
 describe('the exact text of the extended protocol', () => {
-  test('is the base text with a stream member at the end, and books in the heartbeat', () => {
+  test('the exact text of the extended protocol is the base text with a stream member at the end, and books in the heartbeat', () => {
     const { stream, connect } = startStream({ settings: { heartbeatSeconds: 1 } })
     const plain = stream.connect()
     plain.subscribe('AAAUSD market_data', 'AAAUSD market_data.top_of_book', 'AAAUSD execution_data')
@@ -73,7 +73,7 @@ describe('the exact text of the extended protocol', () => {
     ])
   })
 
-  test('confirms no withdrawn book while the book that replaces it waits for the end of an interval', () => {
+  test('the exact text of the extended protocol confirms no withdrawn book while the book that replaces it waits for the end of an interval', () => {
     const { stream, connect } = startStream({ settings: { heartbeatSeconds: 0.1, staleSeconds: 10 } })
     const { client, subscribe } = connect()
     subscribe(entry(BOOK, { interval_ms: 1_000 }), { type: 'heartbeat' })
@@ -133,7 +133,7 @@ describe('attribution', () => {
     return { type: 'update', changes: change(amount), executions: [], attribution: shares('some', ...venues) }
   }
 
-  test('names the venues of every level, and sends a level of which only the division between venues changed', () => {
+  test('attribution names the venues of every level, and sends a level of which only the division between venues changed', () => {
     const { stream, connect } = startStream({ settings: { heartbeatSeconds: 0.1 } })
     const offer = (event: MarketEvent) => {
       stream.sequencers.get('AAAUSD')?.offer(event)
@@ -169,7 +169,7 @@ describe('attribution', () => {
     expect(last?.payload.bids).toEqual([{ price: '1.00', amount: '0' }])
   })
 
-  test('is part of a cursor: a book without venues does not continue with them', () => {
+  test('attribution is part of a cursor: a book without venues does not continue with them', () => {
     const { stream, connect } = startStream()
     const [, snapshot] = connect().subscribe(entry(BOOK))
     stream.update(change(15))
@@ -219,7 +219,7 @@ describe('depth', () => {
 })
 
 describe('resume', () => {
-  test('gives what changed since, once; nothing when nothing did', () => {
+  test('resume gives what changed since, once; nothing when nothing did', () => {
     const { stream, connect } = startStream({ depth: 10 })
     const first = connect()
     const start = first.subscribe(entry(BOOK), entry(TOP)).slice(1)
@@ -241,7 +241,7 @@ describe('resume', () => {
     ])
   })
 
-  test('of a cursor that is no cursor here, or of another epoch, depth, market or time to come gives a SNAPSHOT', () => {
+  test('resume of a cursor that is no cursor here, or of another epoch, depth, market or time to come gives a SNAPSHOT', () => {
     const { stream, connect } = startStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot(undefined, 'BBBUSD')
     const mine = cursorOf(connect().subscribe(entry(BOOK)))
@@ -261,7 +261,7 @@ describe('resume', () => {
     expect(message).toMatchObject({ payload: { type: 'SNAPSHOT' } })
   })
 
-  test('of executions is exact while they are kept, else the acknowledgement reports that it is not', () => {
+  test('resume of executions is exact while they are kept, else the acknowledgement reports that it is not', () => {
     const { stream, connect } = startStream({ executionsKept: 5 })
     const first = connect()
     first.subscribe(entry(EXECUTIONS))
@@ -284,7 +284,7 @@ describe('resume', () => {
     expect(next?.stream).not.toHaveProperty('prev')
   })
 
-  test('on the same connection gives an UPDATE that is later than what was sent before', () => {
+  test('resume on the same connection gives an UPDATE that is later than what was sent before', () => {
     const { stream, connect } = startStream()
     const { client, ask, subscribe } = connect()
     const old = cursorOf(subscribe(entry(BOOK)))
@@ -301,7 +301,7 @@ describe('resume', () => {
 })
 
 describe('interval_ms', () => {
-  test('sends what changed on common ticks, shared, and nothing in between', () => {
+  test('interval_ms sends what changed on common ticks, shared, and nothing in between', () => {
     const { stream, connect } = startStream()
     const clients = [connect(), connect()]
     stream.clock.advance(8)
@@ -338,7 +338,7 @@ describe('interval_ms', () => {
     expect(streamsOf(client.readMessages())).toMatchObject([{ prev: cursor, covers: 3 }])
   })
 
-  test('after a stall there is one tick', () => {
+  test('interval_ms after a stall there is one tick', () => {
     const clock = new WorkingClock()
     const { stream, connect } = startStream({ clock })
     const { client, subscribe } = connect()
@@ -351,7 +351,7 @@ describe('interval_ms', () => {
 })
 
 describe('a large book', () => {
-  test('is sent in fragments, with the previous cursor when the market starts over', () => {
+  test('a large book is sent in fragments, with the previous cursor when the market starts over', () => {
     const { stream, connect } = startStream({ depth: 0 })
     stream.snapshot(deepBook(3_000, 15_000))
     const { client, subscribe } = connect()
@@ -368,7 +368,7 @@ describe('a large book', () => {
     expect(rebuild([again as Message]).size).toBe(6_000)
   })
 
-  test('gets its digest in slices', () => {
+  test('a large book gets its digest in slices', () => {
     const { stream, connect } = startStream({ depth: 0, settings: { heartbeatSeconds: 1 } })
     stream.snapshot(deepBook(3_000, 15_000))
     const { client, subscribe } = connect()

@@ -20,7 +20,7 @@ function entries(markets: readonly string[]): object[] {
 }
 
 describe('a client with a thousand subscriptions', () => {
-  test('is caught up over many ticks, while other sessions subscribe and get messages at once', () => {
+  test('a client with a thousand subscriptions is caught up over many ticks, while other sessions subscribe and get messages at once', () => {
     const { stream, clock } = manyMarkets()
     const [current, heavy, light] = [
       stream.connect({ name: 'current' }),
@@ -52,7 +52,7 @@ describe('a client with a thousand subscriptions', () => {
     expect(heavyTicks).toBeGreaterThan(8)
   })
 
-  test('gets a tick in which all its markets move as one write', () => {
+  test('a client with a thousand subscriptions gets a tick in which all its markets move as one write', () => {
     const { stream } = manyMarkets()
     const client = stream.connect({ kernelBytes: 10_000_000 })
     client.ask(everything)
@@ -85,7 +85,7 @@ describe('a client with two hundred requests in one read', () => {
     expect(stream.writeOrder.filter((name) => name === 'heavy')).toHaveLength(200)
   })
 
-  test('takes only its share of a tick', () => {
+  test('a client with two hundred requests in one read takes only its share of a tick', () => {
     const clock = new WorkingClock()
     const stream = new LiveStream({ clock })
     stream.snapshot()

@@ -125,7 +125,7 @@ function open(clientId = 'client') {
 const counts = () => started.map(({ connections }) => connections.length)
 
 describe('sockets on their way to a process', () => {
-  test('are spread over the processes, and the next follows when one is acknowledged', () => {
+  test('sockets on their way to a process are spread over the processes, and the next follows when one is acknowledged', () => {
     for (let number = 0; number < 6; number++) open()
     expect(counts()).toEqual([1, 1])
     for (const each of started) each.takeAll()
@@ -134,7 +134,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(6)
   })
 
-  test('of a process that dies are closed, and those that wait go to the other process', () => {
+  test('sockets on their way to a process of a process that dies are closed, and those that wait go to the other process', () => {
     const clients = Array.from({ length: 10 }, () => open())
     const [lost] = clients
     process(FIRST).kill('SIGKILL')
@@ -144,7 +144,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(9)
   })
 
-  test('are answered with 503 after three seconds without a process that takes them', () => {
+  test('sockets on their way to a process are answered with 503 after three seconds without a process that takes them', () => {
     for (const each of started) each.isFrozen = true
     const clients = Array.from({ length: 4 }, () => open())
     clock.advance(2_900)
@@ -155,7 +155,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(2)
   })
 
-  test('whose client has left are not handed over', () => {
+  test('sockets on their way to a process whose client has left are not handed over', () => {
     const clients = Array.from({ length: 4 }, () => open())
     clients[2]?.leave()
     for (const each of started) each.takeAll()
@@ -163,7 +163,7 @@ describe('sockets on their way to a process', () => {
     expect(processes.sessions.size).toBe(3)
   })
 
-  test('do not delay the close of a connection that is no longer allowed', () => {
+  test('sockets on their way to a process do not delay the close of a connection that is no longer allowed', () => {
     const waiting = Array.from({ length: 500 }, () => open('other'))
     const [open0] = processes.sessions
     processes.close(open0?.id as string, 'revoked')
@@ -171,7 +171,7 @@ describe('sockets on their way to a process', () => {
     expect(waiting[0]?.isClosed).toBe(false)
   })
 
-  test('are refused when their access is revoked before a process has them', () => {
+  test('sockets on their way to a process are refused when their access is revoked before a process has them', () => {
     const clients = Array.from({ length: 5 }, () => open())
     processes.closeWhere(() => 'revoked', { all: true, customerIds: new Set(), clientIds: new Set() } as never)
     expect(clients.map(({ answer }) => answer.slice(0, 12))).toEqual(['', '', ...Array(3).fill('HTTP/1.1 503')])
@@ -179,14 +179,14 @@ describe('sockets on their way to a process', () => {
     expect(counts()).toEqual([1, 1])
   })
 
-  test('are refused by a drain, which closes the others', () => {
+  test('sockets on their way to a process are refused by a drain, which closes the others', () => {
     const clients = Array.from({ length: 5 }, () => open())
     void processes.drain(5)
     expect(clients.map(({ answer }) => answer.slice(0, 12))).toEqual(['', '', ...Array(3).fill('HTTP/1.1 503')])
     expect(process(FIRST).received.map(({ type }) => type)).toEqual(['start', 'connection', 'drain'])
   })
 
-  test('that never reach their process are forgotten when it has answered a later message', () => {
+  test('sockets on their way to a process that never reach their process are forgotten when it has answered a later message', () => {
     open()
     expect(processes.sessions.size).toBe(1)
     clock.advance(2_000)
@@ -195,7 +195,7 @@ describe('sockets on their way to a process', () => {
     expect(counts()).toEqual([2, 0])
   })
 
-  test('take with them what the client sent meanwhile', () => {
+  test('sockets on their way to a process take with them what the client sent meanwhile', () => {
     open()
     open()
     const early = open()
@@ -207,7 +207,7 @@ describe('sockets on their way to a process', () => {
 })
 
 describe('a process that does not answer', () => {
-  test('gets no new connection after three seconds, and some again when it answers', () => {
+  test('a process that does not answer gets no new connection after three seconds, and some again when it answers', () => {
     process(FIRST).isFrozen = true
     clock.advance(4_100)
     expect(processes.readyCount).toBe(1)
@@ -222,7 +222,7 @@ describe('a process that does not answer', () => {
     expect(lines.filter((line) => line.includes('does not answer'))).toHaveLength(1)
   })
 
-  test('delays no connection of the others by more than a moment', () => {
+  test('a process that does not answer delays no connection of the others by more than a moment', () => {
     process(FIRST).isFrozen = true
     open()
     open()
@@ -236,7 +236,7 @@ describe('a process that does not answer', () => {
     expect(counts()).toEqual([1, 3])
   })
 
-  test('is killed after ten seconds, its connections are closed and it is started again', () => {
+  test('a process that does not answer is killed after ten seconds, its connections are closed and it is started again', () => {
     process(FIRST).isFrozen = true
     const client = open()
     clock.advance(10_900)
@@ -249,7 +249,7 @@ describe('a process that does not answer', () => {
     expect(started).toHaveLength(3)
   })
 
-  test('is not blamed for seconds in which the main process itself stood still', () => {
+  test('a process that does not answer is not blamed for seconds in which the main process itself stood still', () => {
     process(FIRST).isFrozen = true
     clock.advance(1_000)
     for (let stall = 0; stall < 20; stall++) clock.standStill(5_000)
@@ -258,7 +258,7 @@ describe('a process that does not answer', () => {
     expect(process(FIRST).signalCode).toBe('SIGKILL')
   })
 
-  test('while it starts has a minute', () => {
+  test('a process that does not answer while it starts has a minute', () => {
     create(1)
     process(FIRST).isFrozen = true
     clock.advance(60_000)
@@ -267,7 +267,7 @@ describe('a process that does not answer', () => {
     expect(process(FIRST).signalCode).toBe('SIGKILL')
   })
 
-  test('is left out of what is measured, at once', async () => {
+  test('a process that does not answer is left out of what is measured, at once', async () => {
     process(FIRST).isFrozen = true
     clock.advance(4_100)
     const measuring = processes.measure()

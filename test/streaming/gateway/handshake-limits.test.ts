@@ -108,7 +108,7 @@ async function answerTo(bytes: string): Promise<string> {
 }
 
 describe('a handshake', () => {
-  test('offers at most 16 subprotocols', async () => {
+  test('a handshake offers at most 16 subprotocols', async () => {
     verdict = Promise.resolve({ ok: false, reason: 'it is a trial' })
     const offer = (value: string) => answerTo(`${HEAD}Sec-WebSocket-Protocol: ${value}\r\n\r\n`)
     const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`).join()
@@ -121,7 +121,7 @@ describe('a handshake', () => {
     expect(await offer(`tidegate.v1,bearer.${'x'.repeat(400_000)}`)).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('that would hold more than may be held while tokens are checked is answered 503', async () => {
+  test('a handshake that would hold more than may be held while tokens are checked is answered 503', async () => {
     let decide: (verdict: TokenVerdict) => void = () => undefined
     verdict = new Promise((resolve) => {
       decide = resolve
@@ -142,7 +142,7 @@ describe('a handshake', () => {
     expect(later.written()).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('is checked while another address has as many pending as it may', async () => {
+  test('a handshake is checked while another address has as many pending as it may', async () => {
     verdict = new Promise(() => undefined)
     const headBytes = 450_000
     for (let count = 0; count < 35; count++) upgradeOf(headBytes)
@@ -155,7 +155,7 @@ describe('a handshake', () => {
     expect(other.written()).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('whose refusal is not read is cut after 5 s', async () => {
+  test('a handshake whose refusal is not read is cut after 5 s', async () => {
     const socket = await open()
     socket.pause()
     // The refusal waits behind an answer that fills every buffer.
@@ -197,7 +197,7 @@ function upgradeOf(headBytes: number, holder = '192.0.2.255') {
 }
 
 describe('a peer that resets the connection', () => {
-  test('while its token is checked leaves nothing open, whatever the result', async () => {
+  test('a peer that resets the connection while its token is checked leaves nothing open, whatever the result', async () => {
     for (const outcome of [GOOD, { ok: false, reason: 'it is a trial' } as const]) {
       let decide: (verdict: TokenVerdict) => void = () => undefined
       verdict = new Promise((resolve) => {
@@ -217,7 +217,7 @@ describe('a peer that resets the connection', () => {
     }
   })
 
-  test('while its refusal waits to be written crashes nothing', async () => {
+  test('a peer that resets the connection while its refusal waits to be written crashes nothing', async () => {
     const socket = await open()
     socket.pause()
     socket.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${HEAD}\r\n`)
@@ -229,7 +229,7 @@ describe('a peer that resets the connection', () => {
     expect(refused.listenerCount('error')).toBeGreaterThan(0)
   })
 
-  test('at any moment from the request on ends its own connection only', async () => {
+  test('a peer that resets the connection at any moment from the request on ends its own connection only', async () => {
     const watcher = new WebSocket(`ws://127.0.0.1:${port}/`, { headers: { authorization: 'Bearer x' } })
     await once(watcher, 'open')
     for (let count = 0; count < 60; count++) {
@@ -264,7 +264,7 @@ describe('a message', () => {
     socket.send(REQUEST, { fin: true, binary: false })
   }
 
-  test('of 64 fragments is answered, of 65 closes with 1008', async () => {
+  test('a message of 64 fragments is answered, of 65 closes with 1008', async () => {
     const socket = await connected()
     sendInFragments(socket, 64)
     expect(String((await once(socket, 'message'))[0])).toBe('{"type":"subscription_list","channels":[]}')
@@ -273,7 +273,7 @@ describe('a message', () => {
     expect((await ended)[0]).toBe(1008)
   })
 
-  test('may come in a thousand reads; one that comes in ever more closes with 1008', async () => {
+  test('a message may come in a thousand reads; one that comes in ever more closes with 1008', async () => {
     const sendSlowly = async (length: number, pieces: number): Promise<{ received: () => string; socket: Socket }> => {
       const socket = await open()
       socket.setNoDelay()

@@ -146,14 +146,14 @@ describe('a handshake', () => {
     ['a wrong token', { Authorization: 'Bearer wrong' }, '/', 401, 'invalid_token'],
     ['a token in the URL only', { Authorization: undefined }, '/?access_token=good', 401, 'unauthorized'],
     ['no scope', { Authorization: 'Bearer scopeless' }, '/', 403, 'insufficient_scope'],
-  ])('with %s is refused', async (_, change, path, status, code) => {
+  ])('a handshake with %s is refused', async (_, change, path, status, code) => {
     const answer = await ask({ ...HANDSHAKE, ...change }, path)
     expect(answer.status).toBe(status)
     expect(answer.body).toMatchObject({ status, code, detail: expect.any(String), request_id: expect.any(String) })
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
   })
 
-  test('that is refused is a log line, of which there is a limited number for each code', async () => {
+  test('a handshake that is refused is a log line, of which there is a limited number for each code', async () => {
     stoppedAt = systemClock.monotonicMilliseconds()
     const refuse = async (times: number, change: Record<string, string | undefined>) => {
       for (let count = 0; count < times; count++) await ask({ ...HANDSHAKE, ...change })
@@ -171,7 +171,7 @@ describe('a handshake', () => {
     expect(captured.lines.join('')).not.toContain('wrong')
   })
 
-  test('names what it wants in the headers', async () => {
+  test('a handshake names what it wants in the headers', async () => {
     const version = await ask({ ...HANDSHAKE, 'Sec-WebSocket-Version': '12' })
     expect(version.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
     const missing = await ask({ ...HANDSHAKE, Authorization: undefined })
@@ -182,7 +182,7 @@ describe('a handshake', () => {
     expect(scope.headers['www-authenticate']).toContain('error="insufficient_scope"')
   })
 
-  test('is checked in the documented order', async () => {
+  test('a handshake is checked in the documented order', async () => {
     const everythingWrong = { Connection: 'Upgrade', Upgrade: 'websocket', Authorization: 'Bearer wrong' }
     expect((await ask(everythingWrong, '/nowhere')).status).toBe(404)
     expect((await ask(everythingWrong)).status).toBe(426)
@@ -190,7 +190,7 @@ describe('a handshake', () => {
     expect((await ask({ ...HANDSHAKE, Authorization: 'Bearer scopeless' })).body.code).toBe('insufficient_scope')
   })
 
-  test('is refused when access was taken away', async () => {
+  test('a handshake is refused when access was taken away', async () => {
     const cases: [CustomerRecord[], ClientRecord[], string][] = [
       [[CUSTOMER], [{ ...CLIENT, enabled: false }], 'disabled'],
       [[{ ...CUSTOMER, enabled: false }], [CLIENT], 'disabled'],
@@ -204,7 +204,7 @@ describe('a handshake', () => {
     }
   })
 
-  test('does not wait when the directory is not loaded: 503 with Retry-After', async () => {
+  test('a handshake does not wait when the directory is not loaded: 503 with Retry-After', async () => {
     const empty = new Directory()
     const { log } = captured
     const metrics = createGatewayMetrics(createMetricsRegistry())
@@ -225,7 +225,7 @@ describe('a handshake', () => {
     expect(answer.headers['retry-after']).toMatch(/^[0-9]+$/)
   })
 
-  test('is refused with 503 while the directory is stale, whatever its token, and an open connection stays', async () => {
+  test('a handshake is refused with 503 while the directory is stale, whatever its token, and an open connection stays', async () => {
     const socket = await open([], { Authorization: 'Bearer good' })
     currency.isStale = true
     for (const token of ['good', 'scopeless', 'wrong']) {
@@ -239,7 +239,7 @@ describe('a handshake', () => {
     expect((await ask(HANDSHAKE)).status).toBe(101)
   })
 
-  test('meets the limit of the client, then of the node, then of a node that drains', async () => {
+  test('a handshake meets the limit of the client, then of the node, then of a node that drains', async () => {
     await open([], { Authorization: 'Bearer good' })
     await open([], { Authorization: 'Bearer good' })
     const limited = await ask(HANDSHAKE)
@@ -263,7 +263,7 @@ describe('the last tenth of the connections', () => {
     // The operator lets one client have more than a quarter.
     { open: 99, ofClient: 99, perClientMax: 100, status: undefined },
   ])(
-    'with $open of 100 open: a client with $ofClient gets $status',
+    'the last tenth of the connections with $open of 100 open: a client with $ofClient gets $status',
     async ({ open, ofClient, perClientMax, status }) => {
       const verdict = await verify('good')
       const context = {
@@ -283,7 +283,7 @@ describe('the last tenth of the connections', () => {
 })
 
 describe('simultaneous handshakes', () => {
-  test('never open more connections than the limit', async () => {
+  test('simultaneous handshakes never open more connections than the limit', async () => {
     const attempts = Array.from({ length: 10 }, () => open([], { Authorization: 'Bearer good' }))
     const outcomes = await Promise.allSettled(attempts)
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
@@ -291,7 +291,7 @@ describe('simultaneous handshakes', () => {
 })
 
 describe('subprotocols', () => {
-  test('in a list that is too long are refused before it is read', () => {
+  test('subprotocols in a list that is too long are refused before it is read', () => {
     const list = Array.from({ length: 100_000 }, (_, index) => `name-${index}`).join(',')
     const headers = { ...HANDSHAKE, Host: 'tidegate.test', 'Sec-WebSocket-Protocol': list }
     const request = {
@@ -313,7 +313,7 @@ describe('subprotocols', () => {
     [['tidegate.default'], 'tidegate.default'],
     [['tidegate.v1'], 'tidegate.v1'],
     [['other', 'tidegate.v1', 'tidegate.default'], 'tidegate.v1'],
-  ])('of %j select %j', async (offered, selected) => {
+  ])('subprotocols of %j select %j', async (offered, selected) => {
     const socket = await open(offered, { Authorization: 'Bearer good' })
     expect(socket.protocol).toBe(selected)
   })
@@ -335,7 +335,7 @@ describe('subprotocols', () => {
 describe('live connections', () => {
   const closedWith = (socket: WebSocket) => new Promise<number>((resolve) => socket.on('close', resolve))
 
-  test('end with 4003 when access is taken away, and only then', async () => {
+  test('live connections end with 4003 when access is taken away, and only then', async () => {
     const socket = await open([], { Authorization: 'Bearer good' })
     const closed = closedWith(socket)
     directory.replace({ customers: [CUSTOMER], clients: [{ ...CLIENT, name: 'renamed' }] })
@@ -354,15 +354,18 @@ describe('live connections', () => {
     ],
     ['signing key', { revokedKeyIds: ['key'] }],
     ['client has all of its tokens', { clients: [{ ...CLIENT, tokensValidFromSeconds: 1 }] }],
-  ])('end with 4001 when their %s revoked: a new token opens the stream again', async (_, revocation) => {
-    const socket = await open([], { Authorization: 'Bearer good' })
-    const closed = closedWith(socket)
-    directory.replace({ customers: [CUSTOMER], clients: [CLIENT], ...revocation })
-    expect(await closed).toBe(4001)
-    expect((await ask(HANDSHAKE)).status).toBe(401)
-  })
+  ])(
+    'live connections end with 4001 when their %s revoked: a new token opens the stream again',
+    async (_, revocation) => {
+      const socket = await open([], { Authorization: 'Bearer good' })
+      const closed = closedWith(socket)
+      directory.replace({ customers: [CUSTOMER], clients: [CLIENT], ...revocation })
+      expect(await closed).toBe(4001)
+      expect((await ask(HANDSHAKE)).status).toBe(401)
+    },
+  )
 
-  test('end with 1012 when the node drains', async () => {
+  test('live connections end with 1012 when the node drains', async () => {
     const socket = await open([], { Authorization: 'Bearer good' })
     const closed = closedWith(socket)
     await gateway.drain(0.05)
@@ -373,7 +376,7 @@ describe('live connections', () => {
     ['an oversized message', (socket: WebSocket) => socket.send('x'.repeat(65_537)), 1009],
     ['invalid UTF-8', (socket: WebSocket) => socket.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007],
     ['a flood of pings', (socket: WebSocket) => Array.from({ length: 1_000 }, () => socket.ping()), 1008],
-  ])('end by %s with the documented code', async (_, provoke, code) => {
+  ])('live connections end by %s with the documented code', async (_, provoke, code) => {
     const socket = await open([], { Authorization: 'Bearer good' })
     const closed = closedWith(socket)
     provoke(socket)

@@ -47,7 +47,7 @@ async function expectState(symbol: string, state: string, since: { readonly bega
 }
 
 describe('GET /v2/markets', () => {
-  it('lists every market by name, none with a book yet', async () => {
+  it('GET /v2/markets lists every market by name, none with a book yet', async () => {
     const since = now()
     const common = { quote_asset: 'USD', price_decimals: 2, amount_decimals: 4, depth: 5, state: 'STARTING' }
     const items = ['AAA', 'SIM', 'ZZZ'].map((base_asset) => ({
@@ -62,7 +62,7 @@ describe('GET /v2/markets', () => {
     expect(await markets()).toEqual(items)
   })
 
-  it('names the state and since when: STARTING, LIVE, STALE, LIVE again', async () => {
+  it('GET /v2/markets names the state and since when: STARTING, LIVE, STALE, LIVE again', async () => {
     const start = during(() => undefined)
     stream.clock.advance(1_500)
     // A source that is lost before its first book changes nothing.
@@ -83,7 +83,7 @@ describe('GET /v2/markets', () => {
     await expectState('ZZZUSD', 'STARTING', start)
   })
 
-  it('names whether the instrument trades, and why not, whatever the state of its book', async () => {
+  it('GET /v2/markets names whether the instrument trades, and why not, whatever the state of its book', async () => {
     const report = (symbol: string, instrument: Instrument) => stream.sequencers.get(symbol)?.setInstrument(instrument)
     during(() => {
       report('AAAUSD', { state: 'OPEN', reason: '' })
@@ -99,7 +99,7 @@ describe('GET /v2/markets', () => {
     ])
   })
 
-  it('names what proves the book of a market while it is LIVE', async () => {
+  it('GET /v2/markets names what proves the book of a market while it is LIVE', async () => {
     const proofs = async () => (await markets()).map(({ proof }) => proof)
     during(() => stream.snapshot())
     expect(await proofs()).toEqual(['SEQUENCE', 'NONE', 'NONE'])
@@ -107,7 +107,7 @@ describe('GET /v2/markets', () => {
     expect(await proofs()).toEqual(['NONE', 'NONE', 'NONE'])
   })
 
-  it('takes any valid token, whatever its scopes, and no other', async () => {
+  it('GET /v2/markets takes any valid token, whatever its scopes, and no other', async () => {
     const streamOnly = await node.newCustomer(['exchange:read_aggregated_marketdata_stream'])
     expect((await streamOnly.call('GET', '/v2/markets')).status).toBe(200)
     expect((await streamOnly.call('HEAD', '/v2/markets')).status).toBe(200)
@@ -117,7 +117,7 @@ describe('GET /v2/markets', () => {
     expect((await streamOnly.call('GET', '/v2/markets')).status).toBe(403)
   })
 
-  it('names the parameters that it ignores, as all lists do', async () => {
+  it('GET /v2/markets names the parameters that it ignores, as all lists do', async () => {
     const { call } = await node.newCustomer()
     const answer = await call('GET', '/v2/markets?limit=2&symbol=AAAUSD')
     expect([answer.status, answer.body.items.length]).toEqual([200, 3])
@@ -125,7 +125,7 @@ describe('GET /v2/markets', () => {
     expect((await call('GET', '/v2/markets')).headers.has('tidegate-ignored-parameters')).toBe(false)
   })
 
-  it('has a rate limit of its own, as other operations have', async () => {
+  it('GET /v2/markets has a rate limit of its own, as other operations have', async () => {
     const limited = await RestNode.open({ hub: stream.hub, ratePerSecond: 2 })
     const { call } = await limited.newCustomer()
     const answers = await Promise.all(Array.from({ length: 5 }, () => call('GET', '/v2/markets')))

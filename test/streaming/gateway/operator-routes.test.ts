@@ -88,7 +88,7 @@ async function auditOf(subject: string) {
 }
 
 describe('connections', () => {
-  it('are listed with client, customer and state', async () => {
+  it('connections are listed with client, customer and state', async () => {
     stream.snapshot()
     const client = stream.connect({ clientId: 'reader' })
     client.subscribe('AAAUSD market_data', 'AAAUSD execution_data', 'heartbeat')
@@ -117,7 +117,7 @@ describe('connections', () => {
     expect((await ask('GET', '/connections')).body.items[0].subprotocol).toBe('tidegate.v1')
   })
 
-  it('that do not drain are lagging, with their queued bytes', async () => {
+  it('connections that do not drain are lagging, with their queued bytes', async () => {
     stream = new LiveStream({ markets: ['AAAUSD'], depth: 0, settings: { outboxBytesMax: 2_000 } })
     app = newApp()
     stream.snapshot(deepBook(200, 5))
@@ -130,7 +130,7 @@ describe('connections', () => {
     expect((await ask('GET', '/connections')).body.items).toMatchObject([{ behind: false, queued_bytes: 0 }])
   })
 
-  it('are shown one by one with their markets; what is none or has ended is 404', async () => {
+  it('connections are shown one by one with their markets; what is none or has ended is 404', async () => {
     stream.snapshot()
     const client = stream.connect({ clientId: 'reader' })
     client.subscribe('AAAUSD market_data', 'heartbeat')
@@ -154,7 +154,7 @@ describe('connections', () => {
     }
   })
 
-  it('are filtered by client and customer, and paged exactly once while others come and go', async () => {
+  it('connections are filtered by client and customer, and paged exactly once while others come and go', async () => {
     const clients = Array.from({ length: 7 }, (_, index) => {
       stream.clock.advance(index % 2)
       return stream.connect({ clientId: index % 3 === 0 ? 'first' : 'second' })
@@ -177,7 +177,7 @@ describe('connections', () => {
     expect((await ask('GET', '/connections?order=ASC&limit=2')).body.items[0].id).toBe(ids[0])
   })
 
-  it('refuse a limit, an order and a cursor that are none', async () => {
+  it('connections refuse a limit, an order and a cursor that are none', async () => {
     expect((await ask('GET', '/connections?limit=0')).body).toMatchObject({ errors: [{ parameter: 'limit' }] })
     expect((await ask('GET', '/connections?order=UP')).status).toBe(400)
     stream.connect()
@@ -189,7 +189,7 @@ describe('connections', () => {
 })
 
 describe('closing a connection', () => {
-  it('leaves its audit row first, then closes it with 1001; it is gone from the list', async () => {
+  it('closing a connection leaves its audit row first, then closes it with 1001; it is gone from the list', async () => {
     const client = stream.connect({ clientId: 'reader' })
     const { id } = client.session
     let closedBeforeTheRow: boolean | undefined
@@ -222,7 +222,7 @@ describe('closing a connection', () => {
     expect((await ask('DELETE', '/connections/%00')).status).toBe(404)
   })
 
-  it('that the store cannot record is 503 and closes no connection; later it works', async () => {
+  it('closing a connection that the store cannot record is 503 and closes no connection; later it works', async () => {
     const client = stream.connect()
     const { id } = client.session
     fault = () => Promise.reject(new StoreUnavailable('away'))
@@ -236,7 +236,7 @@ describe('closing a connection', () => {
 })
 
 describe('markets', () => {
-  it('are all shown, with and without a book', async () => {
+  it('markets are all shown, with and without a book', async () => {
     stream.snapshot(
       levels(
         [
@@ -294,7 +294,7 @@ describe('markets', () => {
     ])
   })
 
-  it('that are stale have the reason and the time, until they are live again', async () => {
+  it('markets that are stale have the reason and the time, until they are live again', async () => {
     stream.snapshot()
     stream.clock.advance(1_000)
     const since = new Date(stream.clock.wallInstant().milliseconds).toISOString()
@@ -312,7 +312,7 @@ describe('markets', () => {
 })
 
 describe('the prices of a market', () => {
-  it('are those of the last hour; an unknown market is 404', async () => {
+  it('the prices of a market are those of the last hour; an unknown market is 404', async () => {
     stream.snapshot()
     stream.clock.advance(5_000)
     const at = expect.stringMatching(/^2026-01-01T00:00:05\.00[0-9]Z$/)
@@ -327,7 +327,7 @@ describe('the prices of a market', () => {
 })
 
 describe('a book', () => {
-  it('is what the stream publishes, as exact text, with its version and time', async () => {
+  it('a book is what the stream publishes, as exact text, with its version and time', async () => {
     stream.snapshot(deepBook(8, 5))
     stream.update([{ side: BID, price: 9_999_999, amount: 12_345 }])
     const client = stream.connect()
@@ -351,7 +351,7 @@ describe('a book', () => {
     expect([top.bids, top.asks]).toEqual([bids.slice(0, 1), asks.slice(0, 1)])
   })
 
-  it('has at most 100 levels per side unless asked for more, never more than 1000, and says how many there are', async () => {
+  it('a book has at most 100 levels per side unless asked for more, never more than 1000, and says how many there are', async () => {
     stream = new LiveStream({ markets: ['AAAUSD'], depth: 0 })
     app = newApp()
     stream.snapshot(deepBook(1_100, 5))
@@ -369,7 +369,7 @@ describe('a book', () => {
     }
   })
 
-  it('that does not exist yet is empty with the reason; an unknown market is 404 with the list of markets', async () => {
+  it('a book that does not exist yet is empty with the reason; an unknown market is 404 with the list of markets', async () => {
     expect((await ask('GET', '/markets/BBBUSD/book')).body).toEqual({
       symbol: 'BBBUSD',
       live: false,

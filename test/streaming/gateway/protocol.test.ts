@@ -252,7 +252,7 @@ describe('an entry', () => {
     )
   })
 
-  test('of repeated channels the last counts', () => {
+  test('an entry of repeated channels the last counts', () => {
     const sent = '{"channels":[{}],"type":"x","type":"subscribe","channels":[{"type":"heartbeat"}]}'
     expect(reply(sent)).toBe('{"type":"subscribe","channels":[{"type":"heartbeat","success":true}]}')
   })
@@ -285,7 +285,7 @@ describe('an entry', () => {
     expect(reply(request(ENTRIES_MAX + 1).replace('{}', 'null'))).toContain('are the most in one message')
   })
 
-  test('adds at most 220 bytes and as much as it has to what it echoes, and one list of markets to the reply', () => {
+  test('an entry adds at most 220 bytes and as much as it has to what it echoes, and one list of markets to the reply', () => {
     const markets = Array.from({ length: 2_000 }, (_, index) => `${index}`.padStart(20, 'M'))
     const rules = {
       ...RULES,

@@ -61,7 +61,7 @@ function statusesOf({ channel, payload }: Message): readonly Status[] {
 }
 
 describe('a receipt', () => {
-  test('names the book of its entry, its commit and its decimals, and is signed with the key that its header names', () => {
+  test('a receipt names the book of its entry, its commit and its decimals, and is signed with the key that its header names', () => {
     const { stream, state, connect } = start()
     const { statuses } = connect()
     stream.update(change(15))
@@ -84,7 +84,7 @@ describe('a receipt', () => {
     expect(verify('sha256', Buffer.from(signed), key, Buffer.from(signature, 'base64url'))).toBe(true)
   })
 
-  test('is absent while the market is not live, in the base protocol, without a key and where they are off', () => {
+  test('a receipt is absent while the market is not live, in the base protocol, without a key and where they are off', () => {
     const { stream, state, connect } = start()
     const { statuses } = connect()
     const base = stream.connect()
@@ -119,7 +119,7 @@ describe('a receipt', () => {
     expect(unsigned).not.toContain('receipt')
   })
 
-  test('follows the key: the next one is signed with the new key', () => {
+  test('a receipt follows the key: the next one is signed with the new key', () => {
     const { stream, state, connect } = start()
     const { statuses } = connect()
     stream.clock.advance(1_000)
@@ -132,7 +132,7 @@ describe('a receipt', () => {
 })
 
 describe('signatures', () => {
-  test('are made once per view and version, for all sessions, and not again while nothing changes', () => {
+  test('signatures are made once per view and version, for all sessions, and not again while nothing changes', () => {
     const { stream, state, connect } = start()
     const all = [connect(), connect(), connect(), connect({ depth: 1 })]
     stream.clock.advance(10_000)
@@ -144,7 +144,7 @@ describe('signatures', () => {
     expect(partsOf([...(receipts[3] as Set<string>)][0]).payload).toMatchObject({ depth: 1 })
   })
 
-  test('are made at most once per second and view, however many sessions and heartbeats there are', () => {
+  test('signatures are made at most once per second and view, however many sessions and heartbeats there are', () => {
     const { stream, state, connect } = start({ settings: { heartbeatSeconds: 0.1 } })
     const all = Array.from({ length: 8 }, () => connect())
     for (let step = 1; step <= 500; step++) {
@@ -159,7 +159,7 @@ describe('signatures', () => {
     for (const { taken } of all) expectOwnMessages(taken)
   })
 
-  test('for a throttled session and a current one of the same view: each gets the latest that is not later than its book', () => {
+  test('signatures for a throttled session and a current one of the same view: each gets the latest that is not later than its book', () => {
     const { stream, connect } = start()
     const sessions = [connect(), connect({ interval_ms: 500 })]
     const entries: Status[][] = [[], []]
@@ -179,7 +179,7 @@ describe('signatures', () => {
     }
   })
 
-  test('of one session with many books are spread over ticks, and none is forgotten', () => {
+  test('signatures of one session with many books are spread over ticks, and none is forgotten', () => {
     const markets = Array.from({ length: 100 }, (_, index) => `M${String(index).padStart(3, '0')}USD`)
     const { stream, state, connect } = start({ markets })
     const { statuses } = connect({}, markets)

@@ -152,7 +152,7 @@ class AuditedStream {
 }
 
 describe('the self-audit', () => {
-  test('finds no difference in correct books, and counts its audits', async () => {
+  test('the self-audit finds no difference in correct books, and counts its audits', async () => {
     await fc.assert(
       fc.asyncProperty(setups, async (setup) => {
         const stream = new AuditedStream(setup)
@@ -170,7 +170,7 @@ describe('the self-audit', () => {
     ['replica', /^the view holds|^an UPDATE|^the view is crossed/],
     ['frames', /^a current subscriber holds|^an UPDATE/],
     ['conflated', /^a lagging subscriber holds|^an UPDATE/],
-  ] as const)('finds a fault of the %s, and makes the market start over', async (fault, difference) => {
+  ] as const)('the self-audit finds a fault of the %s, and makes the market start over', async (fault, difference) => {
     await fc.assert(
       fc.asyncProperty(setups, fc.nat(12_000), async (setup, millisecondsBefore) => {
         const stream = new AuditedStream(setup)
@@ -191,7 +191,7 @@ describe('the self-audit', () => {
     )
   })
 
-  test('audits no stale market, and continues when it is live again', async () => {
+  test('the self-audit audits no stale market, and continues when it is live again', async () => {
     const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
     stream.sequencer.offer({ type: 'lost', reason: 'the test says so' })
     stream.run(2 * CYCLE_MILLISECONDS)
@@ -202,7 +202,7 @@ describe('the self-audit', () => {
     expect(stream.errors).toEqual([])
   })
 
-  test('removes the series of a removed market', async () => {
+  test('the self-audit removes the series of a removed market', async () => {
     const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
     stream.run(CYCLE_MILLISECONDS)
     expect(await stream.metric('tidegate_self_audit_mismatches_total')).toBe('0')
@@ -212,7 +212,7 @@ describe('the self-audit', () => {
     expect(await stream.metric('tidegate_self_audits_total')).toBeUndefined()
   })
 
-  test('does nothing after it is stopped', () => {
+  test('the self-audit does nothing after it is stopped', () => {
     const stream = new AuditedStream({ seed: 1, depth: 5, levels: 20, changesMax: 3, updateMilliseconds: 50 })
     stream.run(10_100)
     stream.audit.stop()

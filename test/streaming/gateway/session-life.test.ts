@@ -14,7 +14,7 @@ function heartbeatTimes(texts: readonly string[]): number[] {
 }
 
 describe('requests that come fast', () => {
-  test('are answered at the pace allowed, all of them, in order, and reading stops until then', () => {
+  test('requests that come fast are answered at the pace allowed, all of them, in order, and reading stops until then', () => {
     const stream = new LiveStream({ settings: { inboundPerSecond: 50, inboundBurst: 10 } })
     const client = stream.connect()
     for (let number = 0; number < 60; number++) client.receive(`{"type":"subscribe","channels":[{"type":${number}}]}`)
@@ -60,7 +60,7 @@ describe('requests that come fast', () => {
     expect(answeredAtOnce(lists, LIST)).toBe(98)
   })
 
-  test('that are long hold up the others for the time of one, not of eight', () => {
+  test('requests that come fast that are long hold up the others for the time of one, not of eight', () => {
     const clock = new WorkingClock()
     const stream = new LiveStream({ clock })
     const [long, short] = [stream.connect({ name: 'long' }), stream.connect({ name: 'short' })]
@@ -107,7 +107,7 @@ describe('control frames', () => {
     expect(flood.transport.pongs).toHaveLength(100)
   })
 
-  test('of the pings that a blocked connection cannot answer, the last is answered when it can', () => {
+  test('control frames of the pings that a blocked connection cannot answer, the last is answered when it can', () => {
     const { stream, client } = blockedClient()
     for (const data of ['a', 'b']) client.session.receivePing(Buffer.from(data))
     expect(client.transport.pongs).toEqual([])
@@ -123,7 +123,7 @@ function answerPing({ session, transport }: LiveClient, before = 0): void {
 }
 
 describe('a client that reads nothing', () => {
-  test('is shown as not reading after two missed pongs, is counted, and is not closed', async () => {
+  test('a client that reads nothing is shown as not reading after two missed pongs, is counted, and is not closed', async () => {
     const stream = new LiveStream()
     const [paused, reading] = [stream.connect(), stream.connect()]
     const shown = () => [paused, reading].map(({ session }) => session.isPeerReading)
@@ -142,7 +142,7 @@ describe('a client that reads nothing', () => {
     expect(await stream.registry.metrics()).toContain('tidegate_connections_not_reading 0')
   })
 
-  test('is shown with the age of its last pong and the round trip, once there is one', () => {
+  test('a client that reads nothing is shown with the age of its last pong and the round trip, once there is one', () => {
     const stream = new LiveStream()
     const client = stream.connect()
     const shown = () => {
@@ -163,7 +163,7 @@ describe('a client that reads nothing', () => {
     expect(round_trip_ms).toBeLessThan(100)
   })
 
-  test('is not taken for reading because of pongs that answer no ping', () => {
+  test('a client that reads nothing is not taken for reading because of pongs that answer no ping', () => {
     const stream = new LiveStream()
     const client = stream.connect()
     for (let period = 0; period < 4; period++) {
@@ -175,7 +175,7 @@ describe('a client that reads nothing', () => {
     expect(client.session.pongAgeMilliseconds).toBeUndefined()
   })
 
-  test('is shown as not reading while it lags too, and a slow one that lags is not', () => {
+  test('a client that reads nothing is shown as not reading while it lags too, and a slow one that lags is not', () => {
     const { stream, client } = blockedClient()
     stream.clock.advance(50_000)
     expect([client.session.isLagging, client.session.isPeerReading]).toEqual([true, false])
@@ -203,7 +203,7 @@ function blockedClient(...more: readonly string[]): { stream: LiveStream; client
 }
 
 describe('silence', () => {
-  test('pings every ping_seconds and drops a connection on which nothing arrives', () => {
+  test('silence pings every ping_seconds and drops a connection on which nothing arrives', () => {
     const stream = new LiveStream()
     const [silent, alive] = [stream.connect(), stream.connect()]
     stream.clock.advance(60_000)
@@ -223,7 +223,7 @@ describe('silence', () => {
     expect(alive.transport.isOpen).toBe(false)
   })
 
-  test('is not measured while the socket is not read, and restarts when it is', () => {
+  test('silence is not measured while the socket is not read, and restarts when it is', () => {
     const { stream, client } = blockedClient()
     const { pings } = client.transport
     stream.clock.advance(5_000_000)
@@ -239,7 +239,7 @@ describe('silence', () => {
 })
 
 describe('heartbeats', () => {
-  test('come right after the acknowledgement, then one period apart', () => {
+  test('heartbeats come right after the acknowledgement, then one period apart', () => {
     const stream = new LiveStream()
     stream.clock.advance(12_345)
     const client = stream.connect()
@@ -255,7 +255,7 @@ describe('heartbeats', () => {
     expect(Number(times[0]) - (Date.UTC(2026, 0, 1) + 12_345)).toBeLessThanOrEqual(1_020)
   })
 
-  test('are spread over the period, and those of one slot share one frame', () => {
+  test('heartbeats are spread over the period, and those of one slot share one frame', () => {
     const stream = new LiveStream()
     const clients = Array.from({ length: 100 }, () => stream.connect())
     for (const client of clients) client.subscribe('heartbeat')
@@ -271,7 +271,7 @@ describe('heartbeats', () => {
     expect(clients[0]?.transport.writes.at(-1)).toBe(clients[50]?.transport.writes.at(-1))
   })
 
-  test('are skipped while the connection is blocked, not sent later', () => {
+  test('heartbeats are skipped while the connection is blocked, not sent later', () => {
     const { stream, client } = blockedClient('heartbeat')
     client.taken()
     stream.clock.advance(10_000)
@@ -280,7 +280,7 @@ describe('heartbeats', () => {
     expect(heartbeatTimes(client.read())).toHaveLength(1)
   })
 
-  test('are skipped while the socket is saturated, though below the high-water mark', () => {
+  test('heartbeats are skipped while the socket is saturated, though below the high-water mark', () => {
     const stream = new LiveStream({ settings: { outboxBytesMax: 200_000 } })
     stream.snapshot()
     const client = stream.connect({ kernelBytes: 1_000 })
@@ -298,7 +298,7 @@ describe('heartbeats', () => {
 describe('an expired token', () => {
   const expiresAt = Date.UTC(2026, 0, 1) + 3_600_000
 
-  test('ends nothing by default', () => {
+  test('an expired token ends nothing by default', () => {
     const stream = new LiveStream()
     const client = stream.connect({ expiresAt })
     for (let minutes = 0; minutes < 120; minutes++) {
@@ -308,7 +308,7 @@ describe('an expired token', () => {
     expect(client.transport.isOpen).toBe(true)
   })
 
-  test('closes with 4001 where configured, when it expires', () => {
+  test('an expired token closes with 4001 where configured, when it expires', () => {
     const stream = new LiveStream({ settings: { closesExpired: true } })
     const [client, gone] = [stream.connect({ expiresAt }), stream.connect({ expiresAt })]
     gone.transport.cut()
@@ -356,7 +356,7 @@ describe('a bug of ours', () => {
     throw new Error('the test breaks this')
   }
 
-  test('costs the request, not the connection', async () => {
+  test('a bug of ours costs the request, not the connection', async () => {
     const stream = new LiveStream()
     stream.snapshot()
     const client = stream.connect()
@@ -370,7 +370,7 @@ describe('a bug of ours', () => {
     expect(await stream.registry.metrics()).toContain('tidegate_stream_internal_errors_total 1')
   })
 
-  test('in one entry costs that entry, which can be tried again', () => {
+  test('a bug of ours in one entry costs that entry, which can be tried again', () => {
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot()
     stream.snapshot(undefined, 'BBBUSD')
@@ -395,7 +395,7 @@ describe('a bug of ours', () => {
     expect(again).toHaveLength(2)
   })
 
-  test('in catching up closes that connection with 1011 and no other', () => {
+  test('a bug of ours in catching up closes that connection with 1011 and no other', () => {
     const stream = new LiveStream({ markets: ['AAAUSD', 'BBBUSD'] })
     stream.snapshot()
     stream.snapshot(undefined, 'BBBUSD')
@@ -439,7 +439,7 @@ describe('the end of a connection', () => {
     expect(metrics).not.toMatch(/tidegate_closes_total\{cause="revoked"\}/)
   })
 
-  test('of a lagging session: it is no longer counted as lagging', async () => {
+  test('the end of a connection of a lagging session: it is no longer counted as lagging', async () => {
     const { stream, client } = blockedClient()
     expect(await stream.registry.metrics()).toContain('tidegate_connections_behind 1')
     client.session.close('operator')

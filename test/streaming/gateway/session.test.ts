@@ -30,7 +30,7 @@ const bid = (price: number, amount: number) => [{ side: BID, price, amount }] as
 const trade = { price: 150, amount: 1 }
 
 describe('subscribe', () => {
-  test('acknowledges first, then sends the SNAPSHOT, then the top, and nothing of executions', () => {
+  test('subscribe acknowledges first, then sends the SNAPSHOT, then the top, and nothing of executions', () => {
     const { client } = liveClient()
     expect(kinds(client.subscribe(EXECUTIONS, TOP, BOOK))).toEqual(['ack', 'SNAPSHOT', 'TOP_OF_BOOK'])
   })
@@ -43,7 +43,7 @@ describe('subscribe', () => {
     expect(kinds(stream.connect().subscribe('heartbeat'))).toEqual(['ack', 'heartbeat'])
   })
 
-  test('gives each channel only what is its own', () => {
+  test('subscribe gives each channel only what is its own', () => {
     const stream = new LiveStream()
     stream.snapshot()
     const [book, top, executions] = [stream.connect(), stream.connect(), stream.connect()]
@@ -202,7 +202,7 @@ describe('unsubscribe', () => {
     }
   })
 
-  test('without a sequencer for a later commit, the same SNAPSHOT is sent again', () => {
+  test('unsubscribe without a sequencer for a later commit, the same SNAPSHOT is sent again', () => {
     const { stream, client } = liveClient()
     client.subscribe(BOOK)
     stream.sequencers.get('AAAUSD')?.stop()
@@ -212,7 +212,7 @@ describe('unsubscribe', () => {
 })
 
 describe('a market without a book', () => {
-  test('is subscribed all the same, and the SNAPSHOT follows when it is live', () => {
+  test('a market without a book is subscribed all the same, and the SNAPSHOT follows when it is live', () => {
     const stream = new LiveStream()
     const client = stream.connect()
     expect(kinds(client.subscribe(BOOK, TOP, EXECUTIONS))).toEqual(['ack'])

@@ -201,7 +201,7 @@ describe('executions missed', () => {
     return { stream, client }
   }
 
-  test('come whole and in order, in slices, before the book that waited for them', () => {
+  test('executions missed come whole and in order, in slices, before the book that waited for them', () => {
     const { stream, client } = behind(10_000)
     const before = client.transport.writes.length
     for (let from = 1; from <= 2_901; from += 100) stream.update(bid(100, from), trades(100, from))
@@ -217,7 +217,7 @@ describe('executions missed', () => {
     expect(client.transport.queuedBytesMost).toBeLessThan(MARK_BYTES + 33_000)
   })
 
-  test('as many as are kept are no gap, one more closes with 4000', () => {
+  test('executions missed as many as are kept are no gap, one more closes with 4000', () => {
     for (const count of [50, 51]) {
       const { stream, client } = behind(50)
       for (let from = 1; from <= count; from++) stream.update([], trades(1, from))

@@ -42,7 +42,7 @@ const REMOVED = { bids: [{ price: '1.00', amount: '0' }], asks: [{ price: '2.00'
 const RESTORED = { bids: [{ price: '1.00', amount: '0.0010' }], asks: [{ price: '2.00', amount: '0.0020' }] }
 
 describe('a market that lost its sources', () => {
-  test('keeps its book for current subscribers, and continues with one UPDATE', () => {
+  test('a market that lost its sources keeps its book for current subscribers, and continues with one UPDATE', () => {
     const { stream, client } = start()
     stream.lose()
     stream.update(bid(100, 999))
@@ -64,7 +64,7 @@ describe('a market that lost its sources', () => {
     expect(client.read()).toEqual([])
   })
 
-  test('lets new subscribers wait for their SNAPSHOT and first TOP_OF_BOOK', () => {
+  test('a market that lost its sources lets new subscribers wait for their SNAPSHOT and first TOP_OF_BOOK', () => {
     const { stream, client } = start()
     stream.lose()
     const late = stream.connect()
@@ -80,18 +80,21 @@ describe('a market that lost its sources', () => {
   test.each([
     ['the book', BOOK, TOP],
     ['the top', TOP, BOOK],
-  ])('keeps %s current for who has it, while the other one is waited for', (_, held, later) => {
-    const { stream } = start()
-    const client = stream.connect()
-    client.subscribe(held)
-    stream.lose()
-    expect(kinds(parsed(client.subscribe(later)))).toEqual(['ack'])
-    stream.clock.advance(10_000)
-    expect(client.readMessages().map(({ payload }) => payload)).toMatchObject([held === BOOK ? REMOVED : EMPTY])
-    stream.snapshot()
-    const first = held === BOOK ? 'UPDATE' : 'SNAPSHOT'
-    expect(kinds(client.readMessages()).sort()).toEqual([first, 'TOP_OF_BOOK'].sort())
-  })
+  ])(
+    'a market that lost its sources keeps %s current for who has it, while the other one is waited for',
+    (_, held, later) => {
+      const { stream } = start()
+      const client = stream.connect()
+      client.subscribe(held)
+      stream.lose()
+      expect(kinds(parsed(client.subscribe(later)))).toEqual(['ack'])
+      stream.clock.advance(10_000)
+      expect(client.readMessages().map(({ payload }) => payload)).toMatchObject([held === BOOK ? REMOVED : EMPTY])
+      stream.snapshot()
+      const first = held === BOOK ? 'UPDATE' : 'SNAPSHOT'
+      expect(kinds(client.readMessages()).sort()).toEqual([first, 'TOP_OF_BOOK'].sort())
+    },
+  )
 })
 
 describe('after stale_seconds', () => {
@@ -269,7 +272,7 @@ describe('stream.stale_action', () => {
     expect(client.read()).toEqual([])
   })
 
-  test('keep, or 0 seconds: the last book stays, and new subscribers wait all the same', () => {
+  test('stream.stale_action keep, or 0 seconds: the last book stays, and new subscribers wait all the same', () => {
     const { stream, client } = start({ settings: { staleSeconds: 0 } })
     stream.lose()
     stream.clock.advance(1_000_000)

@@ -77,7 +77,7 @@ async function openMute(clock: VirtualClock): Promise<Served & { socket: Socket 
 }
 
 describe('a connection over a real socket', () => {
-  test('carries frames in order, fragments with pongs between them, and tells when they were taken', async () => {
+  test('a connection over a real socket carries frames in order, fragments with pongs between them, and tells when they were taken', async () => {
     const { transport, client, texts } = await open()
     let pongs = 0
     client.on('pong', () => {
@@ -108,7 +108,7 @@ describe('a connection over a real socket', () => {
     await expect.poll(() => [pongs, pings]).toEqual([100, 20])
   })
 
-  test('counts the bytes that a peer has not read, and calls back when it has read them', async () => {
+  test('a connection over a real socket counts the bytes that a peer has not read, and calls back when it has read them', async () => {
     const clock = new VirtualClock()
     const { transport, socket } = await openMute(clock)
     expect(transport.queuedBytes).toBe(0)
@@ -130,7 +130,7 @@ describe('a connection over a real socket', () => {
     expect(transport.queuedBytes).toBe(0)
   })
 
-  test('reads nothing while it is paused', async () => {
+  test('a connection over a real socket reads nothing while it is paused', async () => {
     const { transport, client, webSocket } = await open()
     const received: string[] = []
     webSocket.on('message', (data) => received.push(String(data)))
@@ -174,7 +174,7 @@ describe('closing', () => {
     expect(Buffer.concat(received)).toEqual(expected)
   })
 
-  test('reads the answer of a peer that was not read', async () => {
+  test('closing reads the answer of a peer that was not read', async () => {
     const { transport, client, webSocket } = await open()
     transport.pauseReading()
     client.send('waits')
@@ -186,7 +186,7 @@ describe('closing', () => {
     await expect.poll(() => code).toBe(1012)
   })
 
-  test.each([1_000, 5_000])('cuts a peer that does not answer after %i ms', async (cutMilliseconds) => {
+  test.each([1_000, 5_000])('closing cuts a peer that does not answer after %i ms', async (cutMilliseconds) => {
     const clock = new VirtualClock()
     const { transport, served } = await openMute(clock)
     transport.close(4003, 'access revoked', cutMilliseconds)

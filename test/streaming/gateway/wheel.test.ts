@@ -23,7 +23,7 @@ function visitsOf(visits: readonly Visit[], name: string): number[] {
 }
 
 describe('a wheel', () => {
-  test('visits every member once a period, at equal distance', () => {
+  test('a wheel visits every member once a period, at equal distance', () => {
     const { clock, wheel, visits } = wheelOf(1_000)
     for (const name of names(120)) wheel.add(name)
     clock.advance(5_000)
@@ -36,7 +36,7 @@ describe('a wheel', () => {
     }
   })
 
-  test('spreads members that come at once evenly over the period', () => {
+  test('a wheel spreads members that come at once evenly over the period', () => {
     const { clock, wheel, visits } = wheelOf(1_000)
     for (const name of names(5_000)) wheel.add(name)
     clock.advance(1_000)
@@ -70,7 +70,7 @@ describe('a wheel', () => {
     expect(Number(times[1]) - Number(times[0])).toBe(1_000)
   })
 
-  test('after a stall each member is visited once, and then at its own time again', () => {
+  test('a wheel after a stall each member is visited once, and then at its own time again', () => {
     const { clock, wheel, visits } = wheelOf(1_000)
     for (const name of names(50)) wheel.add(name)
     clock.advance(1_000)

@@ -59,7 +59,7 @@ describe('a handshake', () => {
     await expect(refused).rejects.toMatchObject({ status, body: expect.stringContaining(`"${code}"`) })
   })
 
-  it('is refused with the scope taken from the client, a disabled client, and a revoked token', async () => {
+  it('a handshake is refused with the scope taken from the client, a disabled client, and a revoked token', async () => {
     stage.change('engine', { scopes: [STREAM_SCOPE] })
     await expect(stage.connect('engine')).rejects.toMatchObject({ status: 403 })
     stage.change('engine', { scopes: ['exchange:publish_marketdata'], enabled: false })
@@ -68,7 +68,7 @@ describe('a handshake', () => {
     await expect(stage.connect('other')).rejects.toMatchObject({ status: 401 })
   })
 
-  it('is answered 503 over a quarter of ingest.connections_max, and another client is not', async () => {
+  it('a handshake is answered 503 over a quarter of ingest.connections_max, and another client is not', async () => {
     for (let count = 0; count < 16; count++) await stage.connect('engine')
     const refusal = { status: 503, body: expect.stringContaining('the client has 16 publishers') }
     await expect(stage.connect('engine')).rejects.toMatchObject(refusal)
@@ -77,7 +77,7 @@ describe('a handshake', () => {
     expect((await post(HEARTBEAT, 'other')).status).toBe(200)
   })
 
-  it('is answered 503 when all clients together have ingest.connections_max publishers', async () => {
+  it('a handshake is answered 503 when all clients together have ingest.connections_max publishers', async () => {
     const full = await Stage.open({ connectionsMax: () => 4 })
     full.permit(Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, { markets: ['BTCUSD'] }])))
     for (const name of ['a', 'b', 'c', 'd']) await full.connect(name)
@@ -88,7 +88,7 @@ describe('a handshake', () => {
 })
 
 describe('a request without upgrade', () => {
-  it('is refused like a handshake', async () => {
+  it('a request without upgrade is refused like a handshake', async () => {
     expect((await fetch(stage.url)).status).toBe(401)
     const response = await fetch(stage.url, { headers: { authorization: 'Bearer engine' } })
     expect([response.status, (await answerOf(response)).code]).toEqual([426, 'upgrade_required'])
@@ -101,7 +101,7 @@ describe('a request without upgrade', () => {
 })
 
 describe('a publisher', () => {
-  it('cannot touch a market that is not its own', async () => {
+  it('a publisher cannot touch a market that is not its own', async () => {
     const client = await live()
     stage.permit({ engine: { markets: ['BTCUSD'] }, other: { markets: ['ETHUSD'] } })
     const other = await stage.connect('other')
@@ -132,7 +132,7 @@ describe('a publisher', () => {
     ['its client loses the scope', () => stage.change('engine', { scopes: [] }), 4003],
     ['its client is deleted', () => stage.permit({}), 4003],
     ['its token is revoked', () => stage.revoke('engine'), 4001],
-  ])('is closed at once when %s', async (_what, take, code) => {
+  ])('a publisher is closed at once when %s', async (_what, take, code) => {
     const client = await live()
     take()
     expect(stage.market('BTCUSD').state).toBe('lost')
@@ -142,7 +142,7 @@ describe('a publisher', () => {
     expect(stage.market('BTCUSD').events).toHaveLength(before)
   })
 
-  it('is cut within a second after a revocation, although it does not answer the close', async () => {
+  it('a publisher is cut within a second after a revocation, although it does not answer the close', async () => {
     const client = await live()
     client.pause()
     stage.revoke('engine')
@@ -150,7 +150,7 @@ describe('a publisher', () => {
     await stage.untilSeen('the end', async () => (await stage.metric('tidegate_ingest_publishers')) === 0)
   })
 
-  it('loses one market that is taken from its client, and keeps the others', async () => {
+  it('a publisher loses one market that is taken from its client, and keeps the others', async () => {
     const client = await live()
     stage.change('engine', { markets: ['ETHUSD'] })
     expect(stage.market('BTCUSD').state).toBe('lost')
@@ -169,7 +169,7 @@ describe('a publisher', () => {
     await stage.until('the market', () => stage.market('BTCUSD').state === 'live')
   })
 
-  it('leaves no secret in the log', async () => {
+  it('a publisher leaves no secret in the log', async () => {
     await live()
     await expect(stage.connect('bad-and-secret')).rejects.toThrow()
     await post(HEARTBEAT, 'bad-and-secret')
@@ -185,7 +185,7 @@ describe('a hostile publisher', () => {
     ['a message without a market', '{"channel":"publication","payload":{}}', 1008],
     ['another channel', '{"channel":"market_data","payload":{"market":"BTCUSD"}}', 1008],
     ['more than ingest.message_bytes_max', `"${'x'.repeat(70_000)}"`, 1009],
-  ])('that sends %s is closed, and the others continue', async (_what, message, code) => {
+  ])('a hostile publisher that sends %s is closed, and the others continue', async (_what, message, code) => {
     const honest = await live()
     const hostile = await stage.connect('other')
     hostile.send(message)
@@ -194,7 +194,7 @@ describe('a hostile publisher', () => {
     await stage.until('the next message', () => stage.market('BTCUSD').origin === 'run-1.1')
   })
 
-  it('that floods is read no faster than its messages are taken, and memory stays bounded', async () => {
+  it('a hostile publisher that floods is read no faster than its messages are taken, and memory stays bounded', async () => {
     const honest = await live()
     const hostile = await stage.connect('other')
     // A market that the client may publish, and that has a line left: each message is parsed and refused.
@@ -208,13 +208,13 @@ describe('a hostile publisher', () => {
     expect(stage.lines.length).toBeLessThan(500)
   })
 
-  it('that floods with control frames is closed', async () => {
+  it('a hostile publisher that floods with control frames is closed', async () => {
     const hostile = await stage.connect('other')
     for (let count = 0; count < 200; count++) hostile.ping()
     expect(await hostile.untilClosed()).toMatchObject({ code: 1008, reason: 'too many control frames' })
   })
 
-  it('that reads nothing is cut when a megabyte waits for it', () => {
+  it('a hostile publisher that reads nothing is cut when a megabyte waits for it', () => {
     const calls: string[] = []
     const webSocket = {
       send: () => void calls.push('send'),
@@ -242,7 +242,7 @@ describe('a hostile publisher', () => {
     expect(calls).toEqual(['send', 'send', 'send', 'unread', 'terminate'])
   })
 
-  it('that connects and sends no handshake holds nothing', async () => {
+  it('a hostile publisher that connects and sends no handshake holds nothing', async () => {
     const socket = connect(Number(new URL(stage.url).port), '127.0.0.1')
     await new Promise((resolve) => socket.once('connect', resolve))
     expect(await stage.metric('tidegate_ingest_publishers')).toBe(0)
@@ -253,7 +253,7 @@ describe('a hostile publisher', () => {
 describe('POST /publish', () => {
   const lines = (...messages: unknown[]) => messages.map((message) => JSON.stringify(message)).join('\n')
 
-  it('takes messages as lines, and answers what was accepted', async () => {
+  it('POST /publish takes messages as lines, and answers what was accepted', async () => {
     const body = lines(engine.snapshot(), ...Array.from({ length: 50 }, () => engine.step()))
     const response = await post(`${body}\r\n\n`)
     expect([response.status, await answerOf(response)]).toEqual([
@@ -277,7 +277,7 @@ describe('POST /publish', () => {
     expect(stage.market('BTCUSD').state).toBe('live')
   })
 
-  it('lists the problem of each market once, with its line, and ignores its further lines', async () => {
+  it('POST /publish lists the problem of each market once, with its line, and ignores its further lines', async () => {
     stage.permit({ engine: { markets: ['BTCUSD'] } })
     const eth = new PublishingEngine({ symbol: 'ETHUSD', random: new Random(1), publishesOrders: false, keptMax: 10 })
     const first = engine.step()
@@ -295,7 +295,7 @@ describe('POST /publish', () => {
     expect([many.problems.length, many.omitted_problems]).toEqual([100, 50])
   })
 
-  it('is read while another client drips as many bodies as it may', async () => {
+  it('POST /publish is read while another client drips as many bodies as it may', async () => {
     const { port } = new URL(stage.url)
     const head =
       'POST /publish HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer other\r\nContent-Type: application/x-ndjson\r\n'
@@ -314,7 +314,7 @@ describe('POST /publish', () => {
     for (const socket of dripping) socket.destroy()
   })
 
-  it('refuses a line over the limit and bytes that are not UTF-8', async () => {
+  it('POST /publish refuses a line over the limit and bytes that are not UTF-8', async () => {
     const long = await post(`${JSON.stringify(engine.snapshot())}\n${'x'.repeat(70_000)}`)
     const longText = await long.clone().text()
     expect(longText).toContain('a line must not be over 65536 bytes')
@@ -326,14 +326,14 @@ describe('POST /publish', () => {
     expect(answer.problems).toEqual([{ line: 1, message: 'the message is not UTF-8' }])
   })
 
-  it('ends its lines when access is taken away', async () => {
+  it('POST /publish ends its lines when access is taken away', async () => {
     await post(lines(engine.snapshot()))
     expect(stage.market('BTCUSD').state).toBe('live')
     stage.change('engine', { enabled: false })
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
 
-  it('waits for the other line like a WebSocket', async () => {
+  it('POST /publish waits for the other line like a WebSocket', async () => {
     const client = await live()
     await post(lines(engine.snapshot()), 'other')
     const [first, second] = [engine.step(), engine.step()]
@@ -349,7 +349,7 @@ describe('POST /publish', () => {
 })
 
 describe('a listener that is closed, because another process leads', () => {
-  it('closes its publishers with 1012 and ends their lines, refuses others, and admits them again', async () => {
+  it('a listener that is closed, because another process leads closes its publishers with 1012 and ends their lines, refuses others, and admits them again', async () => {
     const client = await live()
     stage.ingest.close('another process leads')
     await client.untilClosed()

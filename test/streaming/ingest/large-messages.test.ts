@@ -54,7 +54,7 @@ const isAt = (stage: Stage, engine: PublishingEngine, seq = engine.seq) =>
   stage.market(engine.symbol).state === 'live' && stage.market(engine.symbol).origin === `${engine.epoch}.${seq}`
 
 describe('a large SNAPSHOT', () => {
-  it('is taken before the messages after it, and other connections continue meanwhile', async () => {
+  it('a large SNAPSHOT is taken before the messages after it, and other connections continue meanwhile', async () => {
     const stage = await openStage()
     const [large, small] = [engineOf('BTCUSD'), engineOf('ETHUSD')]
     const [client, other] = [await stage.connect('engine'), await stage.connect('other')]
@@ -82,7 +82,7 @@ describe('a large SNAPSHOT', () => {
     expectBook(stage, small)
   })
 
-  it('is forgotten with its connection', async () => {
+  it('a large SNAPSHOT is forgotten with its connection', async () => {
     const stage = await openStage()
     const engine = engineOf('BTCUSD')
     const client = await stage.connect('engine')
@@ -99,7 +99,7 @@ describe('a large SNAPSHOT', () => {
   it.each([
     ['is not JSON', (text: string) => text.replace(/\]/, ','), 'the message is not JSON'],
     ['names no market', (text: string) => text.replace('"market":', '"markt":'), 'payload.market is missing'],
-  ])('that %s ends the connection', async (_what, change, reason) => {
+  ])('a large SNAPSHOT that %s ends the connection', async (_what, change, reason) => {
     const stage = await openStage()
     const client = await stage.connect('engine')
     client.send(change(padded(engineOf('BTCUSD').snapshot())))
@@ -108,7 +108,7 @@ describe('a large SNAPSHOT', () => {
     expect(stage.market('BTCUSD').events).toEqual([])
   })
 
-  it('that breaks a rule of its market is refused, and requested again once', async () => {
+  it('a large SNAPSHOT that breaks a rule of its market is refused, and requested again once', async () => {
     const stage = await openStage()
     const engine = engineOf('BTCUSD')
     const client = await stage.connect('engine')
@@ -124,7 +124,7 @@ describe('a large SNAPSHOT', () => {
     expectBook(stage, engine)
   })
 
-  it('may be a line of POST /publish', async () => {
+  it('a large SNAPSHOT may be a line of POST /publish', async () => {
     const stage = await openStage()
     const [large, small] = [engineOf('BTCUSD'), engineOf('ETHUSD')]
     const post = (lines: readonly string[]) =>

@@ -56,7 +56,7 @@ function twoLines(): Script {
 }
 
 describe('one line', () => {
-  it('passes every message on, a gap at once', () => {
+  it('one line passes every message on, a gap at once', () => {
     const script = new Script()
     expect(script.take('A', updateMessage(7))).toBe('next 7')
     expect(script.take('A', snapshotMessage(7))).toBe('next SNAPSHOT7')
@@ -66,7 +66,7 @@ describe('one line', () => {
     expect(script.take('A', snapshotMessage(10))).toBe('next SNAPSHOT10')
   })
 
-  it('is down when it leaves, and resumes with the next message, or by confirming the last one', () => {
+  it('one line is down when it leaves, and resumes with the next message, or by confirming the last one', () => {
     const script = new Script()
     script.take('A', snapshotMessage(5))
     expect(script.leave('A')).toBe('down')
@@ -85,7 +85,7 @@ describe('one line', () => {
     expect(script.take('A7', snapshotMessage(11))).toBe('outdated')
   })
 
-  it('passes on what follows a needed SNAPSHOT that is older than the last message', () => {
+  it('one line passes on what follows a needed SNAPSHOT that is older than the last message', () => {
     const script = new Script()
     script.take('A', snapshotMessage(5))
     for (const seq of [6, 7, 8]) script.take('A', updateMessage(seq))
@@ -98,7 +98,7 @@ describe('one line', () => {
     expect(script.take('A', updateMessage(9))).toBe('next 9')
   })
 
-  it('changes its epoch', () => {
+  it('one line changes its epoch', () => {
     const script = new Script()
     script.take('A', snapshotMessage(5))
     expect(script.take('A', updateMessage(1, { epoch: 'e2' }))).toBe('next e2.1')
@@ -108,7 +108,7 @@ describe('one line', () => {
 })
 
 describe('two lines', () => {
-  it('fill the gaps of each other: the first one waits and is not read', () => {
+  it('two lines fill the gaps of each other: the first one waits and is not read', () => {
     const script = twoLines()
     expect(script.take('A', updateMessage(6))).toBe('held')
     expect([script.lines.isHolding('A'), script.lines.isHolding('B')]).toEqual([true, false])
@@ -120,7 +120,7 @@ describe('two lines', () => {
     expect(script.lines.counts.gaps).toBe(2)
   })
 
-  it('pass a gap on after the wait, at once when both have it, and at once when the other line leaves', () => {
+  it('two lines pass a gap on after the wait, at once when both have it, and at once when the other line leaves', () => {
     const script = twoLines()
     script.take('A', updateMessage(5))
     expect(script.expireAt(WAIT - 1)).toBe('')
@@ -134,7 +134,7 @@ describe('two lines', () => {
     expect(script.leave('B')).toBe('down')
   })
 
-  it('survive the end and the return of one of them without a step', () => {
+  it('two lines survive the end and the return of one of them without a step', () => {
     const script = twoLines()
     expect(script.leave('A')).toBe('')
     expect(script.take('B', updateMessage(4))).toBe('next 4')
@@ -146,7 +146,7 @@ describe('two lines', () => {
     expect(script.take('B2', snapshotMessage(6))).toBe('duplicate')
   })
 
-  it('accept no third', () => {
+  it('two lines accept no third', () => {
     const { lines } = twoLines()
     expect(lines.accepts('C')).toBe(false)
     expect(lines.accepts('B')).toBe(true)
@@ -154,7 +154,7 @@ describe('two lines', () => {
     expect(lines.accepts('C')).toBe(true)
   })
 
-  it('that differ at one number are a conflict, once; a later difference is another one', () => {
+  it('two lines that differ at one number are a conflict, once; a later difference is another one', () => {
     const script = twoLines()
     script.take('A', updateMessage(4))
     expect(script.take('B', updateMessage(4, { amount: '7' }))).toBe('duplicate conflict:4')
@@ -167,7 +167,7 @@ describe('two lines', () => {
     expect(script.lines.counts.conflicts).toBe(2)
   })
 
-  it('are compared by their SNAPSHOTs of the same number, and by held messages', () => {
+  it('two lines are compared by their SNAPSHOTs of the same number, and by held messages', () => {
     const script = twoLines()
     script.needsSnapshot = true
     expect(script.take('A', snapshotMessage(3))).toBe('next SNAPSHOT3')
@@ -178,7 +178,7 @@ describe('two lines', () => {
     expect(script.take('B', updateMessage(5))).toBe('duplicate conflict:5')
   })
 
-  it('keep the epoch of the line that stays, until it has left or moved too', () => {
+  it('two lines keep the epoch of the line that stays, until it has left or moved too', () => {
     const script = twoLines()
     expect(script.take('A', snapshotMessage(0, { epoch: 'e2' }))).toBe('other-epoch')
     expect(script.take('A', updateMessage(1, { epoch: 'e2' }))).toBe('other-epoch')
@@ -217,11 +217,11 @@ describe('the hash of a message', () => {
     ['the digits of nothing', { bids: [{ price: '1', amount: '0' }] }, { bids: [{ price: '1', amount: '0.00' }] }],
     ['the order of levels', { asks: [level, base.bids[0]!] }, { asks: [base.bids[0]!, level] }],
     ['times', { executions: [trade], timeMilliseconds: 1 }, { executions: [{ ...trade, executedAtMilliseconds: 6 }] }],
-  ])('does not depend on %s', (_what, one, other) => {
+  ])('the hash of a message does not depend on %s', (_what, one, other) => {
     expect(contentHash({ ...base, ...one })).toBe(contentHash({ ...base, ...other }))
   })
 
-  it('depends on everything else', () => {
+  it('the hash of a message depends on everything else', () => {
     const order = { type: 'order_add', orderId: '1', side: 'buy', price: '1', amount: '2' } as const
     const different: Partial<UpdateMessage>[] = [
       {},
@@ -251,7 +251,7 @@ describe('the hash of a message', () => {
     expect(new Set(states).size).toBe(2)
   })
 
-  it('is kept for the last 4,096 messages', () => {
+  it('the hash of a message is kept for the last 4,096 messages', () => {
     const hashes = new AppliedHashes()
     for (let seq = 10; seq <= 10_000; seq++) if (seq % 1_000 !== 7) hashes.record(seq, seq * 3)
     expect([hashes.get(10_000 - 4_096), hashes.get(10_000 - 4_095), hashes.get(10_001)]).toEqual([
@@ -351,7 +351,7 @@ function faultyLines(random: Random, count: number, isFaulty = true): Act[] {
 const seeds = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 
 describe('two lossy, delayed and restarting lines', () => {
-  it('give the messages of one perfect line, if at any time one of them works', () => {
+  it('two lossy, delayed and restarting lines give the messages of one perfect line, if at any time one of them works', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const count = 400
@@ -364,7 +364,7 @@ describe('two lossy, delayed and restarting lines', () => {
     )
   })
 
-  it('never pass a message twice or out of order, and skip only what neither brought before', () => {
+  it('two lossy, delayed and restarting lines never pass a message twice or out of order, and skip only what neither brought before', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const random = new Random(seed)
@@ -384,7 +384,7 @@ describe('two lossy, delayed and restarting lines', () => {
     )
   })
 
-  it('never miss a conflict', () => {
+  it('two lossy, delayed and restarting lines never miss a conflict', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const random = new Random(seed)

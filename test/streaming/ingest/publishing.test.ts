@@ -81,7 +81,7 @@ describe('one publisher', () => {
     expect(await stage.metric('tidegate_ingest_publishers')).toBe(1)
   })
 
-  it('is asked for a SNAPSHOT once after a gap, and misses executions only there', async () => {
+  it('one publisher is asked for a SNAPSHOT once after a gap, and misses executions only there', async () => {
     const client = await publisher()
     for (let count = 0; count < 5; count++) client.send(engine.step())
     engine.step()
@@ -97,7 +97,7 @@ describe('one publisher', () => {
     expect(await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')).toBe(1)
   })
 
-  it('that breaks a rule is notified of the rule, as the log is, and asked for a SNAPSHOT', async () => {
+  it('one publisher that breaks a rule is notified of the rule, as the log is, and asked for a SNAPSHOT', async () => {
     const client = await publisher()
     const message = engine.step()
     client.send({ ...message, payload: { ...message.payload, bids: [{ price: 7, amount: '1' }] } })
@@ -111,7 +111,7 @@ describe('one publisher', () => {
     expectBook()
   })
 
-  it('continues after a reconnect with the next number', async () => {
+  it('one publisher continues after a reconnect with the next number', async () => {
     const first = await publisher()
     first.send(engine.step())
     await untilAt(1)
@@ -131,7 +131,7 @@ describe('one publisher', () => {
     expect(stage.market('BTCUSD').missed).toBe(0)
   })
 
-  it('continues after a reconnect by the digest of its heartbeat; a wrong one is answered by a request', async () => {
+  it('one publisher continues after a reconnect by the digest of its heartbeat; a wrong one is answered by a request', async () => {
     const heartbeat = (digest: string) => ({
       channel: 'heartbeat',
       payload: {
@@ -157,7 +157,7 @@ describe('one publisher', () => {
     await untilAt(0)
   })
 
-  it('of a new epoch needs a SNAPSHOT, and its market continues', async () => {
+  it('one publisher of a new epoch needs a SNAPSHOT, and its market continues', async () => {
     const client = await publisher()
     for (let count = 0; count < 20; count++) client.send(engine.step())
     await untilAt(20)
@@ -169,7 +169,7 @@ describe('one publisher', () => {
     expectBook()
   })
 
-  it('from which nothing arrives for 15 seconds is dead, and heartbeats prevent it', async () => {
+  it('one publisher from which nothing arrives for 15 seconds is dead, and heartbeats prevent it', async () => {
     const client = await publisher()
     const quiet = await stage.connect('other')
     await untilAt(0)
@@ -187,7 +187,7 @@ describe('one publisher', () => {
     expect(stage.market('BTCUSD').state).toBe('lost')
   })
 
-  it('is shown to the operator, and so is that there is none', async () => {
+  it('one publisher is shown to the operator, and so is that there is none', async () => {
     const [btc, eth] = stage.sourceMarkets
     await publisher()
     await untilAt(0)
@@ -198,7 +198,7 @@ describe('one publisher', () => {
     expect(stage.source.notices(eth!)).toEqual([])
   })
 
-  it('stays HALTED in silence while its heartbeats come', async () => {
+  it('one publisher stays HALTED in silence while its heartbeats come', async () => {
     const client = await publisher()
     client.send(engine.setState('HALTED'))
     await stage.until('HALTED', () => stage.source.instrument(stage.sourceMarkets[0]!)?.state === 'HALTED')
@@ -212,7 +212,7 @@ describe('one publisher', () => {
     expect(stage.market('BTCUSD').events.filter(({ type }) => type === 'lost')).toEqual([])
   })
 
-  it('of a market that is removed and added again is asked for a SNAPSHOT', async () => {
+  it('one publisher of a market that is removed and added again is asked for a SNAPSHOT', async () => {
     const client = await publisher()
     await untilAt(0)
     const [btc] = stage.sourceMarkets
@@ -232,7 +232,7 @@ describe('one publisher', () => {
     expectBook()
   })
 
-  it('sends a SNAPSHOT when the book was found to be wrong', async () => {
+  it('one publisher sends a SNAPSHOT when the book was found to be wrong', async () => {
     const client = await publisher()
     await untilAt(0)
     stage.source.rebuild(stage.sourceMarkets[0]!, 'crossed')
@@ -252,7 +252,7 @@ describe('two lines', () => {
 
   const isGapCounted = async () => (await stage.metric('tidegate_ingest_gaps_total{market="BTCUSD"}')) === 1
 
-  it('survive the death and the return of either without an event', async () => {
+  it('two lines survive the death and the return of either without an event', async () => {
     let lines = await bothLines()
     for (let round = 0; round < 4; round++) {
       for (let count = 0; count < 20; count++) await send(lines, engine.step())
@@ -273,7 +273,7 @@ describe('two lines', () => {
     expect(await stage.metric('tidegate_ingest_conflicts_total{market="BTCUSD"}')).toBe(0)
   })
 
-  it('fill the gaps of each other, and the one that waits is not read', async () => {
+  it('two lines fill the gaps of each other, and the one that waits is not read', async () => {
     const [first, second] = await bothLines()
     const messages = Array.from({ length: 2_000 }, () => engine.step())
     first.send(messages[0])
@@ -311,7 +311,7 @@ describe('two lines', () => {
     expectBook()
   })
 
-  it('that differ lose the market, raise an alarm, and are both asked for a SNAPSHOT', async () => {
+  it('two lines that differ lose the market, raise an alarm, and are both asked for a SNAPSHOT', async () => {
     const [first, second] = await bothLines()
     const message = engine.step()
     first.send(message)
@@ -331,7 +331,7 @@ describe('two lines', () => {
     expectBook()
   })
 
-  it('reject a third connection, which may become one when another has left', async () => {
+  it('two lines reject a third connection, which may become one when another has left', async () => {
     const [first] = await bothLines()
     const third = await publisher('engine')
     expect(await third.until(({ type }) => type === 'rejected')).toEqual({
@@ -346,7 +346,7 @@ describe('two lines', () => {
     await untilAt(1)
   })
 
-  it('with a broken message on one of them keep the market', async () => {
+  it('two lines with a broken message on one of them keep the market', async () => {
     const lines = await bothLines()
     const message = engine.step()
     lines[0].send({ ...message, payload: { ...message.payload, time: 'now' } })

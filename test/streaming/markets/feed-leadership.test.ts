@@ -323,7 +323,7 @@ describe('the leadership of a market over a bus and a store with faults', () => 
 
 describe('a leader that is cut off from the store alone', () => {
   test.each([0, 1, 2, 3])(
-    'is followed without a missed execution by a busy process that reads late (%i)',
+    'a leader that is cut off from the store alone is followed without a missed execution by a busy process that reads late (%i)',
     async (phase) => {
       const run = new Run(FIRST_SEED)
       await run.settle()
@@ -389,7 +389,7 @@ describe('a process that may lead several feed groups', () => {
 
   const written = (writers: MarketWriters) => markets.map((market) => writers.writes(market))
 
-  test('writes the markets of those that it leads, each on its own', () => {
+  test('a process that may lead several feed groups writes the markets of those that it leads, each on its own', () => {
     const { leadership, writers, events, calls } = setUp()
     events.get('group-2')?.onTaken(7)
     expect([written(writers), leadership.leaseEpochOf('group-1'), leadership.leaseEpochOf('group-2')]).toEqual([
@@ -408,7 +408,7 @@ describe('a process that may lead several feed groups', () => {
     ])
   })
 
-  test('asks for no other group, and gives up one that has no market any more', async () => {
+  test('a process that may lead several feed groups asks for no other group, and gives up one that has no market any more', async () => {
     const { leadership, writers, events, stopped } = setUp(['group-1'])
     expect([...events.keys()]).toEqual(['group-1'])
     events.get('group-1')?.onTaken(1)

@@ -74,7 +74,7 @@ describe.skipIf(!hasPostgres)('a feed lease (needs PostgreSQL)', () => {
   }
 
   it.each(['both', 'answers'] as const)(
-    'follows a holder that is cut off (%s), and deposes it when its epoch is heard or read',
+    'a feed lease follows a holder that is cut off (%s), and deposes it when its epoch is heard or read',
     async (direction) => {
       const group = `cut off: ${direction}`
       const leader = await contendThroughProxy(group)
@@ -112,7 +112,7 @@ describe.skipIf(!hasPostgres)('a feed lease (needs PostgreSQL)', () => {
     },
   )
 
-  it('is taken after a kill, and a stopped process that runs again publishes nothing more', async () => {
+  it('a feed lease is taken after a kill, and a stopped process that runs again publishes nothing more', async () => {
     const start = async () => {
       const child = startLifecycleChild({ script: 'feed-lease-process.ts', args: [url, 'test'] })
       // Where the machine stands still for longer than a lease lasts, any of them may lead next.

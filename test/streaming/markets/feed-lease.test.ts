@@ -26,7 +26,7 @@ async function leaderAndStandby(): Promise<readonly [Candidate, Candidate]> {
 }
 
 describe('a free lease', () => {
-  it('is taken at once, with an epoch that grows with each holder', async () => {
+  it('a free lease is taken at once, with an epoch that grows with each holder', async () => {
     const first = candidate()
     await settle()
     expect(first.journal.entries).toEqual(['taken 1'])
@@ -42,13 +42,13 @@ describe('a free lease', () => {
     expect(first.lease.mayPublish()).toBe(false)
   })
 
-  it('is taken by one of several that ask at the same moment', async () => {
+  it('a free lease is taken by one of several that ask at the same moment', async () => {
     const all = [candidate(), candidate(), candidate()]
     await pass(1_000)
     expect(all.map(({ lease }) => lease.mayPublish()).filter(Boolean)).toHaveLength(1)
   })
 
-  it('gets an epoch above every epoch that was heard, when the store has lost its last ones', async () => {
+  it('a free lease gets an epoch above every epoch that was heard, when the store has lost its last ones', async () => {
     const first = candidate()
     first.lease.heard(41)
     await settle()
@@ -60,7 +60,7 @@ describe('a free lease', () => {
 })
 
 describe('an answer that arrives late', () => {
-  it('is not used when its epoch was exceeded meanwhile', async () => {
+  it('an answer that arrives late is not used when its epoch was exceeded meanwhile', async () => {
     const only = candidate()
     only.heldAnswer = 3
     await settle()
@@ -71,7 +71,7 @@ describe('an answer that arrives late', () => {
     expect(only.journal.entries).toEqual(['taken 2'])
   })
 
-  it('is not used when the lease may have expired meanwhile', async () => {
+  it('an answer that arrives late is not used when the lease may have expired meanwhile', async () => {
     const late = candidate()
     late.heldAnswer = 3
     await settle()
@@ -83,7 +83,7 @@ describe('an answer that arrives late', () => {
     expect(late.journal.entries).toEqual([])
   })
 
-  it('to a process that is being stopped frees the lease', async () => {
+  it('an answer that arrives late to a process that is being stopped frees the lease', async () => {
     const ending = candidate()
     ending.heldAnswer = 3
     await settle()
@@ -96,7 +96,7 @@ describe('an answer that arrives late', () => {
 })
 
 describe('a leader', () => {
-  it('that ends without a release is followed by a standby within 3.6 s', async () => {
+  it('a leader that ends without a release is followed by a standby within 3.6 s', async () => {
     const [leader, standby] = await leaderAndStandby()
     leader.isRunning = false
     leader.path = 'held'
@@ -106,7 +106,7 @@ describe('a leader', () => {
     expect(world.model.nowMilliseconds - before).toBeLessThanOrEqual(3_600)
   })
 
-  it('that ended during an outage of the store is followed by a standby within 3.6 s of its end', async () => {
+  it('a leader that ended during an outage of the store is followed by a standby within 3.6 s of its end', async () => {
     const [leader, standby] = await leaderAndStandby()
     leader.isRunning = false
     standby.path = 'refused'
@@ -117,7 +117,7 @@ describe('a leader', () => {
     expect(world.model.nowMilliseconds - before).toBeLessThanOrEqual(3_600)
   })
 
-  it.each(['refused', 'answer lost', 'held'] as const)('continues without the store (%s)', async (path) => {
+  it.each(['refused', 'answer lost', 'held'] as const)('a leader continues without the store (%s)', async (path) => {
     const [leader, standby] = await leaderAndStandby()
     leader.path = path
     standby.path = path
@@ -133,7 +133,7 @@ describe('a leader', () => {
     expect(leader.lease.state.renewedMillisecondsAgo).toBeLessThanOrEqual(1_000)
   })
 
-  it('that is cut off from the store alone is deposed by the epoch of its successor, when it hears it', async () => {
+  it('a leader that is cut off from the store alone is deposed by the epoch of its successor, when it hears it', async () => {
     const [leader, standby] = await leaderAndStandby()
     leader.path = 'held'
     await pass(4_000)
@@ -149,7 +149,7 @@ describe('a leader', () => {
     expect(leader.lease.state).toMatchObject({ role: 'standby', epoch: 2, holderName: 'candidate 1' })
   })
 
-  it('that is cut off from the store and the bus is deposed by its next renewal', async () => {
+  it('a leader that is cut off from the store and the bus is deposed by its next renewal', async () => {
     const [leader, standby] = await leaderAndStandby()
     leader.path = 'refused'
     await pass(4_000)
@@ -159,7 +159,7 @@ describe('a leader', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'deposed store'])
   })
 
-  it('whose taking of the lease was not answered waits until that lease expires', async () => {
+  it('a leader whose taking of the lease was not answered waits until that lease expires', async () => {
     const only = candidate()
     // After listening and reading.
     only.lostAnswer = 3
@@ -171,7 +171,7 @@ describe('a leader', () => {
 })
 
 describe('a leader whose process was stopped', () => {
-  it('for longer than the lease publishes nothing before it finds itself deposed', async () => {
+  it('a leader whose process was stopped for longer than the lease publishes nothing before it finds itself deposed', async () => {
     const [leader, standby] = await leaderAndStandby()
     let published: boolean | undefined
     await stand(leader, 20_000, () => {
@@ -184,7 +184,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'deposed store'])
   })
 
-  it('continues after it has asked, when no other process has taken the lease', async () => {
+  it('a leader whose process was stopped continues after it has asked, when no other process has taken the lease', async () => {
     const leader = candidate()
     await pass(1_000)
     await stand(leader, 20_000, () => {
@@ -196,7 +196,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'resumed'])
   })
 
-  it('is not confirmed by the answer to a question from before', async () => {
+  it('a leader whose process was stopped is not confirmed by the answer to a question from before', async () => {
     const [leader, standby] = await leaderAndStandby()
     leader.path = 'held'
     await pass(1_000)
@@ -227,7 +227,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.journal.entries).toEqual(['taken 1', 'resumed'])
   })
 
-  it('for less than the lease continues, even without the store', async () => {
+  it('a leader whose process was stopped for less than the lease continues, even without the store', async () => {
     const leader = candidate()
     await pass(1_000)
     leader.path = 'refused'
@@ -236,7 +236,7 @@ describe('a leader whose process was stopped', () => {
     expect(leader.lease.mayPublish()).toBe(true)
   })
 
-  it('as a suspended machine, whose monotonic clock stood, asks too', async () => {
+  it('a leader whose process was stopped as a suspended machine, whose monotonic clock stood, asks too', async () => {
     const [leader] = await leaderAndStandby()
     leader.clock.stepWall(60_000)
     expect(leader.lease.mayPublish()).toBe(false)
@@ -246,7 +246,7 @@ describe('a leader whose process was stopped', () => {
 })
 
 describe('a store without other processes', () => {
-  it('is asked once: the lease is taken whatever its row says, and neither renewed nor confirmed', async () => {
+  it('a store without other processes is asked once: the lease is taken whatever its row says, and neither renewed nor confirmed', async () => {
     world.model.row = { epoch: 7, holder: 'a process that was killed', expiresAt: Number.POSITIVE_INFINITY }
     const only = candidate(true)
     await settle()

@@ -154,7 +154,7 @@ it('stops sources and sequencers; the last book stays', async () => {
 })
 
 describe('a changed configuration', () => {
-  it('adds and removes markets; the others are not touched', () => {
+  it('a changed configuration adds and removes markets; the others are not touched', () => {
     const { kraken, symbols, made, snapshot, clock, replicas, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
@@ -168,14 +168,14 @@ describe('a changed configuration', () => {
     expect(made.get('simulator')?.calls).toEqual(['start'])
   })
 
-  it('that differs only in order changes nothing', () => {
+  it('a changed configuration that differs only in order changes nothing', () => {
     const { kraken, symbols, change } = setUp()
     expect(change([structuredClone(C), A, B])).toEqual({ added: [], removed: [], resourced: [] })
     expect(kraken.calls).toEqual(['start'])
     expect(symbols()).toEqual(['CUSD', 'AUSD', 'BUSD'])
   })
 
-  it('removes a market with another definition and adds it again', () => {
+  it('a changed configuration removes a market with another definition and adds it again', () => {
     const { kraken, change } = setUp()
     const deeper = { ...A, definition: { ...A.definition, depth: 20 } }
     const { added, removed } = change([deeper, B, C])
@@ -183,7 +183,7 @@ describe('a changed configuration', () => {
     expect(kraken.calls).toEqual(['start', 'remove AUSD', 'add AUSD'])
   })
 
-  it('of sources alone keeps sequencer and replica: the market is stale until a new source has sent a snapshot', () => {
+  it('a changed configuration of sources alone keeps sequencer and replica: the market is stale until a new source has sent a snapshot', () => {
     const { clock, kraken, made, snapshot, replicas, writers, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
@@ -203,7 +203,7 @@ describe('a changed configuration', () => {
     expect(writers.sourcesOf('CUSD')).toMatchObject([{ source: 'okx:C-USD', state: 'live' }])
   })
 
-  it('starts a source with its first market, and stops it with its last', async () => {
+  it('a changed configuration starts a source with its first market, and stops it with its last', async () => {
     const { made, writers, change } = setUp()
     change([A, C])
     const first = made.get('simulator')
@@ -215,7 +215,7 @@ describe('a changed configuration', () => {
     expect(first?.calls).toHaveLength(3)
   })
 
-  it('gives a market that is added again later commit times than it had', () => {
+  it('a changed configuration gives a market that is added again later commit times than it had', () => {
     const { clock, kraken, snapshot, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
@@ -229,7 +229,7 @@ describe('a changed configuration', () => {
     expect(replica?.instant.milliseconds).toBe(FLOOR + 2)
   })
 
-  it('keeps the commit time of a removed market for the next start', () => {
+  it('a changed configuration keeps the commit time of a removed market for the next start', () => {
     const { clock, snapshot, change, writers } = setUp()
     snapshot(100, 101)
     clock.advance(5)
@@ -245,7 +245,7 @@ describe('a changed configuration', () => {
     ])
   })
 
-  it('removes the series of a removed market from the metrics', async () => {
+  it('a changed configuration removes the series of a removed market from the metrics', async () => {
     const { clock, registry, snapshot, change } = setUp()
     snapshot(100, 101)
     clock.advance(5)
@@ -255,7 +255,7 @@ describe('a changed configuration', () => {
     expect(await registry.metrics()).toContain('market="AUSD"')
   })
 
-  it('does not let the start wait for a removed market, nor for an added one', async () => {
+  it('a changed configuration does not let the start wait for a removed market, nor for an added one', async () => {
     const { made, started, writers, change } = setUp()
     for (const source of made.values()) source.markets[0]?.listener({ type: 'lost', reason: 'not there' })
     expect([...writers.starting]).toEqual(['CUSD'])
@@ -300,7 +300,7 @@ describe('a market with several sources', () => {
     return { ...parts, kraken, okx, say, book, replica, top, states }
   }
 
-  it('keeps the listener of a source that stays, which loses no execution', () => {
+  it('a market with several sources keeps the listener of a source that stays, which loses no execution', () => {
     const { kraken, okx, say, book, replica, top, states, change } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 102))
@@ -340,7 +340,7 @@ describe('a market with several sources', () => {
     expect(writers.proofOf('AUSD')).toBe('NONE')
   })
 
-  it('names the sources of every level, also while sources are removed, added and lost', () => {
+  it('a market with several sources names the sources of every level, also while sources are removed, added and lost', () => {
     const { kraken, okx, say, book, replica, change } = setUpBoth()
     const view = replica.attributed.open(0, replica.version)
     const venues = () => view.levels().map((level) => replica.attributed.levelOf(level).venues)
@@ -372,7 +372,7 @@ describe('a market with several sources', () => {
     expect(venues()).toEqual([[['kraken', 1]], [['kraken', 1]]])
   })
 
-  it('is fed by each of them, as one book', () => {
+  it('a market with several sources is fed by each of them, as one book', () => {
     const { kraken, okx, say, book, top, replica } = setUpBoth()
     expect(kraken.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A/USD', 'C/USD'])
     expect(okx.markets.map(({ venueSymbol }) => venueSymbol)).toEqual(['A-USD'])
@@ -387,7 +387,7 @@ describe('a market with several sources', () => {
     expect([...top(), replica.live]).toEqual([50, 51, true])
   })
 
-  it('reports the state of each source, and since when', () => {
+  it('a market with several sources reports the state of each source, and since when', () => {
     const { clock, kraken, okx, say, book, states, writers } = setUpBoth()
     const silent = 'no message received yet'
     expect(states()).toEqual([
@@ -442,7 +442,7 @@ describe('a market with several sources', () => {
     expect(report(kraken, undefined)).toBeUndefined()
   })
 
-  it('has started with its first book, or when all of them have spoken', () => {
+  it('a market with several sources has started with its first book, or when all of them have spoken', () => {
     const first = setUpBoth()
     first.say(first.kraken, { type: 'lost', reason: 'not listed' })
     expect([...first.writers.starting]).toContain('AUSD')
@@ -453,7 +453,7 @@ describe('a market with several sources', () => {
     expect([...second.writers.starting]).toEqual(['CUSD'])
   })
 
-  it('rejects a source whose book is crossed, counts it, and asks only that one for a snapshot', async () => {
+  it('a market with several sources rejects a source whose book is crossed, counts it, and asks only that one for a snapshot', async () => {
     const { kraken, okx, say, book, top, states, registry } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 98))
@@ -465,7 +465,7 @@ describe('a market with several sources', () => {
     expect(top()).toEqual([100, 102])
   })
 
-  it('asks all of them when its sequencer starts over, and publishes the whole book with the next message', () => {
+  it('a market with several sources asks all of them when its sequencer starts over, and publishes the whole book with the next message', () => {
     const { kraken, okx, say, book, top, writers } = setUpBoth()
     say(kraken, book(100, 103))
     say(okx, book(99, 102))
@@ -478,7 +478,7 @@ describe('a market with several sources', () => {
     expect(top()).toEqual([101, 102])
   })
 
-  it('is added and removed with all of its sources', async () => {
+  it('a market with several sources is added and removed with all of its sources', async () => {
     const { kraken, okx, made, writers, change } = setUpBoth()
     change([C])
     expect([kraken.calls, okx.calls]).toEqual([

@@ -24,7 +24,7 @@ const folder = recordingFolder()
 afterAll(() => folder.remove())
 
 describe('a recording of an exchange', () => {
-  it('plays its books and trades again', async () => {
+  it('a recording of an exchange plays its books and trades again', async () => {
     const [clock, log, path] = [createSystemClock(), createLog('silent'), folder.next()]
     const history = new VenueHistory(DEPTH)
     const recordings = okxRecordings().map((one) => renamed(one, NAMES[one.instId] ?? one.instId))

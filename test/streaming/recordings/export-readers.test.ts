@@ -84,7 +84,7 @@ const TRADES = MARKETS.map(
 const unscaled = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
 
 describe('Parquet files of markets with different decimals', () => {
-  it('have the same columns with the same scale, and exact numbers', async () => {
+  it('Parquet files of markets with different decimals have the same columns with the same scale, and exact numbers', async () => {
     const names = (await exported('parquet', '--format', 'parquet')).filter((name) => name.includes('_trades_'))
     expect(names).toHaveLength(MARKETS.length)
     const schemas = new Set<string>()
@@ -122,7 +122,7 @@ for row in trades.select('symbol', 'price', 'amount').iter_rows(): print(*row)`,
     const packages = name === 'pandas' ? ['pandas', 'pyarrow'] : [name]
     const python = pythonWith(...packages)
     it.skipIf(python === undefined)(
-      `are read exactly by one call (needs Python with ${packages.join(', ')})`,
+      `Parquet files of markets with different decimals are read exactly by one call (needs Python with ${packages.join(', ')})`,
       async () => {
         await exported('parquet', '--format', 'parquet')
         expect(runPython(python, code, root)).toBe(TRADES.map((row) => `${row.join(' ')}\n`).join(''))
@@ -130,7 +130,7 @@ for row in trades.select('symbol', 'price', 'amount').iter_rows(): print(*row)`,
     )
   }
 
-  it('cannot have a number of more than 20 digits before the decimal point, which the error names', async () => {
+  it('Parquet files of markets with different decimals cannot have a number of more than 20 digits before the decimal point, which the error names', async () => {
     const path = join(root, 'large.recording')
     const levels = [{ side: BID, price: 1, amount: 10n ** 20n }] as const
     const markets = [recordedMarket('BIG', 0, 0)]
@@ -172,7 +172,7 @@ function tardisRows(path: string): Record<string, string>[] {
 const TARDIS = ['--format', 'csv', '--gzip', '--layout', 'tardis', '--market', 'BTCUSD']
 
 describe('the layout of tardis.dev', () => {
-  it('has the names, the columns and the values that its readers require, and no other file', async () => {
+  it('the layout of tardis.dev has the names, the columns and the values that its readers require, and no other file', async () => {
     const names = await exported('tardis', ...TARDIS, '--exchange', 'kraken')
     expect(names).toEqual(['incremental_book_L2', 'trades'].map((table) => `kraken_${table}_2026-06-01_BTCUSD.csv.gz`))
     const [book = [], trades = []] = names.map((name) => tardisRows(join(root, 'tardis', name)))
@@ -196,7 +196,7 @@ describe('the layout of tardis.dev', () => {
     )
   })
 
-  it('names the exchange tidegate by default, and rejects what it cannot write', async () => {
+  it('the layout of tardis.dev names the exchange tidegate by default, and rejects what it cannot write', async () => {
     expect(await exported('default', ...TARDIS)).toContain('tidegate_trades_2026-06-01_BTCUSD.csv.gz')
     expect(await errorOf('--format', 'parquet', '--layout', 'tardis')).toBe(
       '--layout tardis is for csv: tardis.dev has no Parquet files',
@@ -208,20 +208,26 @@ describe('the layout of tardis.dev', () => {
   })
 
   const HFTBACKTEST = pythonWith('hftbacktest')
-  it.skipIf(HFTBACKTEST === undefined)('is converted by hftbacktest (needs Python with hftbacktest)', async () => {
-    const [book, trades] = await exported('tardis', ...TARDIS, '--exchange', 'kraken')
-    const code = `from hftbacktest.data.utils import tardis
+  it.skipIf(HFTBACKTEST === undefined)(
+    'the layout of tardis.dev is converted by hftbacktest (needs Python with hftbacktest)',
+    async () => {
+      const [book, trades] = await exported('tardis', ...TARDIS, '--exchange', 'kraken')
+      const code = `from hftbacktest.data.utils import tardis
 events = tardis.convert(['tardis/${trades}', 'tardis/${book}'], buffer_size=10000, ss_buffer_size=10000)
 print(sum(1 for event in events if event['ev'] & 0xff == 2))`
-    expect(runPython(HFTBACKTEST, code, root)).toMatch(new RegExp(`\\n${ROUNDS}\\n$`))
-  })
+      expect(runPython(HFTBACKTEST, code, root)).toMatch(new RegExp(`\\n${ROUNDS}\\n$`))
+    },
+  )
 
   const NAUTILUS = pythonWith('nautilus_trader')
-  it.skipIf(NAUTILUS === undefined)('is loaded by NautilusTrader (needs Python with nautilus_trader)', async () => {
-    const [book, trades] = await exported('tardis', ...TARDIS, '--exchange', 'kraken')
-    const code = `from nautilus_trader.adapters.tardis import TardisCSVDataLoader
+  it.skipIf(NAUTILUS === undefined)(
+    'the layout of tardis.dev is loaded by NautilusTrader (needs Python with nautilus_trader)',
+    async () => {
+      const [book, trades] = await exported('tardis', ...TARDIS, '--exchange', 'kraken')
+      const code = `from nautilus_trader.adapters.tardis import TardisCSVDataLoader
 loader = TardisCSVDataLoader(price_precision=2, size_precision=8)
 print(len(loader.load_trades('tardis/${trades}')), len(loader.load_deltas('tardis/${book}')) >= ${ROUNDS})`
-    expect(runPython(NAUTILUS, code, root)).toBe(`${ROUNDS} True\n`)
-  })
+      expect(runPython(NAUTILUS, code, root)).toBe(`${ROUNDS} True\n`)
+    },
+  )
 })

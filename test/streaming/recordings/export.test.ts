@@ -98,7 +98,7 @@ function levelsOf({ book }: Moment): string[] {
 const microsecondsOf = ({ atMilliseconds, atNanoseconds }: Moment) => atMilliseconds * 1_000 + atNanoseconds / 1_000
 
 describe('export', () => {
-  it('writes books, trades and losses as CSV, a file per day, each beginning with the book', async () => {
+  it('export writes books, trades and losses as CSV, a file per day, each beginning with the book', async () => {
     const { files, rows, gaps } = await exported('csv', '--format', 'csv')
     const names = ['incremental_book_L2', 'instrument_state', 'losses', 'trades'].flatMap((table) =>
       ['2026-11-23', '2026-11-24'].map((day) => `tidegate_${table}_${day}_BTCUSD.csv`),
@@ -137,7 +137,7 @@ describe('export', () => {
     expect(losses.filter(({ kind }) => kind === 'withdrawn').length).toBeGreaterThan(0)
   })
 
-  it('begins at a time with the book of that time, and ends before another', async () => {
+  it('export begins at a time with the book of that time, and ends before another', async () => {
     const live = parts[0]?.find(
       ({ atMilliseconds, book }) => atMilliseconds > START + 5 * MINUTE && book.levels.length > 0,
     )
@@ -156,7 +156,7 @@ describe('export', () => {
     expect(csvRows('range', 'trades')).toEqual(all.filter(({ local_timestamp: time }) => Number(time) < to * 1_000))
   })
 
-  it('writes the same rows as Parquet, with exact decimals', async () => {
+  it('export writes the same rows as Parquet, with exact decimals', async () => {
     await exported('parquet', '--format', 'parquet')
     for (const table of ['incremental_book_L2', 'trades', 'losses']) {
       const found: string[] = []
@@ -187,7 +187,7 @@ describe('export', () => {
     }
   })
 
-  it('leaves no incomplete file, and reports what cannot be exported', async () => {
+  it('export leaves no incomplete file, and reports what cannot be exported', async () => {
     const errorOf = async (...args: string[]) => {
       const { exitCode, error } = await runCommand(registerExport, ['export', ...args]).ended
       return [exitCode, error]

@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tidegate-past-book-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('a past book', () => {
-  it('is what a replica had at that time, whatever the time', async () => {
+  it('a past book is what a replica had at that time, whatever the time', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const source = new Random(seed)
     const random = () => source.next()
@@ -55,7 +55,7 @@ describe('a past book', () => {
     }
   })
 
-  it('names the nearest recorded times, and why nothing was recorded', async () => {
+  it('a past book names the nearest recorded times, and why nothing was recorded', async () => {
     const path = join(folder, 'gaps')
     mkdirSync(path)
     const source = new Random(1)
@@ -80,7 +80,7 @@ describe('a past book', () => {
 })
 
 describe('past books', () => {
-  it('are read in a thread, one at a time, and a few wait', async () => {
+  it('past books are read in a thread, one at a time, and a few wait', async () => {
     const path = join(folder, 'thread')
     mkdirSync(path)
     const source = new Random(2)

@@ -49,7 +49,7 @@ describe('a recording that was cut off', () => {
     }
   })
 
-  it('is not a recording when it was cut within its header', async () => {
+  it('a recording that was cut off is not a recording when it was cut within its header', async () => {
     for (let length = 0; length < ends[0]!; length++) {
       await expect(openRecording(fileOf(bytes.subarray(0, length)))).rejects.toThrow(/is not a recording|in its header/)
     }
@@ -69,7 +69,7 @@ describe('a recording that was cut off', () => {
     }
   })
 
-  it('does not take a last block whose content never reached the disk', async () => {
+  it('a recording that was cut off does not take a last block whose content never reached the disk', async () => {
     const zeroed = Buffer.from(bytes)
     zeroed.fill(0, ends[3]! - 10)
     const path = fileOf(zeroed)
@@ -80,7 +80,7 @@ describe('a recording that was cut off', () => {
 })
 
 describe('a recording with a byte changed', () => {
-  it('never reads an entry that was not written, and shows where something is missing', async () => {
+  it('a recording with a byte changed never reads an entry that was not written, and shows where something is missing', async () => {
     for (let position = 0; position < bytes.length; position++) {
       const flipped = Buffer.from(bytes)
       flipped[position]! ^= 1 << (position % 8)
@@ -108,7 +108,7 @@ describe('a recording with a byte changed', () => {
     }
   })
 
-  it('shows that a whole block is not there', async () => {
+  it('a recording with a byte changed shows that a whole block is not there', async () => {
     const path = fileOf(Buffer.concat([bytes.subarray(0, ends[1]), bytes.subarray(ends[2])]))
     const reader = await openRecording(path)
     await reader.close()
@@ -117,7 +117,7 @@ describe('a recording with a byte changed', () => {
 })
 
 describe('opening', () => {
-  it('names what a file is that it cannot read', async () => {
+  it('opening names what a file is that it cannot read', async () => {
     const other = fileOf(Buffer.from('{"not": "a recording"}\n'))
     await expect(openRecording(other)).rejects.toThrow(`${other} is not a recording`)
     const newer = fileOf(Buffer.concat([Buffer.from('tidegate recording 2\n'), bytes.subarray(21)]))
@@ -127,7 +127,7 @@ describe('opening', () => {
     )
   })
 
-  it('tells the markets as they were configured, and the times', async () => {
+  it('opening tells the markets as they were configured, and the times', async () => {
     const reader = await openRecording(fileOf(bytes))
     await reader.close()
     expect(reader.header).toEqual(HEADER)

@@ -102,7 +102,7 @@ function asReplayed(published: readonly string[], path: string): string[] {
 }
 
 describe('replaying', () => {
-  it('makes the same commits and the same wire at any speed', async () => {
+  it('replaying makes the same commits and the same wire at any speed', async () => {
     for (let seed = 1; seed <= (LONG ? 200 : 8); seed++) {
       const { line, path } = await recordNoise(seed, 150)
       for (const [speed, step] of [
@@ -124,7 +124,7 @@ describe('replaying', () => {
     }
   })
 
-  it('begins anywhere with the books of that place, and continues as if it had played all before', async () => {
+  it('replaying begins anywhere with the books of that place, and continues as if it had played all before', async () => {
     const { line, path } = await recordNoise(77, 400)
     const entries = await readEntries(path)
     const first = entries[0]!.atMilliseconds
@@ -159,7 +159,7 @@ describe('replaying', () => {
     }
   })
 
-  it('starts over when it is configured to', async () => {
+  it('replaying starts over when it is configured to', async () => {
     const path = folder.next()
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), updateEntry(0, 500)] }])
     const line = new MarketPipeline(MARKETS.slice(0, 1))
@@ -171,7 +171,7 @@ describe('replaying', () => {
     await source.stop()
   })
 
-  it('says how late it is when its speed is too high, and skips nothing', async () => {
+  it('replaying says how late it is when its speed is too high, and skips nothing', async () => {
     const path = folder.next()
     const updates = Array.from({ length: 3_000 }, (_, index) => updateEntry(0, index + 1))
     await writeRecording(path, [{ entries: [snapshotEntry(0, 0), ...updates] }])
@@ -212,7 +212,7 @@ describe('a damaged recording', () => {
   const cutOut = (bytes: Buffer, start: number, end: number) =>
     Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)])
 
-  it('is lost from there to the next keyframe, and right again after it', async () => {
+  it('a damaged recording is lost from there to the next keyframe, and right again after it', async () => {
     for (const damage of [changed, cutOut]) {
       for (const block of [0, 1, 2, 3]) {
         const { path, offset, book } = await damagedAt(block, damage)
@@ -230,7 +230,7 @@ describe('a damaged recording', () => {
     }
   })
 
-  it('is lost to the end when there is no keyframe any more', async () => {
+  it('a damaged recording is lost to the end when there is no keyframe any more', async () => {
     const { path } = await damagedAt(5, changed)
     const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source } = replayInto(line, path)
@@ -242,7 +242,7 @@ describe('a damaged recording', () => {
     ])
   })
 
-  it('passes over a damaged keyframe while it needs none', async () => {
+  it('a damaged recording passes over a damaged keyframe while it needs none', async () => {
     const { path, book } = await damagedAt(4, changed)
     const line = new MarketPipeline(MARKETS.slice(0, 1))
     const { source } = replayInto(line, path)
@@ -268,7 +268,7 @@ describe('a market of a recording', () => {
     return { path, line, source, fed, emitted }
   }
 
-  it('is refused when the recording does not have it', async () => {
+  it('a market of a recording is refused when the recording does not have it', async () => {
     const { path, emitted, source } = await startedLine([{ ...BTC, symbol: 'XRPUSD' }], 1)
     expect(emitted[0]).toEqual([
       { type: 'lost', reason: `the recording ${path} has no market XRPUSD, only BTCUSD, ETHUSD` },
@@ -276,7 +276,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('is refused with fewer decimals than were recorded', async () => {
+  it('a market of a recording is refused with fewer decimals than were recorded', async () => {
     const { path, line, emitted, source } = await startedLine(
       [
         { ...BTC, priceDecimals: 1 },
@@ -299,7 +299,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('is given finer prices and amounts when it has more decimals', async () => {
+  it('a market of a recording is given finer prices and amounts when it has more decimals', async () => {
     const { emitted, source } = await startedLine([{ ...BTC, priceDecimals: 4, amountDecimals: 18 }])
     expect(emitted[0]![1]).toEqual({
       type: 'snapshot',
@@ -311,7 +311,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('is lost when a price is too large for its decimals', async () => {
+  it('a market of a recording is lost when a price is too large for its decimals', async () => {
     const { path, emitted, source } = await startedLine([{ ...BTC, priceDecimals: 18 }])
     expect(emitted[0]!.at(-1)).toEqual({
       type: 'lost',
@@ -320,7 +320,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('emits why a file cannot be replayed', async () => {
+  it('a market of a recording emits why a file cannot be replayed', async () => {
     const line = new MarketPipeline([BTC])
     const { source, fed, emitted } = replayInto(line, '/nowhere/at.all')
     while (emitted[0]!.length < 1) await line.passTime(5)
@@ -333,7 +333,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('joins in the middle with the whole book, and leaves without a word more', async () => {
+  it('a market of a recording joins in the middle with the whole book, and leaves without a word more', async () => {
     const { path, line, source, fed, emitted } = await startedLine([ETH])
     const late: MarketEvent[] = []
     const joined = { market: BTC, venueSymbol: path, listener: (event: MarketEvent) => late.push(event) }
@@ -359,7 +359,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('is given its whole book again when its writer asks for it, once a second', async () => {
+  it('a market of a recording is given its whole book again when its writer asks for it, once a second', async () => {
     const { line, source, fed, emitted } = await startedLine([BTC])
     const before = emitted[0]!.length
     source.rebuild(fed[0]!, 'a reader held another book')
@@ -371,7 +371,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('hears nothing more when it is removed by what it hears', async () => {
+  it('a market of a recording hears nothing more when it is removed by what it hears', async () => {
     const path = folder.next()
     const { events } = updateEntry(0, 1)
     await writeRecording(path, [
@@ -394,7 +394,7 @@ describe('a market of a recording', () => {
     await source.stop()
   })
 
-  it('hears nothing after the source has stopped, and two that read one file have one playhead', async () => {
+  it('a market of a recording hears nothing after the source has stopped, and two that read one file have one playhead', async () => {
     const { line, source, emitted } = await startedLine([BTC, ETH])
     expect(emitted.map((events) => events.map(({ type }) => type))).toEqual([
       ['lost', 'snapshot'],

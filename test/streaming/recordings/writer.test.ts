@@ -75,7 +75,7 @@ describe('a recording', () => {
     expect(body).toBe('[1,0,{"update":[[100,5],[101,"1152921504606846976"],[[100,1,7]]]}]\n')
   })
 
-  it('adds members to the events that the first version wrote, and changes none of those', () => {
+  it('a recording adds members to the events that the first version wrote, and changes none of those', () => {
     const block = new BlockText(RECORDING_START)
     const commit = { epoch: 'one', version: 7, milliseconds: RECORDING_START + 3, nanoseconds: 5 }
     const executions = [
@@ -100,7 +100,7 @@ describe('a recording', () => {
     )
   })
 
-  it('names the time before it in which nothing could be recorded', async () => {
+  it('a recording names the time before it in which nothing could be recorded', async () => {
     const path = folder.next()
     const gap = { fromMilliseconds: RECORDING_START - 60_000, toMilliseconds: RECORDING_START, reason: 'ENOSPC' }
     await writeRecording(path, [], { ...HEADER, gap })
@@ -109,7 +109,7 @@ describe('a recording', () => {
     expect(reader.header).toEqual({ ...HEADER, gap })
   })
 
-  it('never goes back in time, whatever the times it is given', async () => {
+  it('a recording never goes back in time, whatever the times it is given', async () => {
     const path = folder.next()
     const times = [RECORDING_START + 5, RECORDING_START + 3, RECORDING_START + 9]
     await writeRecording(path, [
@@ -121,7 +121,7 @@ describe('a recording', () => {
 })
 
 describe('the writer', () => {
-  it('writes what waits for a second', async () => {
+  it('the writer writes what waits for a second', async () => {
     const path = folder.next()
     const clock = new VirtualClock()
     const writer = await openWriter(path, clock)
@@ -137,7 +137,7 @@ describe('the writer', () => {
     await writer.close()
   })
 
-  it('writes a block that is full without waiting', async () => {
+  it('the writer writes a block that is full without waiting', async () => {
     const path = folder.next()
     const writer = await openWriter(path)
     const reason = 'x'.repeat(1_000)
@@ -149,7 +149,7 @@ describe('the writer', () => {
     expect(writer.counts.entries).toBe(1_100)
   })
 
-  it('spreads a keyframe over blocks, of which the first alone begins it', async () => {
+  it('the writer spreads a keyframe over blocks, of which the first alone begins it', async () => {
     const path = folder.next()
     const writer = await openWriter(path)
     const big: MarketEvent = { type: 'lost', reason: 'x'.repeat(2_000_000) }
@@ -164,7 +164,7 @@ describe('the writer', () => {
     expect(writer.counts.entries).toBe(2)
   })
 
-  it('encodes the books of a keyframe in steps, as the same text as their levels', async () => {
+  it('the writer encodes the books of a keyframe in steps, as the same text as their levels', async () => {
     const sides = (count: number): LevelChange[] =>
       ([BID, ASK] as const).flatMap((side) =>
         Array.from({ length: count }, (_, index): LevelChange => {
@@ -195,7 +195,7 @@ describe('the writer', () => {
     ])
   })
 
-  it('does not replace a file unless it is emitted to', async () => {
+  it('the writer does not replace a file unless it is emitted to', async () => {
     const path = folder.next()
     writeFileSync(path, 'precious')
     await expect(openWriter(path)).rejects.toThrow(`${path} already exists`)
@@ -204,14 +204,14 @@ describe('the writer', () => {
     expect(await readEntries(path)).toEqual([])
   })
 
-  it('ends with one error when the disk is full, and takes no more', async () => {
+  it('the writer ends with one error when the disk is full, and takes no more', async () => {
     const failures: Error[] = []
     // The header fits nowhere either: the device is full.
     await expect(openWriter('/dev/full', new VirtualClock(), failures, true)).rejects.toThrow(/ENOSPC/)
     expect(failures).toEqual([])
   })
 
-  it('keeps the file whole up to the block that could not be written', async () => {
+  it('the writer keeps the file whole up to the block that could not be written', async () => {
     const path = folder.next()
     const failures: Error[] = []
     const clock = new VirtualClock()
@@ -234,7 +234,7 @@ describe('the writer', () => {
     expect(await readEntries(path)).toHaveLength(1)
   })
 
-  it('gives up on a disk that takes nothing for long', async () => {
+  it('the writer gives up on a disk that takes nothing for long', async () => {
     const failures: Error[] = []
     const never = new Promise<never>(() => undefined)
     const disk = { write: () => never, truncate: () => never, sync: () => never, close: () => never }

@@ -121,7 +121,7 @@ function expectError(answer: Answer, status: number, error: string, description?
 }
 
 describe('a token grant', () => {
-  it('returns the members that RFC 6749 names with no-store, and the token verifies', async () => {
+  it('a token grant returns the members that RFC 6749 names with no-store, and the token verifies', async () => {
     const answer = await post(form())
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -132,7 +132,7 @@ describe('a token grant', () => {
     expect(verdict).toMatchObject({ ok: true, token: { clientId: 'client-1', customerId: 'customer-1' } })
   })
 
-  it('contains a JWT as RFC 9068 specifies', async () => {
+  it('a token grant contains a JWT as RFC 9068 specifies', async () => {
     const { body } = await post(form({ scope: `${READ_ACCOUNT} ${STREAM}` }))
     const [header, payload] = String(body.access_token)
       .split('.')
@@ -190,24 +190,24 @@ describe('a token grant', () => {
     ['with parameters it does not know', () => form({ audience: 'x' }), {}],
     ['with a charset', () => String(form()), { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' }],
     ['beside an Authorization header of another scheme', () => form(), { authorization: 'Bearer old' }],
-  ])('succeeds %s', async (_how, body, headers) => {
+  ])('a token grant succeeds %s', async (_how, body, headers) => {
     expect(await post(body(), headers)).toMatchObject({ status: 200, body: { token_type: 'bearer' } })
   })
 
-  it('for several scopes names each once, in the requested order', async () => {
+  it('a token grant for several scopes names each once, in the requested order', async () => {
     expect((await post(form({ scope: `${READ_ACCOUNT} ${STREAM} ${READ_ACCOUNT}` }))).body.scope).toBe(
       `${READ_ACCOUNT} ${STREAM}`,
     )
   })
 
-  it('does not depend on whether the customer may stream', async () => {
+  it('a token grant does not depend on whether the customer may stream', async () => {
     expect(directory.customer('customer-1')?.streaming).toBe(false)
     expect((await post(form())).status).toBe(200)
   })
 })
 
 describe('the order of the checks', () => {
-  it('is request, client, grant, scope: each runs only when those before it have passed', async () => {
+  it('the order of the checks is request, client, grant, scope: each runs only when those before it have passed', async () => {
     const wrong = { client_secret: 'wrong', grant_type: 'password', scope: 'nothing' }
     const twice = form(wrong)
     twice.append('scope', 'nothing')
@@ -221,7 +221,7 @@ describe('the order of the checks', () => {
 
 describe('invalid_request', () => {
   it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'unknown'])(
-    'is returned when %s is sent twice',
+    'invalid_request is returned when %s is sent twice',
     async (name) => {
       const body = form({ unknown: 'x' })
       body.append(name, '')
@@ -229,17 +229,17 @@ describe('invalid_request', () => {
     },
   )
 
-  it('is returned when credentials come in the body and as HTTP Basic', async () => {
+  it('invalid_request is returned when credentials come in the body and as HTTP Basic', async () => {
     expectError(await post(form(), basic('client-1', secret)), 400, 'invalid_request', /both/)
     const otherId = form({ client_secret: undefined, client_id: 'client-2' })
     expectError(await post(otherId, basic('client-1', secret)), 400, 'invalid_request', /client_id differs/)
   })
 
-  it.each([undefined, ''])('is returned when grant_type is missing or empty', async (grantType) => {
+  it.each([undefined, ''])('invalid_request is returned when grant_type is missing or empty', async (grantType) => {
     expectError(await post(form({ grant_type: grantType })), 400, 'invalid_request', 'grant_type is required')
   })
 
-  it('is returned when a multipart body is broken or contains a file', async () => {
+  it('invalid_request is returned when a multipart body is broken or contains a file', async () => {
     expectError(await post('x', { 'content-type': 'multipart/form-data; boundary=y' }), 400, 'invalid_request')
     expectError(await post('x', { 'content-type': 'multipart/form-data' }), 400, 'invalid_request')
     const data = new FormData()
@@ -247,7 +247,7 @@ describe('invalid_request', () => {
     expectError(await post(data), 400, 'invalid_request', /file/)
   })
 
-  it('has a description that parameter names cannot break', async () => {
+  it('invalid_request has a description that parameter names cannot break', async () => {
     const body = form()
     body.append('"\\\u{1F980}\n', '')
     body.append('"\\\u{1F980}\n', '')
@@ -265,7 +265,7 @@ describe('invalid_client', () => {
     ['a secret in another case', { client_secret: secret.toUpperCase() }],
     ['an unknown client', { client_id: 'client-2' }],
     ['the name of a member of every object', { client_id: '__proto__' }],
-  ])('is returned for %s, without a challenge', async (_what, changes) => {
+  ])('invalid_client is returned for %s, without a challenge', async (_what, changes) => {
     const answer = await post(form(changes))
     expectError(answer, 401, 'invalid_client')
     expect(answer.headers.get('www-authenticate')).toBeNull()
@@ -278,7 +278,7 @@ describe('invalid_client', () => {
     ['no base64', 'Basic !!!'],
     ['nothing', 'Basic'],
     ['broken percent-encoding', basic('client-1', '%zz').authorization],
-  ])('is returned for HTTP Basic with %s, with a challenge', async (_what, authorization) => {
+  ])('invalid_client is returned for HTTP Basic with %s, with a challenge', async (_what, authorization) => {
     const answer = await post(form({ client_id: undefined, client_secret: undefined }), { authorization })
     expectError(answer, 401, 'invalid_client', 'client authentication failed')
     expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
@@ -289,20 +289,23 @@ describe('invalid_client', () => {
     ['customer', truth(true, false)],
     ['client without its customer', { ...truth(), customers: [] }],
     ['client without secrets', { ...truth(), secrets: [] }],
-  ])('is returned for a disabled or incomplete %s, exactly as for a wrong secret', async (_what, disabled) => {
-    onTestFinished(() => directory.replace(truth()))
-    directory.replace(disabled)
-    const answer = await post(form())
-    expectError(answer, 401, 'invalid_client')
-    directory.replace(truth())
-    expect(answer.body).toEqual((await post(form({ client_secret: 'wrong' }))).body)
-  })
+  ])(
+    'invalid_client is returned for a disabled or incomplete %s, exactly as for a wrong secret',
+    async (_what, disabled) => {
+      onTestFinished(() => directory.replace(truth()))
+      directory.replace(disabled)
+      const answer = await post(form())
+      expectError(answer, 401, 'invalid_client')
+      directory.replace(truth())
+      expect(answer.body).toEqual((await post(form({ client_secret: 'wrong' }))).body)
+    },
+  )
 
-  it('is returned for a request without a body', async () => {
+  it('invalid_client is returned for a request without a body', async () => {
     expectError(await post(undefined), 401, 'invalid_client')
   })
 
-  it('is returned for credentials in the URL, which are not read', async () => {
+  it('invalid_client is returned for credentials in the URL, which are not read', async () => {
     const response = await fetch(`${url}?${form()}`, { method: 'POST' })
     expect(response.status).toBe(401)
   })
@@ -310,7 +313,7 @@ describe('invalid_client', () => {
 
 describe('grant type and scope', () => {
   it.each(['password', 'authorization_code', 'Client_Credentials', 'client_credentials '])(
-    'return unsupported_grant_type for %s',
+    'grant type and scope return unsupported_grant_type for %s',
     async (grantType) => {
       expectError(await post(form({ grant_type: grantType })), 400, 'unsupported_grant_type')
     },
@@ -328,7 +331,7 @@ describe('grant type and scope', () => {
     ['one that would break the description', 'a"b\\c\u{1F980}', /does not exist: a\?b\?c/],
     ['separated by a comma', `${STREAM},${READ_ACCOUNT}`, /does not exist/],
     ['a member of every object', 'constructor', /does not exist/],
-  ])('return invalid_scope for %s', async (_what, scope, description) => {
+  ])('grant type and scope return invalid_scope for %s', async (_what, scope, description) => {
     expectError(await post(form({ scope })), 400, 'invalid_scope', description)
   })
 
@@ -345,18 +348,21 @@ describe('grant type and scope', () => {
 })
 
 describe('HTTP errors of the token endpoint', () => {
-  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('are 405 in the same shape for %s', async (method) => {
-    const response = await fetch(url, { method, ...(method === 'PUT' ? { body: '{}' } : {}) })
-    const answer = await answerOf(response)
-    expectError(answer, 405, 'invalid_request')
-    expect(answer.headers.get('allow')).toBe('POST')
-  })
+  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'HTTP errors of the token endpoint are 405 in the same shape for %s',
+    async (method) => {
+      const response = await fetch(url, { method, ...(method === 'PUT' ? { body: '{}' } : {}) })
+      const answer = await answerOf(response)
+      expectError(answer, 405, 'invalid_request')
+      expect(answer.headers.get('allow')).toBe('POST')
+    },
+  )
 
-  it('are 405 for HEAD too', async () => {
+  it('HTTP errors of the token endpoint are 405 for HEAD too', async () => {
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(405)
   })
 
-  it('are 415 for other media types', async () => {
+  it('HTTP errors of the token endpoint are 415 for other media types', async () => {
     expectError(await post(JSON.stringify(RIGHT), { 'content-type': 'application/json' }), 415, 'invalid_request')
     expectError(await post('x', { 'content-type': 'text/plain' }), 415, 'invalid_request')
     expectError(await post('x', { 'content-type': 'nonsense' }), 415, 'invalid_request')
@@ -389,7 +395,7 @@ describe('HTTP errors of the token endpoint', () => {
     expect([String(revocation).length, revoked]).toEqual([length, status])
   })
 
-  it('are 503 with Retry-After while the directory is not loaded, and 500 without details after an internal error', async () => {
+  it('HTTP errors of the token endpoint are 503 with Retry-After while the directory is not loaded, and 500 without details after an internal error', async () => {
     const empty = new Directory()
     const failing = { ...captureLog(), metrics: createMetricsRegistry() }
     const other = createHttpServer({
@@ -422,7 +428,7 @@ describe('HTTP errors of the token endpoint', () => {
 })
 
 describe('repeated authentication failures', () => {
-  it('of one client and address are answered 429 with a growing Retry-After, while the right secret is accepted', async () => {
+  it('repeated authentication failures of one client and address are answered 429 with a growing Retry-After, while the right secret is accepted', async () => {
     const wrong = form({ client_secret: 'wrong' })
     for (let count = 0; count < 5; count++) expectError(await at('a', wrong), 401, 'invalid_client')
     const waits: (string | null)[] = []
@@ -440,7 +446,7 @@ describe('repeated authentication failures', () => {
     expect(waits).toEqual(['1', '2', '4', '7'])
   })
 
-  it('are counted for unknown clients, disabled clients and HTTP Basic in the same way', async () => {
+  it('repeated authentication failures are counted for unknown clients, disabled clients and HTTP Basic in the same way', async () => {
     onTestFinished(() => directory.replace(truth()))
     const answersOf = async (address: string, body: FormBody, headers = {}) => {
       const answers: Answer[] = []
@@ -456,7 +462,7 @@ describe('repeated authentication failures', () => {
     expect(await answersOf('f', form())).toEqual(wrong)
   })
 
-  it('of an unknown client cost the same steps as a wrong secret', async () => {
+  it('repeated authentication failures of an unknown client cost the same steps as a wrong secret', async () => {
     const steps: string[] = []
     const watched = new Directory()
     watched.replace(truth())
@@ -496,7 +502,7 @@ describe('the request rate of an address', () => {
     return post(body, { ...headers, 'x-test-address': address })
   }
 
-  it('answers failing requests beyond it with 429, and accepts the right secret from there every time', async () => {
+  it('the request rate of an address answers failing requests beyond it with 429, and accepts the right secret from there every time', async () => {
     const address = 'shared'
     for (let count = 0; count < BURST; count++) {
       const answer = await at(address, wrong())
@@ -527,7 +533,7 @@ describe('the request rate of an address', () => {
     for (let count = 0; count < BURST; count++) expectError(await at('fleet', wrong()), 401, 'invalid_client')
   })
 
-  it('refuses requests unread beyond ten times the rate, and a large body or one of unknown size at once', async () => {
+  it('the request rate of an address refuses requests unread beyond ten times the rate, and a large body or one of unknown size at once', async () => {
     const address = 'flood'
     for (let count = 0; count < BURST; count++) await at(address, wrong())
     const large = form({ padding: 'x'.repeat(8_192) })
@@ -549,7 +555,7 @@ describe('the request rate of an address', () => {
 })
 
 describe('a form with too many parameters', () => {
-  it('is 400 before it is parsed, in both media types; a hundred parameters are read', async () => {
+  it('a form with too many parameters is 400 before it is parsed, in both media types; a hundred parameters are read', async () => {
     for (const [count, status] of [
       [96, 200],
       [97, 400],
@@ -571,7 +577,7 @@ describe('the revocation endpoint', () => {
   }
   const CREDENTIALS = { client_id: 'client-1', client_secret: secret }
 
-  it('checks request, client and token in that order, by the rules of the token endpoint', async () => {
+  it('the revocation endpoint checks request, client and token in that order, by the rules of the token endpoint', async () => {
     const twice = new URLSearchParams({ ...CREDENTIALS, client_secret: 'wrong' })
     twice.append('client_id', 'client-1')
     expectError(await revoke(twice), 400, 'invalid_request', /twice/)
@@ -588,21 +594,24 @@ describe('the revocation endpoint', () => {
     expect(get.headers.get('allow')).toBe('POST')
   })
 
-  it.each(['nonsense', 'a.b.c'])('returns 200 for a token that is %s, without reading the store', async (token) => {
-    for (const hint of [undefined, 'refresh_token', 'whatever']) {
-      const body = new URLSearchParams({
-        ...CREDENTIALS,
-        token,
-        ...(hint === undefined ? {} : { token_type_hint: hint }),
-      })
-      const answer = await revoke(body)
-      expect([answer.status, answer.body, answer.headers.get('cache-control')]).toEqual([200, {}, 'no-store'])
-    }
-  })
+  it.each(['nonsense', 'a.b.c'])(
+    'the revocation endpoint returns 200 for a token that is %s, without reading the store',
+    async (token) => {
+      for (const hint of [undefined, 'refresh_token', 'whatever']) {
+        const body = new URLSearchParams({
+          ...CREDENTIALS,
+          token,
+          ...(hint === undefined ? {} : { token_type_hint: hint }),
+        })
+        const answer = await revoke(body)
+        expect([answer.status, answer.body, answer.headers.get('cache-control')]).toEqual([200, {}, 'no-store'])
+      }
+    },
+  )
 })
 
 describe('the log and the metrics', () => {
-  it('contain no secret, token or header, and a count of every result', async () => {
+  it('the log and the metrics contain no secret, token or header, and a count of every result', async () => {
     const { body } = await post(form())
     const answers = [post(form(), basic('client-1', secret)), post(form({ scope: secret }))]
     await Promise.all(answers)

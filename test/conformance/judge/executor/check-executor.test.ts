@@ -190,11 +190,11 @@ describe('a restart', () => {
     return await restarted(session, restart)
   }
 
-  it('changes no result of an endpoint that keeps its results', async () => {
+  it('a restart changes no result of an endpoint that keeps its results', async () => {
     expect(await restartedBy({}, 'GET restart')).not.toHaveProperty('violation')
   })
 
-  it('makes an endpoint that keeps its results in memory pay every delivery again', async () => {
+  it('a restart makes an endpoint that keeps its results in memory pay every delivery again', async () => {
     const { violation, losesMoney } = await restartedBy({ forgets: true, hidesPayments: true }, 'GET restart')
     expect(violation).toMatch(/^\d+ of \d+ results changed: SETTLED became SETTLED with another reference$/)
     expect(losesMoney).toBe(true)
@@ -206,13 +206,13 @@ describe('a restart', () => {
     ['does not end', 'sleep 60', 'the restart command did not end within 1 seconds'],
     ['restarts nothing', 'true', 'the endpoint kept a connection from before the restart command'],
     ['only stops the endpoint', 'GET stop', 'the endpoint did not answer within 1 seconds after the restart command'],
-  ])('is not checked when its command %s', async (_, command, reason) => {
+  ])('a restart is not checked when its command %s', async (_, command, reason) => {
     const { notChecked, violation } = await restartedBy({}, command, { secondsMax: 1 })
     expect(notChecked).toContain(reason)
     expect(violation).toBeUndefined()
   })
 
-  it('is not checked when nothing was paid before it', async () => {
+  it('a restart is not checked when nothing was paid before it', async () => {
     const session = sessionAt('http://127.0.0.1:9/')
     const { notChecked } = await restarted(session, { command: 'true', memorySeconds: 0 })
     expect(notChecked).toBe('there is no result to repeat')

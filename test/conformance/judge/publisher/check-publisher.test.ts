@@ -81,11 +81,14 @@ function sampleOf<Case>(cases: readonly Case[]): readonly Case[] {
 const RIGHT = { pull: 13, push: 10 }
 
 describe.concurrent('a publisher to which the check connects', () => {
-  it.each([false, true])('breaks no rule when it is correct (orders: %s)', async (publishesOrders) => {
-    const results = await pull({ publishesOrders })
-    expect(results.flatMap(({ findings }) => findings)).toEqual([])
-    expect(outcomes(results).filter((text) => text.endsWith(' right'))).toHaveLength(RIGHT.pull)
-  })
+  it.each([false, true])(
+    'a publisher to which the check connects breaks no rule when it is correct (orders: %s)',
+    async (publishesOrders) => {
+      const results = await pull({ publishesOrders })
+      expect(results.flatMap(({ findings }) => findings)).toEqual([])
+      expect(outcomes(results).filter((text) => text.endsWith(' right'))).toHaveLength(RIGHT.pull)
+    },
+  )
 
   it.each<[Mistake, string, Partial<CheckTimes>?]>(
     sampleOf([
@@ -121,40 +124,46 @@ describe.concurrent('a publisher to which the check connects', () => {
       ['keeps-epoch', 'epoch-kept'],
       ['continues-early', 'continues-wrong'],
     ]),
-  )('that %s is reported as %s and by no other name', async (mistake, name, times) => {
-    expect(namesOf(await pull({ mistake }, times))).toEqual([name])
-  })
+  )(
+    'a publisher to which the check connects that %s is reported as %s and by no other name',
+    async (mistake, name, times) => {
+      expect(namesOf(await pull({ mistake }, times))).toEqual([name])
+    },
+  )
 
   it.each<[Mistake, string]>([
     ['unknown-order', 'order-unknown'],
     ['order-twice', 'order-added-twice'],
     ['trade-too-large', 'trade-exceeds-order'],
     ['levels-of-orders', 'orders-and-levels-mixed'],
-  ])('with single orders that %s is reported as %s', async (mistake, name) => {
+  ])('a publisher to which the check connects with single orders that %s is reported as %s', async (mistake, name) => {
     expect(namesOf(await pull({ mistake, publishesOrders: true }))).toEqual([name])
   })
 })
 
 describe.concurrent('a publisher to which the check connects, besides its mistakes', () => {
-  it('has a book that is too large where the service accepts no such book', async () => {
+  it('a publisher to which the check connects, besides its mistakes has a book that is too large where the service accepts no such book', async () => {
     expect(namesOf(await pull({}, {}, { bookEntriesMax: 3 }))).toEqual(['book-too-large'])
   })
 
   it.each([
     ['NONE', TEST_TOKEN, 'market-refused'],
     ['BTCUSD', 'another-token', 'handshake-refused'],
-  ])('is checked no further when the market %s with the token %s is refused: %s', async (symbol, token, name) => {
-    const publisher = new MistakenPublisher({})
-    const url = await publisher.listen()
-    const options = { ...optionsFor(publisher, IMPATIENT), markets: [{ symbol, decimals: undefined }] }
-    const results = await checkPull(options, { url, token }).results
-    await publisher.stop()
-    expect(results.map(({ outcome }) => outcome)).toEqual(['wrong', ...Array(RIGHT.pull - 1).fill('skipped')])
-    expect(namesOf(results)).toEqual([name])
-    if (token !== TEST_TOKEN) expect(results[0]?.findings[0]?.examples[0]?.detail).toContain('answered with 401')
-  })
+  ])(
+    'a publisher to which the check connects, besides its mistakes is checked no further when the market %s with the token %s is refused: %s',
+    async (symbol, token, name) => {
+      const publisher = new MistakenPublisher({})
+      const url = await publisher.listen()
+      const options = { ...optionsFor(publisher, IMPATIENT), markets: [{ symbol, decimals: undefined }] }
+      const results = await checkPull(options, { url, token }).results
+      await publisher.stop()
+      expect(results.map(({ outcome }) => outcome)).toEqual(['wrong', ...Array(RIGHT.pull - 1).fill('skipped')])
+      expect(namesOf(results)).toEqual([name])
+      if (token !== TEST_TOKEN) expect(results[0]?.findings[0]?.examples[0]?.detail).toContain('answered with 401')
+    },
+  )
 
-  it('breaks no rule when it is the publisher of the tests of sources', async () => {
+  it('a publisher to which the check connects, besides its mistakes breaks no rule when it is the publisher of the tests of sources', async () => {
     const clock = new VirtualClock()
     const random = new Random(7)
     const engine = new PublishingEngine({ symbol: 'BTCUSD', random, publishesOrders: false, keptMax: 10_000 })
@@ -187,11 +196,14 @@ describe.concurrent('a publisher to which the check connects, besides its mistak
 })
 
 describe.concurrent('a publisher that connects to the check', () => {
-  it.each([false, true])('breaks no rule when it is correct (orders: %s)', async (publishesOrders) => {
-    const results = await push({ publishesOrders })
-    expect(results.flatMap(({ findings }) => findings)).toEqual([])
-    expect(outcomes(results).filter((text) => text.endsWith(' right'))).toHaveLength(RIGHT.push)
-  })
+  it.each([false, true])(
+    'a publisher that connects to the check breaks no rule when it is correct (orders: %s)',
+    async (publishesOrders) => {
+      const results = await push({ publishesOrders })
+      expect(results.flatMap(({ findings }) => findings)).toEqual([])
+      expect(outcomes(results).filter((text) => text.endsWith(' right'))).toHaveLength(RIGHT.push)
+    },
+  )
 
   it.each<[Mistake, string, Partial<CheckTimes>?]>(
     sampleOf([
@@ -206,13 +218,13 @@ describe.concurrent('a publisher that connects to the check', () => {
       ['other-market', 'market-unknown'],
       ['keeps-epoch', 'epoch-kept'],
     ]),
-  )('that %s is reported as %s', async (mistake, name, times) => {
+  )('a publisher that connects to the check that %s is reported as %s', async (mistake, name, times) => {
     expect(namesOf(await push({ mistake }, times))).toContain(name)
   })
 })
 
 describe.runIf(process.env.TIDEGATE_LONG === '1')('a publisher that keeps what is not read', () => {
-  it('is reported as backlog-unbounded and by no other name', async () => {
+  it('a publisher that keeps what is not read is reported as backlog-unbounded and by no other name', async () => {
     expect(namesOf(await pull({ mistake: 'keeps-everything' }, { stall: 2_000 }))).toEqual(['backlog-unbounded'])
   })
 })
@@ -221,7 +233,7 @@ describe('docs/how-to/test-your-publisher.md', () => {
   const page = readFileSync(new URL('../../../../docs/how-to/test-your-publisher.md', import.meta.url), 'utf8')
   const rowsOf = (text: string) => text.split('\n').filter((line) => line.startsWith('| `'))
 
-  it('has a row for every scenario and every rule, and no other', () => {
+  it('docs/how-to/test-your-publisher.md has a row for every scenario and every rule, and no other', () => {
     const scenarios = [...PULL_SCENARIOS, ...PUSH_SCENARIOS].map(
       ({ name, plays, expects }) => `| \`${name}\` | ${plays} | ${expects} |`,
     )

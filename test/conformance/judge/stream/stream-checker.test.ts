@@ -354,7 +354,7 @@ function play(messages: readonly (object | string | number)[]): {
 }
 
 describe('StreamChecker', () => {
-  it('reports nothing for a correct stream', () => {
+  it('StreamChecker reports nothing for a correct stream', () => {
     const { names, checker, now } = play(CLEAN)
     expect(names).toEqual([])
     expect(checker.onEnd(now, [M])).toEqual([])
@@ -367,19 +367,19 @@ describe('StreamChecker', () => {
     expect(play([...opening, ...messages]).names).toEqual([name])
   })
 
-  it('reports a market without a SNAPSHOT at the end', () => {
+  it('StreamChecker reports a market without a SNAPSHOT at the end', () => {
     const { checker, now } = play([acknowledged(M), heartbeat(1)])
     expect(checker.onEnd(now, [M])).toEqual([
       { name: 'snapshot-missing', market: M, detail: 'no SNAPSHOT on this connection', receivedAtMilliseconds: 0 },
     ])
   })
 
-  it('has a case in this file for every rule', () => {
+  it('StreamChecker has a case in this file for every rule', () => {
     const covered = new Set([...CASES.map(({ name }) => name), 'snapshot-missing'])
     expect([...covered].sort()).toEqual(Object.keys(VIOLATIONS).sort())
   })
 
-  it('starts again with each connection, but keeps the decimals of the markets', () => {
+  it('StreamChecker starts again with each connection, but keeps the decimals of the markets', () => {
     const { checker } = play(OPENING)
     checker.onConnect()
     expect(checker.onMessage(JSON.stringify(FINE), 0).map(({ name }) => name)).toEqual(['not-subscribed'])
@@ -388,7 +388,7 @@ describe('StreamChecker', () => {
     expect(checker.onMessage(JSON.stringify(older), 0).map(({ name }) => name)).toEqual(['decimals-changed'])
   })
 
-  it('uses the interval of heartbeats that it is given', () => {
+  it('StreamChecker uses the interval of heartbeats that it is given', () => {
     const checker = new StreamChecker({ heartbeatMilliseconds: 100 })
     checker.onMessage(JSON.stringify(acknowledged(M)), 0)
     checker.onMessage(JSON.stringify(heartbeat(1)), 0)
@@ -401,11 +401,14 @@ describe('StreamChecker', () => {
     [{ id: '7', venue: 'kraken' }, []],
     [{ id: '7' }, ['venue is undefined']],
     [{ id: 7, venue: '', side: 'bid' }, ['id is 7, venue is "", side is "bid"']],
-  ])('expects of an execution of tidegate.v1 an id, a venue and the side of the taker: %j', (members, details) => {
-    const checker = new StreamChecker({ isExtended: true })
-    checker.onMessage(JSON.stringify(acknowledged(M)), 0)
-    const { channel, payload } = execution(M, 2, '101.00', '1.0000') as { channel: string; payload: object }
-    const found = checker.onMessage(JSON.stringify({ channel, payload: { ...payload, ...members } }), 0)
-    expect(found.map(({ detail }) => detail)).toEqual(details)
-  })
+  ])(
+    'StreamChecker expects of an execution of tidegate.v1 an id, a venue and the side of the taker: %j',
+    (members, details) => {
+      const checker = new StreamChecker({ isExtended: true })
+      checker.onMessage(JSON.stringify(acknowledged(M)), 0)
+      const { channel, payload } = execution(M, 2, '101.00', '1.0000') as { channel: string; payload: object }
+      const found = checker.onMessage(JSON.stringify({ channel, payload: { ...payload, ...members } }), 0)
+      expect(found.map(({ detail }) => detail)).toEqual(details)
+    },
+  )
 })

@@ -63,22 +63,25 @@ const INVALID: readonly (readonly [CryptoNetwork, string, string])[] = [
 ]
 
 describe('the address validation', () => {
-  it.each(VALID)('accepts an address of %s: %s (%s)', (network, address) => {
+  it.each(VALID)('the address validation accepts an address of %s: %s (%s)', (network, address) => {
     expect(addressFault(network, address)).toBeUndefined()
   })
 
-  it.each(INVALID)('rejects an address of %s: %s (%s)', (network, address) => {
+  it.each(INVALID)('the address validation rejects an address of %s: %s (%s)', (network, address) => {
     expect(addressFault(network, address)).toContain(`is not an address of ${network} (`)
   })
 
-  it.each(CRYPTO_NETWORK_NAMES)('rejects for %s an empty, padded or very long address', (network) => {
-    const [address = ''] = VALID.filter(([of]) => of === network).map(([, text]) => text)
-    for (const text of ['', ' ', `${address} `, ` ${address}`, `${address}\n`, address.repeat(20_000)]) {
-      expect(addressFault(network, text)).toBeDefined()
-    }
-  })
+  it.each(CRYPTO_NETWORK_NAMES)(
+    'the address validation rejects for %s an empty, padded or very long address',
+    (network) => {
+      const [address = ''] = VALID.filter(([of]) => of === network).map(([, text]) => text)
+      for (const text of ['', ' ', `${address} `, ` ${address}`, `${address}\n`, address.repeat(20_000)]) {
+        expect(addressFault(network, text)).toBeDefined()
+      }
+    },
+  )
 
-  it('accepts every derived address for its networks, and rejects it with any one letter changed', () => {
+  it('the address validation accepts every derived address for its networks, and rejects it with any one letter changed', () => {
     const materials = testMaterials(Buffer.alloc(32, 7))
     const changes = fc.tuple(
       fc.integer({ min: 0, max: 5_000 }),
@@ -121,15 +124,21 @@ describe('the forms in which the store may hold an address', () => {
       'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK',
       'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ',
     ],
-  ] as const)('are, of %s, the text %s and %s', (family, address, canonical) => {
-    expect(storedForms(family, address)).toEqual([address, canonical])
-  })
+  ] as const)(
+    'the forms in which the store may hold an address are, of %s, the text %s and %s',
+    (family, address, canonical) => {
+      expect(storedForms(family, address)).toEqual([address, canonical])
+    },
+  )
 
-  it.each(VALID)('of %s include %s, and no form of another address', (network, address) => {
-    const family = CRYPTO_NETWORKS[network]
-    expect(storedForms(family, address)).toContain(address)
-    expect(storedForms(family, `${address} `)).toEqual([])
-  })
+  it.each(VALID)(
+    'the forms in which the store may hold an address of %s include %s, and no form of another address',
+    (network, address) => {
+      const family = CRYPTO_NETWORKS[network]
+      expect(storedForms(family, address)).toContain(address)
+      expect(storedForms(family, `${address} `)).toEqual([])
+    },
+  )
 })
 
 describe('the test vectors of cashaddr.md', () => {

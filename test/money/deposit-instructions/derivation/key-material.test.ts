@@ -19,7 +19,7 @@ function addressesOf(seed: Uint8Array, family: AddressFamily, count: number): st
 const ABANDON = seedOf(`${'abandon '.repeat(11)}about`)
 
 describe('addresses of an extended public key', () => {
-  it('are those of the BIP 84 test vectors', () => {
+  it('addresses of an extended public key are those of the BIP 84 test vectors', () => {
     const material = watchedMaterial(
       'bitcoin',
       'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs',
@@ -38,18 +38,18 @@ describe('addresses of a seed', () => {
     ['dogecoin', 'DBus3bamQjgJULBJtYXpEzDWQRwF5iwxgC', 'what wallets show, m/44h/3h/0h/0/0'],
     ['evm', '0x9858EfFD232B4033E47d90003D41EC34EcaEda94', 'what MetaMask shows'],
     ['solana', 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk', 'what Phantom shows'],
-  ])('of %s for the mnemonic "abandon … about": %s (%s)', (family, address) => {
+  ])('addresses of a seed of %s for the mnemonic "abandon … about": %s (%s)', (family, address) => {
     expect(addressesOf(ABANDON, family, 1)).toEqual([address])
   })
 
-  it('of EVM networks are the accounts that Hardhat and Anvil show', () => {
+  it('addresses of a seed of EVM networks are the accounts that Hardhat and Anvil show', () => {
     expect(addressesOf(seedOf(`${'test '.repeat(11)}junk`), 'evm', 2)).toEqual([
       '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
       '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
     ])
   })
 
-  it('of STELLAR are those of SEP-5, test 1', () => {
+  it('addresses of a seed of STELLAR are those of SEP-5, test 1', () => {
     const seed = seedOf('illness spike retreat truth genius clock brain pass fit cave bargain toe')
     expect(Buffer.from(seed).toString('hex')).toMatch(/^e4a5a632e70943ae7f07659df1332160937fad82587216a4/)
     expect(addressesOf(seed, 'stellar', 2)).toEqual([

@@ -208,11 +208,11 @@ describe('a book', () => {
     ['with an amount of zero', { bids: levels([6_000_000, '0']) }],
     ['with a price of zero', { bids: levels([0, '1']) }],
     ['from a simulator or a recording', { isSimulated: true }],
-  ])('is not used when it is %s', (_, changes) => {
+  ])('a book is not used when it is %s', (_, changes) => {
     expect(fault(changes)).toEqual(expect.any(String))
   })
 
-  it('is used when none of that holds, and from a simulator in a sandbox', () => {
+  it('a book is used when none of that holds, and from a simulator in a sandbox', () => {
     expect(fault({ ageMilliseconds: 5_000 })).toMatchObject({ doubleMid: 12_000_100n })
     expect(fault({ isSimulated: true }, true)).toMatchObject({ cursor: 'pEcT_n4Z.7' })
     expect(usableBook(undefined, { settings: SETTINGS, isSandbox: false })).toEqual(expect.any(String))

@@ -72,7 +72,7 @@ function stored(evidence: PriceEvidence): unknown {
 const SETTINGS_WITH_LIMIT = { ...SETTINGS, notionalMax: new Map([['USD', 10n ** 12n]]) }
 
 describe('the evidence of a price', () => {
-  it('explains a sale to the digit', () => {
+  it('the evidence of a price explains a sale to the digit', () => {
     expect(explainPrice(sold(SELL, 123_456_789n, baseUnits('0.1')))).toEqual({
       adds_up: true,
       differences: [],
@@ -84,7 +84,7 @@ describe('the evidence of a price', () => {
     })
   })
 
-  it('explains a purchase, and what of the amount buys nothing', () => {
+  it('the evidence of a price explains a purchase, and what of the amount buys nothing', () => {
     const { adds_up: addsUp, steps } = explainPrice(sold(BUY, 1_234_567n, 0n))
     expect(addsUp).toBe(true)
     expect(steps).toEqual([
@@ -95,7 +95,7 @@ describe('the evidence of a price', () => {
     ])
   })
 
-  it('explains a conversion at par and what is left of it', () => {
+  it('the evidence of a price explains a conversion at par and what is left of it', () => {
     expect(explainPrice(atPar(1_234_567n))).toEqual({
       adds_up: true,
       differences: [],
@@ -107,7 +107,7 @@ describe('the evidence of a price', () => {
     })
   })
 
-  it('adds up for whatever was priced', () => {
+  it('the evidence of a price adds up for whatever was priced', () => {
     fc.assert(
       fc.property(
         fc.boolean(),
@@ -189,7 +189,7 @@ describe('changed evidence', () => {
     }
   })
 
-  it('of an earlier version of the program, which named no cursor, adds up', () => {
+  it('changed evidence of an earlier version of the program, which named no cursor, adds up', () => {
     const [, sale] = originals[0]!
     const { cursor, time, ...book } = (sale.evidence as { readonly book: Record<string, unknown> }).book
     const earlier = { ...book, epoch: 'e', version: 7, committed_at: `${time}` }
@@ -200,7 +200,7 @@ describe('changed evidence', () => {
     })
   })
 
-  it('names each value that differs, and what it should be', () => {
+  it('changed evidence names each value that differs, and what it should be', () => {
     const [, sale] = originals[0]!
     const evidence = changed(sale.evidence, 'levels/1/taken', () => '0.4')
     expect(explainPrice({ ...sale, destination_amount: '1', evidence }).differences).toEqual([
@@ -209,7 +209,7 @@ describe('changed evidence', () => {
     ])
   })
 
-  it('is noticed when a bound is tighter than the price', () => {
+  it('changed evidence is noticed when a bound is tighter than the price', () => {
     const [, sale] = originals[0]!
     const tight = (path: string, value: unknown) =>
       explainPrice({ ...sale, evidence: changed(sale.evidence, path, () => value) }).differences

@@ -89,7 +89,7 @@ function publishing(name: string) {
 }
 
 describe('a module', () => {
-  it('publishes to its markets, and sends a SNAPSHOT when it is asked', async () => {
+  it('a module publishes to its markets, and sends a SNAPSHOT when it is asked', async () => {
     const { engine, module } = publishing('publishing')
     const { source, market, clock, until } = run(module.path)
     await until('the book', () => market.follower.isLive)
@@ -110,7 +110,7 @@ describe('a module', () => {
     expect(module.calls).toEqual(['create BTCUSD', 'start', 'request BTCUSD', 'request BTCUSD'])
   })
 
-  it('is asked more and more rarely when it answers with a SNAPSHOT that breaks a rule', async () => {
+  it('a module is asked more and more rarely when it answers with a SNAPSHOT that breaks a rule', async () => {
     const broken = { channel: 'publication', payload: { market: 'BTCUSD', type: 'SNAPSHOT' }, stream: {} }
     const module = write('broken', {
       start: () => module.listener(broken),
@@ -125,7 +125,7 @@ describe('a module', () => {
     expect(market.summary[0]).toBe('lost: the publisher breaks a rule: payload.time is missing')
   })
 
-  it('that throws loses its markets until its next SNAPSHOT, and is logged', async () => {
+  it('a module that throws loses its markets until its next SNAPSHOT, and is logged', async () => {
     const failures: Record<string, (module: string) => ReturnType<typeof publishing>['module']> = {
       'in start': (name) => write(name, { start: () => fail('no license') }),
       'in a promise of start': (name) => write(name, { start: async () => fail('no license') }),
@@ -154,7 +154,7 @@ describe('a module', () => {
     }
   })
 
-  it('is loaded once for all its markets, learns of others by requests, and stops with the last', async () => {
+  it('a module is loaded once for all its markets, learns of others by requests, and stops with the last', async () => {
     const module = write('shared')
     const { source, markets, follow, clock, until } = run(module.path, ['BTCUSD', 'ETHUSD'])
     const eth = new PublishingEngine({ symbol: 'ETHUSD', random: new Random(1), publishesOrders: false, keptMax: 9 })
@@ -174,7 +174,7 @@ describe('a module', () => {
     expect(markets[1]?.summary).toEqual(['snapshot'])
   })
 
-  it('that does not stop is left after 5 seconds', async () => {
+  it('a module that does not stop is left after 5 seconds', async () => {
     const { module } = publishing('stuck')
     module.stop = () => new Promise(() => undefined)
     const { source, market, clock, lines, until } = run(module.path)
@@ -189,7 +189,7 @@ describe('a module', () => {
 })
 
 describe('the example', () => {
-  it('runs, with a path relative to the configuration file', async () => {
+  it('the example runs, with a path relative to the configuration file', async () => {
     const file = join(folder, 'tidegate.yaml')
     const market = '{symbol: BTCUSD, base_asset: BTC, quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 9'
     const text = `simulator: {allowed: true}\nmarkets:\n  - ${market}, sources: ["module:./engine.mjs:BTCUSD"]}\n`
@@ -211,7 +211,7 @@ describe('the example, for a quarter of an hour', () => {
     vi.unstubAllGlobals()
   })
 
-  it('has a book whenever it trades, and every message is valid', async () => {
+  it('the example, for a quarter of an hour has a book whenever it trades, and every message is valid', async () => {
     let trade: () => void = () => undefined
     vi.stubGlobal('setInterval', (callback: () => void) => {
       trade = callback
@@ -231,7 +231,7 @@ describe('the example, for a quarter of an hour', () => {
 })
 
 describe('a configuration with modules', () => {
-  it('is refused where a module cannot be loaded, or supports another version', async () => {
+  it('a configuration with modules is refused where a module cannot be loaded, or supports another version', async () => {
     const good = write('good')
     const future = write('future', {}, '2')
     const check = async (path: string) => {
@@ -258,7 +258,7 @@ describe('a configuration with modules', () => {
     expect(market.summary.join()).toContain('exports tidegate = 2')
   })
 
-  it('names a file and a symbol', () => {
+  it('a configuration with modules names a file and a symbol', () => {
     const definition = {
       symbol: 'BTCUSD',
       base_asset: 'BTC',

@@ -32,7 +32,7 @@ const execution = (id: string) => ({ price: 1000, amount: 100_000_000, id, execu
 const BOOK: readonly LevelChange[] = [{ side: BID, price: 1000, amount: 100_000_000 }]
 
 describe('the messages of a publication', () => {
-  it('begin with a SNAPSHOT, which an UPDATE before it requests', () => {
+  it('the messages of a publication begin with a SNAPSHOT, which an UPDATE before it requests', () => {
     const { own, update, snapshot } = reader()
     const request = 'no SNAPSHOT was received yet'
     expect(update(1)).toEqual({ outcome: 'waiting', events: [{ type: 'lost', reason: request }], request })
@@ -45,7 +45,7 @@ describe('the messages of a publication', () => {
     ])
   })
 
-  it('are applied in order, each once', () => {
+  it('the messages of a publication are applied in order, each once', () => {
     const { snapshot, update } = reader()
     snapshot(0)
     const step = update(1, { asks: [level('12', '0.5')], executions: [trade('1')] })
@@ -65,7 +65,7 @@ describe('the messages of a publication', () => {
     expect(update(5).events).toEqual([{ type: 'update', changes: [], executions: [], origin: 'a.5' }])
   })
 
-  it('are lost with a gap, and their executions missed; the executions after it continue', () => {
+  it('the messages of a publication are lost with a gap, and their executions missed; the executions after it continue', () => {
     const { own, snapshot, update } = reader()
     snapshot(3)
     const request = 'the messages 4 to 6 of epoch a are missing'
@@ -83,7 +83,7 @@ describe('the messages of a publication', () => {
     expect(snapshot(8).events).toEqual([{ type: 'snapshot', levels: BOOK, origin: 'a.8' }])
   })
 
-  it('may be unknown where one covers some that were applied: nothing of it is published twice', () => {
+  it('the messages of a publication may be unknown where one covers some that were applied: nothing of it is published twice', () => {
     const { snapshot, update } = reader()
     snapshot(3)
     update(4, { executions: [trade('1')] })
@@ -92,7 +92,7 @@ describe('the messages of a publication', () => {
     expect(events.map(({ type }) => type)).toEqual(['lost', 'missed'])
   })
 
-  it('of a SNAPSHOT replace the book; later numbers without prev mean missed executions', () => {
+  it('the messages of a publication of a SNAPSHOT replace the book; later numbers without prev mean missed executions', () => {
     const { snapshot } = reader()
     snapshot(3)
     expect(snapshot(3).events.map(({ type }) => type)).toEqual(['snapshot'])
@@ -101,7 +101,7 @@ describe('the messages of a publication', () => {
     expect(snapshot(4)).toEqual({ outcome: 'repeated', events: [] })
   })
 
-  it('of an old SNAPSHOT are applied until they reach the last execution; only then is the book trusted', () => {
+  it('the messages of a publication of an old SNAPSHOT are applied until they reach the last execution; only then is the book trusted', () => {
     const { own, snapshot, update } = reader()
     snapshot(1)
     update(2, { bids: [level('9')] })
@@ -117,7 +117,7 @@ describe('the messages of a publication', () => {
     ])
   })
 
-  it('of a new epoch need a SNAPSHOT; executions in between are missed if there were any before', () => {
+  it('the messages of a publication of a new epoch need a SNAPSHOT; executions in between are missed if there were any before', () => {
     for (const hadExecutions of [false, true]) {
       const { own, snapshot, update } = reader()
       snapshot(0)
@@ -144,7 +144,7 @@ describe('the messages of a publication', () => {
     ])
   })
 
-  it('are without a book from LOST to the SNAPSHOT, which the publisher sends by itself', () => {
+  it('the messages of a publication are without a book from LOST to the SNAPSHOT, which the publisher sends by itself', () => {
     const { own, send, snapshot, update } = reader()
     snapshot(2)
     expect(send('LOST', { seq: 2 }, { reason: 'no source' })).toEqual({
@@ -169,7 +169,7 @@ describe('the content of a message', () => {
     return outcome === 'refused' && request === `the publisher breaks a rule: ${problem}` ? problem : 'accepted'
   }
 
-  it('is checked with the decimals of the market, and for prices that appear twice', () => {
+  it('the content of a message is checked with the decimals of the market, and for prices that appear twice', () => {
     expect(problemOf({ bids: [level('9.999')] })).toBe(
       'payload.bids[0].price has more than the 2 decimals of the market BTCUSD',
     )
@@ -184,7 +184,7 @@ describe('the content of a message', () => {
     )
   })
 
-  it('is levels or orders, as in the SNAPSHOT', () => {
+  it('the content of a message is levels or orders, as in the SNAPSHOT', () => {
     const orders = {
       orders: [{ order_id: '1', side: 'buy', price: '10', amount: '1' }],
       bids: undefined,
@@ -207,7 +207,7 @@ describe('the content of a message', () => {
     ).toBe('payload.orders[1] names an order that is not in the book')
   })
 
-  it('of a broken message counts neither as a book nor as executions', () => {
+  it('the content of a message of a broken message counts neither as a book nor as executions', () => {
     const { snapshot, update } = reader()
     snapshot(0)
     update(1, { bids: [level('9.999')], executions: [trade('1')] })
@@ -217,14 +217,14 @@ describe('the content of a message', () => {
     ])
   })
 
-  it('of a broken SNAPSHOT is requested again, of other broken messages only once', () => {
+  it('the content of a message of a broken SNAPSHOT is requested again, of other broken messages only once', () => {
     const { snapshot, update } = reader()
     expect(snapshot(0, { bids: [level('9.999')] }).request).toBeDefined()
     expect(snapshot(0, { bids: 7 }).request).toBeDefined()
     expect(update(1, { bids: 7 }).request).toBeUndefined()
   })
 
-  it('of an instrument is its state, and refused with more decimals than the market has', () => {
+  it('the content of a message of an instrument is its state, and refused with more decimals than the market has', () => {
     const { own, snapshot, send } = reader()
     snapshot(0)
     const halted = { ...INSTRUMENT, state: 'HALTED', reason: 'volatility' }

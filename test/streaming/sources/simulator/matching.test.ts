@@ -131,54 +131,57 @@ function checkBook(book: MatchingBook, plain: PlainMatcher, held: Map<string, nu
 }
 
 describe('the matching core against a naive matcher', () => {
-  it.each([1, 2, 3, 4, 5, 6])('agrees on every trade, level and queue under random orders, seed %d', (seed) => {
-    const random = createRandomStream(seed, 'orders')
-    const book = new MatchingBook()
-    const plain = new PlainMatcher()
-    const held = new Map<string, number>()
-    const cameIn = { resting: 0, traded: 0, cancelled: 0, placed: 0 }
-    const seen = { partial: 0, sweeps: 0, unfilled: 0, missedCancels: 0 }
-    for (let step = 1; step <= 1_000; step++) {
-      const side = random.below(2) as Side
-      const roll = random.below(100)
-      const amount = 1 + random.below(random.chance(1, 10) ? (roll < 70 ? 400 : 4_000) : 50)
-      let outcome: Outcome | undefined
-      if (roll < 70) {
-        const price = 100 + random.below(30) + (side === BID ? -8 : 8)
-        outcome = book.placeLimit(side, price, amount)
-        const { trades, rest } = plain.place(outcome.orderId, side, price, amount)
-        expect(outcome).toMatchObject({ trades, restingAmount: rest, cancelledAmount: 0 })
-        cameIn.placed += amount
-      } else if (roll < 80) {
-        outcome = book.placeMarket(side, amount)
-        const { trades, rest } = plain.place(outcome.orderId, side, undefined, amount)
-        expect(outcome).toMatchObject({ trades, restingAmount: 0, cancelledAmount: rest })
-        cameIn.placed += amount
-        if (rest > 0) seen.unfilled++
-      } else {
-        const id = 1 + random.below(step)
-        outcome = book.cancel(id)
-        const cancelled = plain.cancel(id)
-        expect(outcome?.cancelledAmount).toBe(cancelled?.amount)
-        if (outcome === undefined) seen.missedCancels++
+  it.each([1, 2, 3, 4, 5, 6])(
+    'the matching core against a naive matcher agrees on every trade, level and queue under random orders, seed %d',
+    (seed) => {
+      const random = createRandomStream(seed, 'orders')
+      const book = new MatchingBook()
+      const plain = new PlainMatcher()
+      const held = new Map<string, number>()
+      const cameIn = { resting: 0, traded: 0, cancelled: 0, placed: 0 }
+      const seen = { partial: 0, sweeps: 0, unfilled: 0, missedCancels: 0 }
+      for (let step = 1; step <= 1_000; step++) {
+        const side = random.below(2) as Side
+        const roll = random.below(100)
+        const amount = 1 + random.below(random.chance(1, 10) ? (roll < 70 ? 400 : 4_000) : 50)
+        let outcome: Outcome | undefined
+        if (roll < 70) {
+          const price = 100 + random.below(30) + (side === BID ? -8 : 8)
+          outcome = book.placeLimit(side, price, amount)
+          const { trades, rest } = plain.place(outcome.orderId, side, price, amount)
+          expect(outcome).toMatchObject({ trades, restingAmount: rest, cancelledAmount: 0 })
+          cameIn.placed += amount
+        } else if (roll < 80) {
+          outcome = book.placeMarket(side, amount)
+          const { trades, rest } = plain.place(outcome.orderId, side, undefined, amount)
+          expect(outcome).toMatchObject({ trades, restingAmount: 0, cancelledAmount: rest })
+          cameIn.placed += amount
+          if (rest > 0) seen.unfilled++
+        } else {
+          const id = 1 + random.below(step)
+          outcome = book.cancel(id)
+          const cancelled = plain.cancel(id)
+          expect(outcome?.cancelledAmount).toBe(cancelled?.amount)
+          if (outcome === undefined) seen.missedCancels++
+        }
+        for (const trade of outcome?.trades ?? []) cameIn.traded += trade.amount
+        if ((outcome?.trades.length ?? 0) > 0 && outcome!.restingAmount > 0) seen.partial++
+        if (new Set(outcome?.trades.map((trade) => trade.price)).size > 2) seen.sweeps++
+        cameIn.cancelled += outcome?.cancelledAmount ?? 0
+        follow(held, outcome?.changes ?? [])
+        checkBook(book, plain, held)
+        cameIn.resting = plain.orders.reduce((sum, order) => sum + order.amount, 0)
+        // A trade uses up its amount on both sides.
+        expect(cameIn.placed).toBe(cameIn.resting + 2 * cameIn.traded + cameIn.cancelled)
       }
-      for (const trade of outcome?.trades ?? []) cameIn.traded += trade.amount
-      if ((outcome?.trades.length ?? 0) > 0 && outcome!.restingAmount > 0) seen.partial++
-      if (new Set(outcome?.trades.map((trade) => trade.price)).size > 2) seen.sweeps++
-      cameIn.cancelled += outcome?.cancelledAmount ?? 0
-      follow(held, outcome?.changes ?? [])
-      checkBook(book, plain, held)
-      cameIn.resting = plain.orders.reduce((sum, order) => sum + order.amount, 0)
-      // A trade uses up its amount on both sides.
-      expect(cameIn.placed).toBe(cameIn.resting + 2 * cameIn.traded + cameIn.cancelled)
-    }
-    // The orders were such that every kind of outcome occurred.
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
-  })
+      // The orders were such that every kind of outcome occurred.
+      for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0)
+    },
+  )
 })
 
 describe('the matching core', () => {
-  it('trades at the resting price, best price first, oldest order first', () => {
+  it('the matching core trades at the resting price, best price first, oldest order first', () => {
     const book = new MatchingBook()
     const late = book.placeLimit(ASK, 102, 5)
     const older = book.placeLimit(ASK, 101, 3)
@@ -195,7 +198,7 @@ describe('the matching core', () => {
     ])
   })
 
-  it('keeps the place in the queue of an order that was filled in part', () => {
+  it('the matching core keeps the place in the queue of an order that was filled in part', () => {
     const book = new MatchingBook()
     const first = book.placeLimit(BID, 50, 10)
     const second = book.placeLimit(BID, 50, 10)
@@ -207,7 +210,7 @@ describe('the matching core', () => {
     ])
   })
 
-  it('cancels what a market order cannot fill and says so', () => {
+  it('the matching core cancels what a market order cannot fill and says so', () => {
     const book = new MatchingBook()
     book.placeLimit(ASK, 10, 3)
     expect(book.placeMarket(BID, 5)).toMatchObject({ restingAmount: 0, cancelledAmount: 2 })
@@ -215,7 +218,7 @@ describe('the matching core', () => {
     expect(book.snapshot()).toEqual([])
   })
 
-  it('knows no order that has traded or was cancelled', () => {
+  it('the matching core knows no order that has traded or was cancelled', () => {
     const book = new MatchingBook()
     const traded = book.placeLimit(BID, 10, 1)
     book.placeMarket(ASK, 1)
@@ -225,7 +228,7 @@ describe('the matching core', () => {
     expect(book.cancel(cancelled.orderId)).toBeUndefined()
   })
 
-  it.each([0, -1, 0.5, Number.NaN, 2 ** 53])('refuses %d as a price and as an amount', (value) => {
+  it.each([0, -1, 0.5, Number.NaN, 2 ** 53])('the matching core refuses %d as a price and as an amount', (value) => {
     const book = new MatchingBook()
     expect(() => book.placeLimit(BID, value, 1)).toThrow('price must be a positive safe integer')
     expect(() => book.placeLimit(BID, 1, value)).toThrow('amount must be a positive safe integer')

@@ -72,7 +72,7 @@ describe('a scenario of the simulator', () => {
     }
   })
 
-  it('ends with its source', () => {
+  it('a scenario of the simulator ends with its source', () => {
     const { clock, source, events } = run('outage')
     clock.advance(10 * SECOND)
     void source.stop()
@@ -108,7 +108,7 @@ describe('the scenario halt', () => {
     expect(states.at(-1)).toBe('HALTED')
   })
 
-  it('gives a snapshot that is requested during the halt, of the unchanged book', () => {
+  it('the scenario halt gives a snapshot that is requested during the halt, of the unchanged book', () => {
     const { clock, source, market, events, between } = run('halt')
     clock.advance(20 * SECOND)
     source.rebuild(market, 'test')
@@ -121,7 +121,7 @@ describe('the scenario halt', () => {
 })
 
 describe('the scenario outage', () => {
-  it('loses the source after 20 s for 20 s, and comes back with a snapshot', () => {
+  it('the scenario outage loses the source after 20 s for 20 s, and comes back with a snapshot', () => {
     const { clock, source, market, states, between, events } = run('outage')
     clock.advance(39.999 * SECOND)
     expect(events.at(-1)).toEqual({ second: 20, event: { type: 'lost', reason: 'the source is lost by the scenario' } })
@@ -138,7 +138,7 @@ describe('the scenario outage', () => {
 })
 
 describe('the scenario crossing', () => {
-  it('has a second venue whose bids cross for 10 s of every 20, in a book that is never crossed', () => {
+  it('the scenario crossing has a second venue whose bids cross for 10 s of every 20, in a book that is never crossed', () => {
     const { clock, isCrossed, book, between } = run('crossing')
     clock.advance(9.9 * SECOND)
     const amount = book.bids.amountAt(0)
@@ -155,7 +155,7 @@ describe('the scenario crossing', () => {
 })
 
 describe('the scenario deep', () => {
-  it('has a book of more than 44,000 levels, which change', () => {
+  it('the scenario deep has a book of more than 44,000 levels, which change', () => {
     const { clock, book, events, isCrossed } = run('deep')
     const [first] = events
     const levels = first?.event.type === 'snapshot' ? first.event.levels : []
@@ -172,7 +172,7 @@ describe('the scenario deep', () => {
 })
 
 describe('the scenario storm', () => {
-  it('has fifty times the updates for 5 s of every 20', () => {
+  it('the scenario storm has fifty times the updates for 5 s of every 20', () => {
     const { clock, between, isCrossed } = run('storm', 3)
     clock.advance(100 * SECOND)
     let [calm, storm] = [0, 0]

@@ -99,7 +99,7 @@ describe('markets of the simulator that come and go', () => {
     expect(received).toHaveLength(stopped)
   })
 
-  it('may be added again, and start over', () => {
+  it('markets of the simulator that come and go may be added again, and start over', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock)
     clock.advance(10_000)
@@ -113,7 +113,7 @@ describe('markets of the simulator that come and go', () => {
 })
 
 describe('the simulator', () => {
-  it('emits a full snapshot first and then updates that agree with it', () => {
+  it('the simulator emits a full snapshot first and then updates that agree with it', () => {
     const clock = new VirtualClock()
     const events = simulate(clock).events.get('BTCUSD')!
     expect(events).toEqual([])
@@ -134,7 +134,7 @@ describe('the simulator', () => {
     }
   })
 
-  it('emits an order’s executions in the update that shows what they did to the book', () => {
+  it('the simulator emits an order’s executions in the update that shows what they did to the book', () => {
     const clock = new VirtualClock()
     const { events, trades } = simulate(clock)
     clock.advance(120_000)
@@ -179,21 +179,21 @@ describe('the same seed', () => {
     return bytesOf(run.events.get('BTCUSD')!, COUNT)
   }
 
-  it.each([0, 3, 40, 700])('gives the same bytes when timers come up to %d ms late', (lateness) => {
+  it.each([0, 3, 40, 700])('the same seed gives the same bytes when timers come up to %d ms late', (lateness) => {
     const clock = new UnsteadyClock(lateness, Date.UTC(2027, 5, 1))
     const run = simulate(clock)
     clock.advance(240_000)
     expect(bytesOf(run.events.get('BTCUSD')!, COUNT)).toBe(steady())
   })
 
-  it('gives the same bytes whatever other markets there are', () => {
+  it('the same seed gives the same bytes whatever other markets there are', () => {
     const clock = new VirtualClock()
     const run = simulate(clock, { assets: ['ETH', 'BTC', 'SOL'] })
     clock.advance(120_000)
     expect(bytesOf(run.events.get('BTCUSD')!, COUNT)).toBe(steady())
   })
 
-  it('is not the same as another seed', () => {
+  it('the same seed is not the same as another seed', () => {
     const clock = new VirtualClock()
     const run = simulate(clock, { seed: 2 })
     clock.advance(120_000)
@@ -202,7 +202,7 @@ describe('the same seed', () => {
 })
 
 describe('a process that stalls', () => {
-  it('emits a bounded part of what is overdue, moves the rest back and skips nothing', () => {
+  it('a process that stalls emits a bounded part of what is overdue, moves the rest back and skips nothing', () => {
     const undisturbed = new VirtualClock()
     const expected = simulate(undisturbed).events.get('BTCUSD')!
     const clock = new UnsteadyClock(0)
@@ -225,7 +225,7 @@ describe('a process that stalls', () => {
 })
 
 describe('rebuild and stop', () => {
-  it('emits the book as it is now, once, in a tick of its own', () => {
+  it('rebuild and stop emits the book as it is now, once, in a tick of its own', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock, { assets: ['BTC', 'ETH'] })
     clock.advance(30_000)
@@ -286,7 +286,7 @@ describe('rebuild and stop', () => {
     expect(other.events.get('BTCUSD')!.length).toBe(before)
   })
 
-  it('does nothing before start', () => {
+  it('rebuild and stop does nothing before start', () => {
     const clock = new VirtualClock()
     const { source, markets, events } = simulate(clock, { start: false })
     source.rebuild(markets.get('BTCUSD')!, 'early')

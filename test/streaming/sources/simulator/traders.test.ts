@@ -38,67 +38,70 @@ function bestOf(traders: Traders): string {
 }
 
 describe('a seeded hour of trading at 40 updates a second', () => {
-  it.each(['BTC', 'ETH', 'SOL'])('has the figures of recorded feeds, %s with 2 price decimals', (asset) => {
-    const counts = {
-      changes: 0,
-      deletes: 0,
-      nearBest: 0,
-      best: 0,
-      withTrades: 0,
-      sweeps: 0,
-      single: 0,
-      crossed: 0,
-      unexplained: 0,
-    }
-    let bestBefore = ''
-    let tenthBefore = [0, 0]
-    let levelsMin = Number.POSITIVE_INFINITY
-    const { steps } = trade(
-      marketOf(asset, 2, 8),
-      40,
-      3600,
-      ({ changes, trades }, traders) => {
-        counts.changes += changes.length
-        if (changes.length <= 2) counts.single++
-        for (const { side, price, amount } of changes) {
-          if (amount === 0) counts.deletes++
-          if (side === BID ? price >= tenthBefore[BID]! : price <= tenthBefore[ASK]!) counts.nearBest++
-        }
-        if (bestOf(traders) !== bestBefore) counts.best++
-        if (trades.length > 0) counts.withTrades++
-        // Only a trade changes both sides at once.
-        else if (new Set(changes.map((change) => change.side)).size > 1) counts.unexplained++
-        if (new Set(trades.map((each) => each.price)).size > 2) counts.sweeps++
-        if (traders.book.levelAt(BID, 0)!.price >= traders.book.levelAt(ASK, 0)!.price) counts.crossed++
-        levelsMin = Math.min(levelsMin, traders.book.levelCount(BID), traders.book.levelCount(ASK))
-      },
-      (traders) => {
-        bestBefore = bestOf(traders)
-        tenthBefore = SIDES.map((side) => traders.book.levelAt(side, 9)!.price)
-      },
-    )
-    const shareOf = (count: number, all: number) => Math.round((1000 * count) / all) / 10
-    expect(counts).toMatchObject({ crossed: 0, unexplained: 0 })
-    // Recorded: 17-50 % deletes, the best changes on 12-20 % of messages, 66 % of changes in the top ten.
-    expect(shareOf(counts.deletes, counts.changes)).toBeGreaterThan(17)
-    expect(shareOf(counts.deletes, counts.changes)).toBeLessThan(50)
-    expect(shareOf(counts.best, steps)).toBeGreaterThan(11)
-    expect(shareOf(counts.best, steps)).toBeLessThan(24)
-    expect(shareOf(counts.nearBest, counts.changes)).toBeGreaterThan(55)
-    expect(shareOf(counts.nearBest, counts.changes)).toBeLessThan(80)
-    expect(shareOf(counts.single, steps)).toBeGreaterThan(95)
-    expect(counts.changes / steps).toBeGreaterThan(1.05)
-    expect(counts.changes / steps).toBeLessThan(2)
-    expect(shareOf(counts.withTrades, steps)).toBeGreaterThan(3)
-    expect(shareOf(counts.withTrades, steps)).toBeLessThan(15)
-    expect(counts.sweeps).toBeGreaterThan(100)
-    expect(levelsMin).toBeGreaterThan(300)
-  })
+  it.each(['BTC', 'ETH', 'SOL'])(
+    'a seeded hour of trading at 40 updates a second has the figures of recorded feeds, %s with 2 price decimals',
+    (asset) => {
+      const counts = {
+        changes: 0,
+        deletes: 0,
+        nearBest: 0,
+        best: 0,
+        withTrades: 0,
+        sweeps: 0,
+        single: 0,
+        crossed: 0,
+        unexplained: 0,
+      }
+      let bestBefore = ''
+      let tenthBefore = [0, 0]
+      let levelsMin = Number.POSITIVE_INFINITY
+      const { steps } = trade(
+        marketOf(asset, 2, 8),
+        40,
+        3600,
+        ({ changes, trades }, traders) => {
+          counts.changes += changes.length
+          if (changes.length <= 2) counts.single++
+          for (const { side, price, amount } of changes) {
+            if (amount === 0) counts.deletes++
+            if (side === BID ? price >= tenthBefore[BID]! : price <= tenthBefore[ASK]!) counts.nearBest++
+          }
+          if (bestOf(traders) !== bestBefore) counts.best++
+          if (trades.length > 0) counts.withTrades++
+          // Only a trade changes both sides at once.
+          else if (new Set(changes.map((change) => change.side)).size > 1) counts.unexplained++
+          if (new Set(trades.map((each) => each.price)).size > 2) counts.sweeps++
+          if (traders.book.levelAt(BID, 0)!.price >= traders.book.levelAt(ASK, 0)!.price) counts.crossed++
+          levelsMin = Math.min(levelsMin, traders.book.levelCount(BID), traders.book.levelCount(ASK))
+        },
+        (traders) => {
+          bestBefore = bestOf(traders)
+          tenthBefore = SIDES.map((side) => traders.book.levelAt(side, 9)!.price)
+        },
+      )
+      const shareOf = (count: number, all: number) => Math.round((1000 * count) / all) / 10
+      expect(counts).toMatchObject({ crossed: 0, unexplained: 0 })
+      // Recorded: 17-50 % deletes, the best changes on 12-20 % of messages, 66 % of changes in the top ten.
+      expect(shareOf(counts.deletes, counts.changes)).toBeGreaterThan(17)
+      expect(shareOf(counts.deletes, counts.changes)).toBeLessThan(50)
+      expect(shareOf(counts.best, steps)).toBeGreaterThan(11)
+      expect(shareOf(counts.best, steps)).toBeLessThan(24)
+      expect(shareOf(counts.nearBest, counts.changes)).toBeGreaterThan(55)
+      expect(shareOf(counts.nearBest, counts.changes)).toBeLessThan(80)
+      expect(shareOf(counts.single, steps)).toBeGreaterThan(95)
+      expect(counts.changes / steps).toBeGreaterThan(1.05)
+      expect(counts.changes / steps).toBeLessThan(2)
+      expect(shareOf(counts.withTrades, steps)).toBeGreaterThan(3)
+      expect(shareOf(counts.withTrades, steps)).toBeLessThan(15)
+      expect(counts.sweeps).toBeGreaterThan(100)
+      expect(levelsMin).toBeGreaterThan(300)
+    },
+  )
 })
 
 describe('the size of a simulated market', () => {
   // It is about as large as it gets after a quarter of an hour; what grows slowly shows in the long run.
-  it(`stays bounded over ${MINUTES} minutes at 500 updates a second`, () => {
+  it(`the size of a simulated market stays bounded over ${MINUTES} minutes at 500 updates a second`, () => {
     let steps = 0
     let levelsMax = 0
     let ordersMax = 0
@@ -117,7 +120,7 @@ describe('the size of a simulated market', () => {
     expect(levelsAfterQuarter.every((levels) => levels > 600)).toBe(true)
   })
 
-  it('gives up what the price has left behind', () => {
+  it('the size of a simulated market gives up what the price has left behind', () => {
     const { traders } = trade(marketOf('ETH', 2, 8), 1, 1)
     // A wall of orders far away, as a long drift of the price leaves it.
     const worst = traders.book.levelAt(ASK, traders.book.levelCount(ASK) - 1)!.price
@@ -163,7 +166,7 @@ describe('markets of every scale', () => {
     },
   )
 
-  it('refuses more decimals than safe integers carry, by the name of the market', () => {
+  it('markets of every scale refuses more decimals than safe integers carry, by the name of the market', () => {
     const random = createRandomStream(1, 'scale')
     expect(() => new Traders(marketOf('BTC', 9, 2), 40, random)).toThrow('0 to 8 decimals, market BTCUSD has 9')
     expect(() => new Traders(marketOf('BTC', 2, 18), 40, random)).toThrow('0 to 8 decimals, market BTCUSD has 18')

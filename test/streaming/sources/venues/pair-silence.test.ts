@@ -40,7 +40,7 @@ describe('a trade past a price that the book still shows', () => {
         silence.book(3_000)
       },
     ],
-  ])('proves nothing %s', (_name, happen) => {
+  ])('a trade past a price that the book still shows proves nothing %s', (_name, happen) => {
     const silence = usual(50)
     happen(silence)
     expect(silence.check(10_000)).toBeUndefined()
@@ -61,7 +61,7 @@ describe('a trade past a price that the book still shows', () => {
 })
 
 describe('a silence', () => {
-  it('is suspicious after 15 s where messages come all the time, then after twice as long, and so on', () => {
+  it('a silence is suspicious after 15 s where messages come all the time, then after twice as long, and so on', () => {
     const silence = usual(50)
     expect(silence.check(14_999)).toBeUndefined()
     expect(silence.due).toBe(15_000)
@@ -73,7 +73,7 @@ describe('a silence', () => {
     expect(silence.due).toBeGreaterThanOrEqual(31_000 + 15_000)
   })
 
-  it('is healthy up to four times the longest gap of the last ten minutes', () => {
+  it('a silence is healthy up to four times the longest gap of the last ten minutes', () => {
     const silence = usual(50)
     silence.book(14_000)
     for (let now = 14_050; now <= 200_000; now += 50) silence.book(now)
@@ -91,7 +91,7 @@ describe('a silence', () => {
     expect(make().due).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('of a suspicious book is checked again by trades when it has doubled', () => {
+  it('a silence of a suspicious book is checked again by trades when it has doubled', () => {
     const silence = usual(50)
     silence.trade(1_000, 101, '101', BEST)
     expect(silence.check(4_000)).toMatchObject({ kind: 'suspicious' })
@@ -160,7 +160,7 @@ describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy 
     ['Binance', BINANCE, (text: string) => readBinanceMessage(text, () => undefined), 4],
     ['Coinbase', COINBASE, readCoinbase, 10],
     ['OKX', OKX, readOkxMessage, 3],
-  ] as const)('of %s raise no suspicion', (_name, file, read, count) => {
+  ] as const)('recordings of healthy books of %s raise no suspicion', (_name, file, read, count) => {
     const pairs = heardOf(file, read)
     expect(pairs.size).toBe(count)
     for (const [symbol, heard] of pairs) expect([symbol, checkRecording(heard)]).toEqual([symbol, []])
@@ -191,7 +191,7 @@ describe.skipIf(capturesMissing(BINANCE, COINBASE, OKX))('recordings of healthy 
     expect(found).toBeGreaterThan(20)
   })
 
-  it('have no trade that the true book contradicts: OKX, price by price', () => {
+  it('recordings of healthy books have no trade that the true book contradicts: OKX, price by price', () => {
     const listing = { symbol: 'BTC-USDT', priceDecimals: 1, amountDecimals: 8, status: 'live', state: 'open' } as const
     const book = new OkxBook({ listing, depth: 400, priceMaximum: Number.MAX_SAFE_INTEGER })
     let silence: PairSilence | undefined
@@ -216,7 +216,7 @@ describe.skipIf(krakenRecordingsMissing)('recordings of healthy books of Kraken 
     ['BTC/USD', krakenBtcUsd],
     ['ETH/USD', krakenEthUsd],
     ['BTC/USD once more', krakenFloats],
-  ])('of %s raise no suspicion', (_name, recording) => {
+  ])('recordings of healthy books of Kraken of %s raise no suspicion', (_name, recording) => {
     const { frames } = recording()
     const silence = new PairSilence(0)
     for (const { milliseconds, text } of frames) {

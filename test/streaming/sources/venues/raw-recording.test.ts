@@ -144,7 +144,7 @@ describe('the file of a raw recording', () => {
     return all
   }
 
-  it('is read up to its last complete part after a crash', async () => {
+  it('the file of a raw recording is read up to its last complete part after a crash', async () => {
     const path = join(folder, 'torn.raw.gz')
     const writer = await openRawWriter(path, { venues: ['kraken'] }, onFailure)
     writer.write(event)

@@ -77,18 +77,18 @@ function follow(url: string, more: Partial<VenueConnectionOptions> = {}) {
 }
 
 describe('the delay before the next attempt', () => {
-  it('doubles up to a bound', () => {
+  it('the delay before the next attempt doubles up to a bound', () => {
     expect([1, 2, 3, 4, 5, 6, 7, 8, 1e9].map((failures) => retryMilliseconds(failures, () => 1))).toEqual([
       500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000,
     ])
   })
 
-  it('is spread at random over the upper half of that', () => {
+  it('the delay before the next attempt is spread at random over the upper half of that', () => {
     expect([1, 2, 7].map((failures) => retryMilliseconds(failures, () => 0))).toEqual([250, 500, 15_000])
     expect(retryMilliseconds(2, () => 0.5)).toBe(750)
   })
 
-  it('grows while attempts fail, and every failed attempt is reported', async () => {
+  it('the delay before the next attempt grows while attempts fail, and every failed attempt is reported', async () => {
     const { clock, calls, until } = follow(`ws://127.0.0.1:${UNUSED_PORT}`)
     for (const [attempt, delay] of [500, 1000, 2000].entries()) {
       await until('a failed attempt', () => calls.length === attempt + 1)
@@ -101,7 +101,7 @@ describe('the delay before the next attempt', () => {
     await until('the last attempt', () => calls.length === 4)
   })
 
-  it('is logged as a warning less and less often while a venue stays away', async () => {
+  it('the delay before the next attempt is logged as a warning less and less often while a venue stays away', async () => {
     const { log, lines } = captureLog()
     const { clock, calls, until } = follow(`ws://127.0.0.1:${UNUSED_PORT}`, { log })
     for (let attempt = 1; attempt <= 20; attempt++) {
@@ -112,7 +112,7 @@ describe('the delay before the next attempt', () => {
     expect(warned.map(({ failures }) => failures)).toEqual([1, 2, 4, 8, 16])
   })
 
-  it('is short again after a connection that stood for a minute', async () => {
+  it('the delay before the next attempt is short again after a connection that stood for a minute', async () => {
     const sockets: WebSocket[] = []
     const url = await listen((socket) => sockets.push(socket))
     const { clock, calls, until } = follow(url)
@@ -139,7 +139,7 @@ describe('the delay before the next attempt', () => {
 })
 
 describe('a connection', () => {
-  it('is dead when nothing arrives on it, and new when it is back', async () => {
+  it('a connection is dead when nothing arrives on it, and new when it is back', async () => {
     const url = await listen((socket) => socket.send('hello'))
     const { clock, calls, until } = follow(url)
     await until('the message', () => calls.length === 2)
@@ -151,7 +151,7 @@ describe('a connection', () => {
     await until('the second connection', () => calls.length === 5)
   })
 
-  it('is not taken for dead because this process stood still: what arrived meanwhile is read first', async () => {
+  it('a connection is not taken for dead because this process stood still: what arrived meanwhile is read first', async () => {
     const url = await listen((socket) => socket.send('hello'))
     const { clock, calls, until } = follow(url)
     await until('the message', () => calls.length === 2)
@@ -164,7 +164,7 @@ describe('a connection', () => {
     expect(calls.at(-1)).toBe('down nothing arrived for 10 s')
   })
 
-  it('is not taken for dead while this process runs only for a moment every few seconds', async () => {
+  it('a connection is not taken for dead while this process runs only for a moment every few seconds', async () => {
     const url = await listen((socket) => socket.send('hello'))
     const { clock, calls, until } = follow(url)
     await until('the message', () => calls.length === 2)
@@ -172,7 +172,7 @@ describe('a connection', () => {
     expect(calls).toEqual(['open', 'message hello'])
   })
 
-  it('is dead when it does not even open', async () => {
+  it('a connection is dead when it does not even open', async () => {
     const { clock, calls } = follow(await listenSilently())
     clock.advance(14_999)
     expect(calls).toEqual([])
@@ -187,7 +187,7 @@ describe('a connection', () => {
     expect(calls[1]).toMatch(/^down Max payload size exceeded/)
   })
 
-  it('hands on nothing of a connection that was given up', async () => {
+  it('a connection hands on nothing of a connection that was given up', async () => {
     const url = await listen((socket) => {
       for (let number = 0; number < 100; number++) socket.send(String(number))
     })
@@ -200,7 +200,7 @@ describe('a connection', () => {
     expect(calls).toEqual(['open', 'message 0', 'down no good'])
   })
 
-  it('sends nothing while it is not open, and does not mind', async () => {
+  it('a connection sends nothing while it is not open, and does not mind', async () => {
     const { connection, calls } = follow(await listenSilently())
     connection.send({ method: 'ping' })
     expect(calls).toEqual([])
@@ -208,14 +208,14 @@ describe('a connection', () => {
 })
 
 describe('stop', () => {
-  it('ends a connection that is opening', async () => {
+  it('stop ends a connection that is opening', async () => {
     const { connection, calls, clock } = follow(await listenSilently())
     await connection.stop()
     clock.advance(120_000)
     expect(calls).toEqual([])
   })
 
-  it('ends the wait for the next attempt', async () => {
+  it('stop ends the wait for the next attempt', async () => {
     const url = await listen((socket) => socket.terminate())
     const { connection, calls, clock, until } = follow(url)
     await until('the end', () => calls.at(-1)?.startsWith('down') === true)
@@ -226,7 +226,7 @@ describe('stop', () => {
     expect(calls).toEqual(seen)
   })
 
-  it('may be called twice', async () => {
+  it('stop may be called twice', async () => {
     const url = await listen()
     const { connection, calls, until } = follow(url)
     await until('the connection', () => calls.length === 1)
@@ -236,7 +236,7 @@ describe('stop', () => {
 })
 
 describe('signs of life', () => {
-  it('are pings of the venue too', async () => {
+  it('signs of life are pings of the venue too', async () => {
     const sockets: WebSocket[] = []
     const url = await listen((socket) => sockets.push(socket))
     const { clock, calls, until } = follow(url)
@@ -251,7 +251,7 @@ describe('signs of life', () => {
     expect(calls.at(-1)).toBe('down nothing arrived for 10 s')
   })
 
-  it('are asked for when nothing arrived for so long, and not before', async () => {
+  it('signs of life are asked for when nothing arrived for so long, and not before', async () => {
     const heard: string[] = []
     const waiters = new Waiters()
     const url = await listen((socket) => {
@@ -273,7 +273,7 @@ describe('signs of life', () => {
     expect(calls).toEqual(['open', ...Array(3).fill('message pong')])
   })
 
-  it('that stay away although they were asked for end the connection', async () => {
+  it('signs of life that stay away although they were asked for end the connection', async () => {
     const url = await listen()
     const { clock, calls, until } = follow(url, { keepAlive: { text: 'ping', milliseconds: 4_000 } })
     await until('the connection', () => calls.length === 1)

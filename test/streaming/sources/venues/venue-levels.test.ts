@@ -24,7 +24,7 @@ function levelsOf(bids: readonly Pair[], asks: readonly Pair[]): VenueLevels {
 }
 
 describe('what differs after a message', () => {
-  it('is the last of several entries of a price, and nothing when that is what was there', () => {
+  it('what differs after a message is the last of several entries of a price, and nothing when that is what was there', () => {
     const levels = new VenueLevels(options)
     const once = levels.apply([], sent([['5', '1'], ['5.0', '2'], ['5', '3.5']])) // biome-ignore format: one message
     expect(once).toEqual([{ side: ASK, price: 50, amount: 350 }])
@@ -32,11 +32,11 @@ describe('what differs after a message', () => {
     expect(levels.side(ASK).sent).toEqual([{ price: '5', amount: '3.50' }])
   })
 
-  it('is nothing for a delete of what is not there', () => {
+  it('what differs after a message is nothing for a delete of what is not there', () => {
     expect(levelsOf([['5', '1']], []).apply(sent([['4', '0']]), sent([['5', '0']]))).toEqual([])
   })
 
-  it('names what falls out of the depth, and what stays when a better level comes and goes within the message', () => {
+  it('what differs after a message names what falls out of the depth, and what stays when a better level comes and goes within the message', () => {
     const levels = levelsOf([['5', '1'], ['4', '1'], ['3', '1']], []) // biome-ignore format: one message
     expect(levels.apply(sent([['6', '1']]), [])).toEqual([
       { side: BID, price: 60, amount: 100 },
@@ -45,7 +45,7 @@ describe('what differs after a message', () => {
     expect(levels.apply(sent([['7', '1'], ['7', '0']]), [])).toEqual([]) // biome-ignore format: one message
   })
 
-  it('is the whole book after it was cleared', () => {
+  it('what differs after a message is the whole book after it was cleared', () => {
     const levels = levelsOf([['5', '1']], [['6', '1']])
     levels.clear()
     expect(levels.side(BID).sent).toEqual([])
@@ -64,12 +64,12 @@ describe('what cannot be taken', () => {
     ['a negative amount', '5', '-1', 'cannot take amount -1'],
     ['an amount that is finer than the listing', '5', '1.001', 'cannot take amount 1.001'],
     ['an amount that is no number', '5', 'NaN', 'cannot take amount NaN'],
-  ])('is %s', (_name, price, amount, problem) => {
+  ])('what cannot be taken is %s', (_name, price, amount, problem) => {
     expect(new VenueLevels(options).apply(sent([[price, amount]]), [])).toBe(problem)
     expect(new VenueLevels(options).apply([], sent([[price, amount]]))).toBe(problem)
   })
 
-  it('is no amount that is merely large', () => {
+  it('what cannot be taken is no amount that is merely large', () => {
     expect(new VenueLevels(options).apply(sent([['5', '90071992547409930']]), [])).toEqual([
       { side: BID, price: 50, amount: 9007199254740993000n },
     ])
@@ -79,7 +79,7 @@ describe('what cannot be taken', () => {
 describe('an ask that readers cannot hold', () => {
   const FAR: Pair = ['99999997', '1']
 
-  it('ends the known book, counts towards the depth, and is gone like any other', () => {
+  it('an ask that readers cannot hold ends the known book, counts towards the depth, and is gone like any other', () => {
     const levels = levelsOf([], [['5', '1'], ['6', '1'], FAR]) // biome-ignore format: one message
     expect(levels.unfit).toEqual([{ side: ASK, price: '99999997', amount: '1' }])
     expect(levels.side(ASK).sent).toHaveLength(3)
@@ -89,7 +89,7 @@ describe('an ask that readers cannot hold', () => {
     expect(levels.apply([], sent([['99999998', '0'], ['8', '1']]))).toEqual([{ side: ASK, price: 80, amount: 100 }]) // biome-ignore format: one message
   })
 
-  it('may be beyond the safe integers: its text stays, and its price is exact', () => {
+  it('an ask that readers cannot hold may be beyond the safe integers: its text stays, and its price is exact', () => {
     const [first, second] = ['90071992547409931.1', '90071992547409931.2']
     const levels = levelsOf([], [['5', '1'], [second, '2'], [first, '1']]) // biome-ignore format: one message
     expect(levels.side(ASK).sent.map(({ price }) => price)).toEqual(['5', first, second])
@@ -104,7 +104,7 @@ describe('random messages', () => {
   const text = (entries: readonly (readonly [number, number])[]) =>
     entries.map(([price, amount]) => ({ price: formatDecimal(price, 1), amount: formatDecimal(amount, 2) }))
 
-  it('leave the book and the changes of a book that sorts and cuts completely every time', () => {
+  it('random messages leave the book and the changes of a book that sorts and cuts completely every time', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(side, side), { maxLength: 20 }), (messages) => {
         const levels = new VenueLevels(options)

@@ -98,7 +98,7 @@ function setUp(changed: Partial<VenuePairOptions<BookStep>> = {}, fetches = fals
 }
 
 describe('a book that begins on the connection', () => {
-  it('is lost, discarded and subscribed again when it is wrong, and counts', () => {
+  it('a book that begins on the connection is lost, discarded and subscribed again when it is wrong, and counts', () => {
     const { pair, admit, listener, sent, counted, made } = setUp()
     admit()
     pair.apply(snapshot)
@@ -114,7 +114,7 @@ describe('a book that begins on the connection', () => {
     expect(listener.count('snapshot')).toBe(2)
   })
 
-  it('is lost when it is out of sync', () => {
+  it('a book that begins on the connection is lost when it is out of sync', () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.apply(waiting)
@@ -124,7 +124,7 @@ describe('a book that begins on the connection', () => {
     expect(listener.reasons()).toEqual(['the book of A/B restarted'])
   })
 
-  it('tells its readers what differs, and nothing when nothing does', () => {
+  it('a book that begins on the connection tells its readers what differs, and nothing when nothing does', () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.apply(snapshot)
@@ -133,7 +133,7 @@ describe('a book that begins on the connection', () => {
     expect(listener.states).toEqual([' | 1.00:0.05000000', ' | 1.00:0.07000000'])
   })
 
-  it('is made with the depth that the venue says it serves', () => {
+  it('a book that begins on the connection is made with the depth that the venue says it serves', () => {
     const { pair, admit, made, listener } = setUp()
     admit()
     pair.apply(waiting)
@@ -143,7 +143,7 @@ describe('a book that begins on the connection', () => {
     expect(pair.notices(listener.sourceMarket)).toEqual(['venue serves 10 levels of A/B, not 50'])
   })
 
-  it('is as fine as its readers hold where levels may be finer than listed', () => {
+  it('a book that begins on the connection is as fine as its readers hold where levels may be finer than listed', () => {
     const { pair, made } = setUp()
     pair.list({ ...listing, finestPriceDecimals: 8, finestAmountDecimals: 3 })
     pair.apply(snapshot)
@@ -155,17 +155,20 @@ describe('the delay before a book that keeps failing is subscribed again', () =>
   it.each([
     ['shortest', 0, 500],
     ['longest', 1, 1000],
-  ])('is spread at random: the %s', (_name, random, delayMilliseconds) => {
-    const { pair, admit, sent, clock } = setUp({ random: () => random })
-    admit()
-    pair.fail('once')
-    pair.fail('twice')
-    expect(sent).toHaveLength(2)
-    clock.advance(delayMilliseconds - 1)
-    expect(sent).toHaveLength(2)
-    clock.advance(1)
-    expect(sent).toHaveLength(4)
-  })
+  ])(
+    'the delay before a book that keeps failing is subscribed again is spread at random: the %s',
+    (_name, random, delayMilliseconds) => {
+      const { pair, admit, sent, clock } = setUp({ random: () => random })
+      admit()
+      pair.fail('once')
+      pair.fail('twice')
+      expect(sent).toHaveLength(2)
+      clock.advance(delayMilliseconds - 1)
+      expect(sent).toHaveLength(2)
+      clock.advance(1)
+      expect(sent).toHaveLength(4)
+    },
+  )
 })
 
 describe('a book whose beginning is fetched', () => {
@@ -175,7 +178,7 @@ describe('a book whose beginning is fetched', () => {
     return set
   }
 
-  it('begins when its subscription is acknowledged, and takes no message from before', async () => {
+  it('a book whose beginning is fetched begins when its subscription is acknowledged, and takes no message from before', async () => {
     const { pair, asked, made, listener } = setUpFetched()
     pair.apply(update(1))
     expect(asked).toHaveLength(0)
@@ -188,7 +191,7 @@ describe('a book whose beginning is fetched', () => {
     expect(listener.count('snapshot')).toBe(1)
   })
 
-  it('is subscribed again when it is not acknowledged', () => {
+  it('a book whose beginning is fetched is subscribed again when it is not acknowledged', () => {
     const { clock, listener } = setUpFetched()
     clock.advance(9_999)
     expect(listener.reasons()).toEqual([])
@@ -196,7 +199,7 @@ describe('a book whose beginning is fetched', () => {
     expect(listener.reasons()).toEqual(['no snapshot of A/B within 10 s'])
   })
 
-  it('is fetched again while the snapshot is too old, and subscribed again after five', async () => {
+  it('a book whose beginning is fetched is fetched again while the snapshot is too old, and subscribed again after five', async () => {
     const { pair, asked, clock, sent, listener } = setUpFetched()
     pair.acknowledge()
     for (const [index, delay] of [500, 1000, 2000, 4000].entries()) {
@@ -212,7 +215,7 @@ describe('a book whose beginning is fetched', () => {
     expect(sent).toEqual(['unsubscribe book 50', 'subscribe book 50'])
   })
 
-  it('is left alone for as long as the venue says', async () => {
+  it('a book whose beginning is fetched is left alone for as long as the venue says', async () => {
     const { pair, asked, clock, sent, listener } = setUpFetched()
     pair.acknowledge()
     await asked[0]?.answer({ problem: 'HTTP 429', retryAfterMilliseconds: 7_000 })
@@ -227,7 +230,7 @@ describe('a book whose beginning is fetched', () => {
     ['the connection ends', (pair: VenuePair<BookStep>) => pair.disconnect('gone')],
     ['the pair ends', (pair: VenuePair<BookStep>) => pair.leave(false)],
     ['the venue takes the pair away', (pair: VenuePair<BookStep>) => pair.unlist('gone')],
-  ])('is not fetched to the end when %s', async (_name, end) => {
+  ])('a book whose beginning is fetched is not fetched to the end when %s', async (_name, end) => {
     const { pair, asked, listener } = setUpFetched()
     pair.acknowledge()
     end(pair)
@@ -236,7 +239,7 @@ describe('a book whose beginning is fetched', () => {
     expect(listener.count('snapshot')).toBe(0)
   })
 
-  it('is fetched for the last acknowledgement alone', async () => {
+  it('a book whose beginning is fetched is fetched for the last acknowledgement alone', async () => {
     const { pair, asked, made, listener } = setUpFetched()
     pair.acknowledge()
     pair.apply(waiting)
@@ -248,7 +251,7 @@ describe('a book whose beginning is fetched', () => {
     expect(listener.count('snapshot')).toBe(1)
   })
 
-  it('continues while it is fetched again for more levels, also when that fails', async () => {
+  it('a book whose beginning is fetched continues while it is fetched again for more levels, also when that fails', async () => {
     const { pair, asked, clock, listener } = setUpFetched()
     pair.acknowledge()
     await asked[0]?.answer({ value: snapshot })
@@ -293,7 +296,7 @@ describe('a live book that is refreshed', () => {
     return { ...set, sell }
   }
 
-  it('is subscribed again when trades come and no book message does, and tells what differs', () => {
+  it('a live book that is refreshed is subscribed again when trades come and no book message does, and tells what differs', () => {
     const { pair, sell, clock, sent, listener, types, counted } = setUpUsual()
     const begin = types().length
     clock.advance(1_000)
@@ -308,7 +311,7 @@ describe('a live book that is refreshed', () => {
     expect(counted).toMatchObject({ silences: ['suspicious'], reconciliations: [false], gaps: 0, live: true })
   })
 
-  it('tells nothing when nothing differs, and is refreshed at most once a minute, then every two', () => {
+  it('a live book that is refreshed tells nothing when nothing differs, and is refreshed at most once a minute, then every two', () => {
     const { pair, sell, clock, sent, listener, counted } = setUpUsual()
     const silent = () => {
       clock.advance(1_000)
@@ -330,7 +333,7 @@ describe('a live book that is refreshed', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('is not doubted while its instrument does not trade, and again when it does', () => {
+  it('a live book that is refreshed is not doubted while its instrument does not trade, and again when it does', () => {
     let isTrading = false
     const { sell, clock, sent, counted } = setUpUsual({ isTrading: () => isTrading })
     clock.advance(1_000)
@@ -344,7 +347,7 @@ describe('a live book that is refreshed', () => {
     expect(counted.silences).toEqual(['suspicious'])
   })
 
-  it('is lost when the venue sends no snapshot', () => {
+  it('a live book that is refreshed is lost when the venue sends no snapshot', () => {
     const { sell, clock, listener } = setUpUsual()
     clock.advance(1_000)
     sell('1')
@@ -354,7 +357,7 @@ describe('a live book that is refreshed', () => {
     expect(listener.reasons()).toEqual(['no snapshot of A/B within 10 s'])
   })
 
-  it('is lost at once when a trade proves it wrong', () => {
+  it('a live book that is refreshed is lost at once when a trade proves it wrong', () => {
     const { sell, clock, listener, sent, counted } = setUpUsual()
     clock.advance(1_000)
     sell('1.1')
@@ -364,7 +367,7 @@ describe('a live book that is refreshed', () => {
     expect(counted).toMatchObject({ silences: ['wrong'], gaps: 1 })
   })
 
-  it('is not doubted for a trade that comes late, or at a price of an auction', () => {
+  it('a live book that is refreshed is not doubted for a trade that comes late, or at a price of an auction', () => {
     const { pair, sell, clock, listener, sent } = setUpUsual()
     clock.advance(1_000)
     sell('1.1', 1_501)
@@ -378,7 +381,7 @@ describe('a live book that is refreshed', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('is not doubted for what a process did not read while it was stopped', () => {
+  it('a live book that is refreshed is not doubted for what a process did not read while it was stopped', () => {
     const { pair, sell, clock, sent } = setUpUsual()
     clock.advance(1_000)
     sell('1')
@@ -388,7 +391,7 @@ describe('a live book that is refreshed', () => {
     expect(sent).toEqual([])
   })
 
-  it('is not doubted by a process that runs only for a moment every few seconds', () => {
+  it('a live book that is refreshed is not doubted by a process that runs only for a moment every few seconds', () => {
     const { pair, sell, clock, sent, counted } = setUpUsual()
     clock.advance(500)
     for (let second = 0; second < 12; second += 3) {
@@ -402,7 +405,7 @@ describe('a live book that is refreshed', () => {
     expect([sent, counted.silences]).toEqual([[], []])
   })
 
-  it('is reconciled every five minutes, spread by a quarter, where the venue’s proofs do not cover it', () => {
+  it('a live book that is refreshed is reconciled every five minutes, spread by a quarter, where the venue’s proofs do not cover it', () => {
     const createBook = () => ({ apply: (step: BookStep) => step })
     const { pair, admit, clock, sent, listener, counted } = setUp({
       random: () => 0,
@@ -425,7 +428,7 @@ describe('a live book that is refreshed', () => {
     expect(counted.reconciliations).toEqual([false, true])
   })
 
-  it('is refreshed on suspicion however often it was reconciled', () => {
+  it('a live book that is refreshed is refreshed on suspicion however often it was reconciled', () => {
     const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
     const { pair, sell, clock, sent, counted } = setUpUsual({
       protocol: { depths: [50], createBook, reconcileMilliseconds: 40_000 },
@@ -447,7 +450,7 @@ describe('a live book that is refreshed', () => {
     expect(sent.length).toBeGreaterThan(length)
   })
 
-  it('continues by its numbers where its snapshot is fetched', async () => {
+  it('a live book that is refreshed continues by its numbers where its snapshot is fetched', async () => {
     const createBook = () => ({ best: { bid: 9, ask: 10 }, apply: (step: BookStep) => step })
     const { pair, admit, asked, clock, sent, listener } = setUp({ protocol: { depths: [50], createBook } }, true)
     admit()
@@ -472,7 +475,7 @@ describe('trades', () => {
   const executions = (listener: SourceListener) =>
     listener.events.flatMap((event) => (event.type === 'update' ? event.executions : []))
 
-  it('are published before the book is live, exactly at the precision of the market', () => {
+  it('trades are published before the book is live, exactly at the precision of the market', () => {
     const { pair, admit, listener, counted } = setUp()
     pair.trade([trade(1)], false)
     expect(listener.events).toEqual([])
@@ -491,7 +494,7 @@ describe('trades', () => {
     expect(counted.trades).toBe(2)
   })
 
-  it('that are missing are reported before later ones, and counted', () => {
+  it('trades that are missing are reported before later ones, and counted', () => {
     const { pair, admit, types, counted } = setUp()
     admit()
     pair.trade([trade(2), trade(5)], false)
@@ -499,7 +502,7 @@ describe('trades', () => {
     expect(counted).toMatchObject({ trades: 2, missed: 2 })
   })
 
-  it('are no concern of a market that is refused', () => {
+  it('trades are no concern of a market that is refused', () => {
     const coarse = new SourceListener('A/B', { symbol: 'COARSE', priceDecimals: 0 })
     const fine = new SourceListener('A/B')
     const { pair, admit } = setUp({ markets: [coarse.sourceMarket, fine.sourceMarket] })
@@ -515,7 +518,7 @@ describe('trades', () => {
     ['0', '1'],
     ['x', '1'],
     ['90071992547409930', '1'],
-  ])('of %s for %s, which a market cannot hold, are missing there', (price, amount) => {
+  ])('trades of %s for %s, which a market cannot hold, are missing there', (price, amount) => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.trade([trade(1), trade(2, price, amount), trade(3)], false)
@@ -550,7 +553,7 @@ describe('trades', () => {
     expect(next.sent).toEqual(['unsubscribe book 50', 'unsubscribe trades 0'])
   })
 
-  it('end when a listener ends the pair during its call', () => {
+  it('trades end when a listener ends the pair during its call', () => {
     const set = setUp()
     const events: string[] = []
     const listener = (event: { readonly type: string }) => {
@@ -563,7 +566,7 @@ describe('trades', () => {
     expect(events).toEqual(['update'])
   })
 
-  it('that the venue refuses are named, and asked for again after a minute, until they come', () => {
+  it('trades that the venue refuses are named, and asked for again after a minute, until they come', () => {
     const { pair, admit, listener, sent, clock } = setUp()
     admit()
     pair.apply(snapshot)
@@ -578,7 +581,7 @@ describe('trades', () => {
 })
 
 describe('how the venue lists the pair', () => {
-  it('is named while it is restricted, and the book continues', () => {
+  it('how the venue lists the pair is named while it is restricted, and the book continues', () => {
     const { pair, admit, listener } = setUp()
     admit()
     pair.apply(snapshot)
@@ -590,7 +593,7 @@ describe('how the venue lists the pair', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('takes the book away when it is gone, and brings it back with the listing', () => {
+  it('how the venue lists the pair takes the book away when it is gone, and brings it back with the listing', () => {
     const { pair, admit, listener, sent } = setUp()
     admit()
     pair.apply(snapshot)
@@ -605,7 +608,7 @@ describe('how the venue lists the pair', () => {
     expect(listener.count('snapshot')).toBe(2)
   })
 
-  it('names the first level that no market can hold', () => {
+  it('how the venue lists the pair names the first level that no market can hold', () => {
     const unfit = [{ side: ASK, price: '99999997', amount: '1' }] as const
     const { pair, admit, listener } = setUp({
       protocol: { depths: [50], createBook: () => ({ unfit, apply: (step) => step }) },
@@ -624,7 +627,7 @@ describe('how the venue lists the pair', () => {
     expect(sent).toEqual(['unsubscribe book 50', 'unsubscribe trades 0'])
   })
 
-  it('offers no deeper book than it does: that is named', () => {
+  it('how the venue lists the pair offers no deeper book than it does: that is named', () => {
     const deep = new SourceListener('A/B', { depth: 0 })
     const { pair } = setUp({ markets: [deep.sourceMarket] })
     expect(pair.depthAsked).toBe(50)

@@ -48,7 +48,7 @@ function setUp() {
 }
 
 describe('trades without numbers', () => {
-  it('are passed on as they arrive, each once, whatever their identifiers', () => {
+  it('trades without numbers are passed on as they arrive, each once, whatever their identifiers', () => {
     const { reports, live, fetches, bridge } = setUp()
     bridge.interrupt('A')
     live(5, 9)
@@ -72,7 +72,7 @@ describe('trades without numbers', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('of another process are known: the list fills in those after them, or shows that some are missing', async () => {
+  it('trades without numbers of another process are known: the list fills in those after them, or shows that some are missing', async () => {
     const joined = setUp()
     expect(joined.numbers.resume({ id: joined.bridge.resume('A', ['t1', 't2'], 2), milliseconds: 2 })).toBe(true)
     joined.live(2, 5)
@@ -85,7 +85,7 @@ describe('trades without numbers', () => {
     expect(missed.reports).toEqual(['missed', 't4', 't5'])
   })
 
-  it('need no list when the next trade after an interruption is a known one, until a new one comes', async () => {
+  it('trades without numbers need no list when the next trade after an interruption is a known one, until a new one comes', async () => {
     const { reports, live, answer, fetches, bridge } = setUp()
     live(1, 2)
     bridge.interrupt('A')
@@ -96,7 +96,7 @@ describe('trades without numbers', () => {
     expect(reports).toEqual(['t1', 't2', 't3'])
   })
 
-  it('are reported as missing when the list does not reach the last known one; what it has is passed on', async () => {
+  it('trades without numbers are reported as missing when the list does not reach the last known one; what it has is passed on', async () => {
     const { reports, live, answer, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -107,7 +107,7 @@ describe('trades without numbers', () => {
     expect(reports.at(-1)).toBe('t10')
   })
 
-  it('of a list that begins after the trade that arrived are not put before it', async () => {
+  it('trades without numbers of a list that begins after the trade that arrived are not put before it', async () => {
     const { reports, live, answer, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -116,7 +116,7 @@ describe('trades without numbers', () => {
     expect(reports).toEqual(['t1', 'missed', 't3', 't9'])
   })
 
-  it('are asked for again while the list ends before the trade that arrived, and then given up', async () => {
+  it('trades without numbers are asked for again while the list ends before the trade that arrived, and then given up', async () => {
     const { clock, reports, live, answer, fetches, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -130,7 +130,7 @@ describe('trades without numbers', () => {
     expect(reports).toEqual(['t1', 'missed', 't3'])
   })
 
-  it('are not waited for longer than the limit, or than the venue refuses requests', async () => {
+  it('trades without numbers are not waited for longer than the limit, or than the venue refuses requests', async () => {
     const { clock, reports, live, answer, fetches, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -146,7 +146,7 @@ describe('trades without numbers', () => {
     expect(reports).toEqual(['t1', 'missed', 't3', 'missed', 't5'])
   })
 
-  it('that are held are dropped when the connection ends, and are in the next list', async () => {
+  it('trades without numbers that are held are dropped when the connection ends, and are in the next list', async () => {
     const { reports, live, answer, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -159,7 +159,7 @@ describe('trades without numbers', () => {
     expect(reports).toEqual(['t1', 't2', 't3', 't4', 't5'])
   })
 
-  it('that are held have a limit', () => {
+  it('trades without numbers that are held have a limit', () => {
     const { reports, live, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -168,7 +168,7 @@ describe('trades without numbers', () => {
     expect(reports).toHaveLength(10_003)
   })
 
-  it('of a pair that no market uses are forgotten', () => {
+  it('trades without numbers of a pair that no market uses are forgotten', () => {
     const { live, fetches, bridge } = setUp()
     live(1)
     bridge.interrupt('A')
@@ -181,7 +181,7 @@ describe('trades without numbers', () => {
   })
 
   it.each([1, 2, 3, 4, 5])(
-    'come out in order and complete, or are reported, whatever happens (seed %i)',
+    'trades without numbers come out in order and complete, or are reported, whatever happens (seed %i)',
     async (seed) => {
       const random = new Random(seed)
       const { clock, reports, live, answer, bridge } = setUp()

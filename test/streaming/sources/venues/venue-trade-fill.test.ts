@@ -64,7 +64,7 @@ function setUp() {
 const inOrder = (first: number, last: number) => trades(first, last).map(({ firstId }) => `A${firstId}`)
 
 describe('trades that a connection did not deliver', () => {
-  it('are fetched when the numbers prove them, and go before those that wait', async () => {
+  it('trades that a connection did not deliver are fetched when the numbers prove them, and go before those that wait', async () => {
     const { reports, fetches, live, answer } = setUp()
     live('A', 1, 2)
     live('A', 6)
@@ -79,7 +79,7 @@ describe('trades that a connection did not deliver', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('are fetched as soon as a repeated trade proves them, whatever the order of the repeats', async () => {
+  it('trades that a connection did not deliver are fetched as soon as a repeated trade proves them, whatever the order of the repeats', async () => {
     const { reports, repeat, live, answer, gaps } = setUp()
     live('A', 1)
     repeat('A', [trade(6), trade(5)])
@@ -88,7 +88,7 @@ describe('trades that a connection did not deliver', () => {
     expect(reports).toEqual(inOrder(1, 6))
   })
 
-  it('need no request when they come late', () => {
+  it('trades that a connection did not deliver need no request when they come late', () => {
     const { reports, fetches, live } = setUp()
     live('A', 1)
     live('A', 3)
@@ -98,7 +98,7 @@ describe('trades that a connection did not deliver', () => {
     expect(fetches[0]?.signal.aborted).toBe(true)
   })
 
-  it('leave another gap behind them, which is filled in its turn', async () => {
+  it('trades that a connection did not deliver leave another gap behind them, which is filled in its turn', async () => {
     const { reports, live, answer, gaps } = setUp()
     live('A', 1)
     live('A', 3)
@@ -115,7 +115,7 @@ describe('trades that a connection did not deliver', () => {
     expect(reports).toEqual(inOrder(1, 9))
   })
 
-  it('may stand for several numbers, and are not taken where they reach beyond the gap', async () => {
+  it('trades that a connection did not deliver may stand for several numbers, and are not taken where they reach beyond the gap', async () => {
     const { reports, live, answer, clock } = setUp()
     live('A', 1, 2)
     live('A', 10)
@@ -146,7 +146,7 @@ describe('pages', () => {
     expect(reports).toEqual(inOrder(1, 10))
   })
 
-  it('may overlap, and repeat what is known', async () => {
+  it('pages may overlap, and repeat what is known', async () => {
     const { reports, live, answer } = setUp()
     live('A', 1, 4)
     live('A', 10)
@@ -156,7 +156,7 @@ describe('pages', () => {
     expect(reports).toEqual(inOrder(1, 11))
   })
 
-  it('that bring nothing are asked for again a little later, some times', async () => {
+  it('pages that bring nothing are asked for again a little later, some times', async () => {
     const { clock, reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 4)
@@ -174,7 +174,7 @@ describe('pages', () => {
     expect(reports).toEqual(inOrder(1, 4))
   })
 
-  it('that never bring anything leave the gap', async () => {
+  it('pages that never bring anything leave the gap', async () => {
     const { clock, reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 4)
@@ -186,7 +186,7 @@ describe('pages', () => {
     expect(fetches).toHaveLength(ATTEMPTS)
   })
 
-  it('with a gap of their own leave that one', async () => {
+  it('pages with a gap of their own leave that one', async () => {
     const { clock, reports, live, answer } = setUp()
     live('A', 1)
     live('A', 8)
@@ -198,7 +198,7 @@ describe('pages', () => {
     expect(reports).toEqual(['A1', 'A2', 'A3', 'A 2 missed', 'A6', 'A7', 'A8'])
   })
 
-  it('that continue without end are left', async () => {
+  it('pages that continue without end are left', async () => {
     const { reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 1_000)
@@ -248,7 +248,7 @@ describe('a venue that does not answer', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('is not waited for longer than some seconds', async () => {
+  it('a venue that does not answer is not waited for longer than some seconds', async () => {
     const { clock, reports, fetches, live, answer } = setUp()
     live('A', 1)
     live('A', 3)
@@ -263,7 +263,7 @@ describe('a venue that does not answer', () => {
 })
 
 describe('a gap', () => {
-  it('that is larger than any venue gives in time is left at once', () => {
+  it('a gap that is larger than any venue gives in time is left at once', () => {
     const { reports, fetches, live } = setUp()
     live('A', 1)
     live('A', 20_003)
@@ -273,7 +273,7 @@ describe('a gap', () => {
     expect(fetches).toHaveLength(1)
   })
 
-  it('is left when more comes than may wait', () => {
+  it('a gap is left when more comes than may wait', () => {
     const { reports, live } = setUp()
     live('A', 1)
     live('A', 3)
@@ -284,7 +284,7 @@ describe('a gap', () => {
     expect(reports).toHaveLength(10_003)
   })
 
-  it('is left when all pairs together hold more than may wait', async () => {
+  it('a gap is left when all pairs together hold more than may wait', async () => {
     const reports = new Set<string>()
     const fill = new VenueTradeFill({
       clock: new VirtualClock(),
@@ -300,7 +300,7 @@ describe('a gap', () => {
     expect([...reports]).toEqual(['C6', 'C7'])
   })
 
-  it('is forgotten with the connection, and with it what waits; the next trade proves all of it', async () => {
+  it('a gap is forgotten with the connection, and with it what waits; the next trade proves all of it', async () => {
     const { clock, reports, fetches, fill, live, answer, gaps } = setUp()
     live('A', 1)
     live('A', 3, 4)
@@ -315,7 +315,7 @@ describe('a gap', () => {
     expect(reports).toEqual(inOrder(1, 6))
   })
 
-  it('of a pair that is not subscribed any more is nothing to fetch', async () => {
+  it('a gap of a pair that is not subscribed any more is nothing to fetch', async () => {
     const { reports, fetches, live, answer, unsubscribed } = setUp()
     live('A', 1)
     live('A', 3)
@@ -329,7 +329,7 @@ describe('a gap', () => {
 })
 
 describe('a venue that begins its numbers again', () => {
-  it('is followed when trades with lower numbers wait', async () => {
+  it('a venue that begins its numbers again is followed when trades with lower numbers wait', async () => {
     const { clock, reports, live, fill, answer } = setUp()
     live('A', 100)
     live('A', 103)

@@ -24,11 +24,11 @@ describe('the first trades ever', () => {
     expect(taken(trades, [7, 8])).toEqual([8])
   })
 
-  it('are executions when they are live, and the first number is whatever it is', () => {
+  it('the first trades ever are executions when they are live, and the first number is whatever it is', () => {
     expect(taken(new VenueTrades('A/B'), [100, 101])).toEqual([100, 101])
   })
 
-  it('are taken for repeated where the venue does not say so', () => {
+  it('the first trades ever are taken for repeated where the venue does not say so', () => {
     const trades = new VenueTrades('A/B', true)
     expect(taken(trades, [100])).toEqual([])
     expect(taken(trades, [101])).toEqual([101])
@@ -42,13 +42,13 @@ describe('later trades', () => {
     return trades
   }
 
-  it('are passed on once, however often they arrive', () => {
+  it('later trades are passed on once, however often they arrive', () => {
     const trades = begun()
     expect(taken(trades, [11, 11, 10, 12])).toEqual([11, 12])
     expect(taken(trades, [9, 10, 11, 12], true)).toEqual([])
   })
 
-  it('prove what is missing before them', () => {
+  it('later trades prove what is missing before them', () => {
     const trades = begun()
     expect(taken(trades, [11, 13, 17])).toEqual([
       11,
@@ -61,12 +61,12 @@ describe('later trades', () => {
     expect(taken(trades, [12])).toEqual([])
   })
 
-  it('fill a gap exactly when the venue repeats them, in either order', () => {
+  it('later trades fill a gap exactly when the venue repeats them, in either order', () => {
     expect(taken(begun(), [9, 10, 11, 12], true)).toEqual([11, 12])
     expect(taken(begun(), [13, 12, 11, 10], true)).toEqual([11, 12, 13])
   })
 
-  it('fill as much of a gap as the venue repeats', () => {
+  it('later trades fill as much of a gap as the venue repeats', () => {
     expect(taken(begun(), [15, 16], true)).toEqual(['4: trades 11 to 14 of A/B are missing', 15, 16])
   })
 
@@ -76,7 +76,7 @@ describe('later trades', () => {
     expect(taken(trades, [trade(18, 20)])).toEqual(['2: trades 16 to 17 of A/B are missing', 20])
   })
 
-  it('of which a part was passed on already are missing', () => {
+  it('later trades of which a part was passed on already are missing', () => {
     const trades = begun()
     expect(taken(trades, [trade(10, 12)])).toEqual(['2: trades 11 to 12 of A/B are missing'])
     expect(taken(trades, [13])).toEqual([13])
@@ -84,7 +84,7 @@ describe('later trades', () => {
 })
 
 describe('a venue that restarts its numbers', () => {
-  it('is followed, and what may be missing is said', () => {
+  it('a venue that restarts its numbers is followed, and what may be missing is said', () => {
     const trades = new VenueTrades('A/B')
     taken(trades, [1000])
     expect(taken(trades, [trade(1, 1, 1001), trade(2, 2, 1002)])).toEqual([
@@ -94,7 +94,7 @@ describe('a venue that restarts its numbers', () => {
     ])
   })
 
-  it('is not seen in trades that come late, twice or repeated', () => {
+  it('a venue that restarts its numbers is not seen in trades that come late, twice or repeated', () => {
     const trades = new VenueTrades('A/B')
     taken(trades, [trade(1000, 1000, 50)])
     expect(taken(trades, [trade(999, 999, 50), trade(998, 998, 49)])).toEqual([])

@@ -12,13 +12,13 @@ function withoutComments(text: string): string {
 }
 
 describe('the venue table', () => {
-  it('has one row for each venue folder', () => {
+  it('the venue table has one row for each venue folder', () => {
     const entries = readdirSync(join(ROOT, dirname(TABLE)), { withFileTypes: true })
     const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
     expect(folders.toSorted()).toEqual([...VENUE_NAMES].toSorted())
   })
 
-  it('gives each venue an example that its symbol pattern accepts, and addresses without a slash at the end', () => {
+  it('the venue table gives each venue an example that its symbol pattern accepts, and addresses without a slash at the end', () => {
     for (const name of VENUE_NAMES) {
       const { symbolPattern, symbolExample, exchanges } = VENUES[name]
       expect(symbolExample).toMatch(symbolPattern)

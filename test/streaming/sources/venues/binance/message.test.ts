@@ -44,7 +44,7 @@ describe('messages of Binance', () => {
     ])
   })
 
-  it('reads an aggregate trade as the trades that it stands for', () => {
+  it('messages of Binance reads an aggregate trade as the trades that it stands for', () => {
     const trade = {
       firstId: 100,
       lastId: 105,
@@ -77,7 +77,7 @@ describe('messages of Binance', () => {
     ['a level that is no list', { a: [{}] }],
     ['a price as a number', { b: [[0.0024, '10']] }],
     ['a level without an amount', { b: [['0.0024']] }],
-  ])('says that changes of a pair cannot be read: %s', (_, wrong) => {
+  ])('messages of Binance says that changes of a pair cannot be read: %s', (_, wrong) => {
     expect(read({ stream: 'btcusdt@depth@100ms', data: { ...DEPTH, ...wrong } })).toEqual([
       { kind: 'unreadable-book', symbol: 'BTCUSDT', reason: 'a book message that cannot be read' },
     ])
@@ -88,11 +88,14 @@ describe('messages of Binance', () => {
     ['an amount as a number', { q: 100 }],
     ['numbers in the wrong order', { f: 106 }],
     ['no time', { T: null }],
-  ])('leaves out a trade that cannot be read, which the next number proves to be missing: %s', (_, wrong) => {
-    expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([
-      { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'a trade that cannot be read' },
-    ])
-  })
+  ])(
+    'messages of Binance leaves out a trade that cannot be read, which the next number proves to be missing: %s',
+    (_, wrong) => {
+      expect(read({ stream: 'btcusdt@aggTrade', data: { ...TRADE, ...wrong } })).toEqual([
+        { kind: 'unreadable-trades', symbol: 'BTCUSDT', reason: 'a trade that cannot be read' },
+      ])
+    },
+  )
 
   it.each([
     ['torn in its name', '{"stream":"btcusdt@dep', 'not JSON: SyntaxError'],
@@ -100,14 +103,14 @@ describe('messages of Binance', () => {
     ['empty', '', 'not JSON: SyntaxError'],
     ['no object', '[1]', 'not a JSON object'],
     ['null', 'null', 'not a JSON object'],
-  ])('takes a frame that is %s for one of any pair', (_, text, reason) => {
+  ])('messages of Binance takes a frame that is %s for one of any pair', (_, text, reason) => {
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind: 'unreadable', reason }])
   })
 
   it.each([
     ['depth@100ms', 'unreadable-book'],
     ['aggTrade', 'unreadable-trades'],
-  ])('takes a damaged frame of %s for one of the pair that it still names', (stream, kind) => {
+  ])('messages of Binance takes a damaged frame of %s for one of the pair that it still names', (stream, kind) => {
     const text = `{"stream":"btcusdt@${stream}","data":{"e":"dep`
     const reason = 'not JSON: SyntaxError'
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind, symbol: 'BTCUSDT', reason }])
@@ -120,7 +123,7 @@ describe('messages of Binance', () => {
       '{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1}}',
       'the venue is about to close the connection',
     ],
-  ])('does not trust a connection behind a frame that is %s', (_, text, reason) => {
+  ])('messages of Binance does not trust a connection behind a frame that is %s', (_, text, reason) => {
     expect(readBinanceMessage(text, () => undefined)).toEqual([{ kind: 'restart', reason }])
   })
 
@@ -132,11 +135,11 @@ describe('messages of Binance', () => {
     ['the beginning of the trades', { result: null, id: 2 }],
     ['an answer to a request of an earlier connection', { result: null, id: 99 }],
     ['something new', { hello: 1 }],
-  ])('takes %s for a mere sign of life', (_, message) => {
+  ])('messages of Binance takes %s for a mere sign of life', (_, message) => {
     expect(read(message)).toEqual([])
   })
 
-  it('hands an acknowledgement to each pair that the request named', () => {
+  it('messages of Binance hands an acknowledgement to each pair that the request named', () => {
     expect(read({ result: null, id: 1 })).toEqual([
       { kind: 'acknowledged', symbol: 'BTCUSDT' },
       { kind: 'acknowledged', symbol: 'ETHUSDT' },
@@ -146,13 +149,13 @@ describe('messages of Binance', () => {
   it.each([
     ['in a member of its own', { error: { code: 2, msg: 'Invalid request' }, id: 2 }],
     ['at the top', { code: 2, msg: 'Invalid request', id: 2 }],
-  ])('hands a refusal %s to each pair that the request named', (_, message) => {
+  ])('messages of Binance hands a refusal %s to each pair that the request named', (_, message) => {
     expect(read(message)).toEqual([
       { kind: 'refused', symbol: 'BTCUSDT', channel: 'trades', reason: 'Invalid request (code 2)' },
     ])
   })
 
-  it('says that a request was refused which it does not know, and cuts the reason', () => {
+  it('messages of Binance says that a request was refused which it does not know, and cuts the reason', () => {
     const reason = `${'x'.repeat(200)} (code unknown)`
     expect(read({ error: { msg: 'x'.repeat(5_000) }, id: null })).toEqual([{ kind: 'refused', reason }])
     expect(read({ error: {}, id: 3 })).toEqual([{ kind: 'refused', reason: 'no reason given (code unknown)' }])

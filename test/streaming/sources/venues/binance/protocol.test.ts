@@ -23,7 +23,7 @@ describe('requests to Binance', () => {
     ])
   })
 
-  it('are answered by their numbers, each once', () => {
+  it('requests to Binance are answered by their numbers, each once', () => {
     const { protocol, ask } = createProtocol()
     const [first] = ask('subscribe', 'book', 'BTCUSDT')
     const [second] = ask('subscribe', 'book', 'ETHUSDT')
@@ -33,7 +33,7 @@ describe('requests to Binance', () => {
     expect(answer(first?.id)).toEqual([])
   })
 
-  it('are cut where they would grow too long', () => {
+  it('requests to Binance are cut where they would grow too long', () => {
     const { protocol, ask } = createProtocol()
     const symbols = Array.from({ length: 450 }, (_, index) => `COIN${index}USDT`)
     const requests = ask('subscribe', 'book', ...symbols)
@@ -42,7 +42,7 @@ describe('requests to Binance', () => {
     expect(acknowledged).toEqual(symbols.map((symbol) => ({ kind: 'acknowledged', symbol })))
   })
 
-  it('that are never answered are forgotten one day', () => {
+  it('requests to Binance that are never answered are forgotten one day', () => {
     const { protocol, ask } = createProtocol()
     const [first] = ask('subscribe', 'book', 'BTCUSDT')
     for (let count = 0; count < 999; count++) ask('subscribe', 'book', 'ETHUSDT')
@@ -52,7 +52,7 @@ describe('requests to Binance', () => {
     expect(answer(last?.id)).toEqual([{ kind: 'acknowledged', symbol: 'BNBUSDT' }])
   })
 
-  it('ask a silent venue whether it lives, in good time', () => {
+  it('requests to Binance ask a silent venue whether it lives, in good time', () => {
     const { protocol } = createProtocol()
     expect(JSON.parse(protocol.keepAlive?.text ?? '')).toEqual({ method: 'LIST_SUBSCRIPTIONS', id: 0 })
     expect(protocol.keepAlive?.milliseconds).toBeLessThan(protocol.silenceMilliseconds / 2)

@@ -126,7 +126,7 @@ describe('recorded books of Binance', () => {
   })
 
   it.skipIf(areRecordingsGenerated)(
-    'reads every trade, and every pair of the list (of what was really recorded)',
+    'recorded books of Binance reads every trade, and every pair of the list (of what was really recorded)',
     () => {
       expect(play(true).trades).toEqual([
         {

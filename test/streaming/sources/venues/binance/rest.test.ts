@@ -25,7 +25,7 @@ describe('how Binance lists its pairs', () => {
     ['10.00', '100', 0, 0],
     ['0.00000001', '0.10000000', 8, 1],
     ['0.00000000', '0.00000000', 8, 8],
-  ])('reads a tick of %s and a step of %s', (tick, step, priceDecimals, amountDecimals) => {
+  ])('how Binance lists its pairs reads a tick of %s and a step of %s', (tick, step, priceDecimals, amountDecimals) => {
     const listing = { symbol: 'BTCUSDT', priceDecimals, amountDecimals, ...FINEST, status: 'TRADING', state: 'open' }
     expect(read(listed('BTCUSDT', {}, tick, step))).toEqual({ value: [listing] })
   })
@@ -35,14 +35,17 @@ describe('how Binance lists its pairs', () => {
     PRE_TRADING: 'CLOSED',
     END_OF_DAY: 'CLOSED',
   }
-  it.each(['HALT', 'BREAK', 'AUCTION_MATCH', 'PRE_TRADING', 'END_OF_DAY'])('names the state %s', (status) => {
-    const instrument = INSTRUMENTS[status] === undefined ? {} : { instrument: INSTRUMENTS[status] }
-    expect(read(listed('BTCUSDT', { status }))).toMatchObject({
-      value: [{ status, state: 'restricted', ...instrument }],
-    })
-  })
+  it.each(['HALT', 'BREAK', 'AUCTION_MATCH', 'PRE_TRADING', 'END_OF_DAY'])(
+    'how Binance lists its pairs names the state %s',
+    (status) => {
+      const instrument = INSTRUMENTS[status] === undefined ? {} : { instrument: INSTRUMENTS[status] }
+      expect(read(listed('BTCUSDT', { status }))).toMatchObject({
+        value: [{ status, state: 'restricted', ...instrument }],
+      })
+    },
+  )
 
-  it('leaves out what it cannot read, and says when that is everything', () => {
+  it('how Binance lists its pairs leaves out what it cannot read, and says when that is everything', () => {
     const odd = [listed('A', { quoteAssetPrecision: 19 }), listed('B', { baseAssetPrecision: '8' }), { no: 1 }, 7, null]
     expect(readListings(JSON.stringify({ symbols: [...odd, listed('C')] }))).toMatchObject({ value: [{ symbol: 'C' }] })
     for (const text of ['', '[]', '{"symbols":7}', '<html>']) {
@@ -50,7 +53,7 @@ describe('how Binance lists its pairs', () => {
     }
   })
 
-  it('finds those that the venue has among those that it does not have', async () => {
+  it('how Binance lists its pairs finds those that the venue has among those that it does not have', async () => {
     const known = ['BTCUSDT', 'ETHUSDT', 'BNBUSDT']
     const { url, asked } = await serve(({ searchParams }) => {
       const symbols = JSON.parse(searchParams.get('symbols') as string) as string[]
@@ -64,7 +67,7 @@ describe('how Binance lists its pairs', () => {
     expect(asked[0]).toBe(`/api/v3/exchangeInfo?symbols=${encodeURIComponent(JSON.stringify(wanted))}`)
   })
 
-  it('says what is wrong when that is no unknown symbol', async () => {
+  it('how Binance lists its pairs says what is wrong when that is no unknown symbol', async () => {
     const { url } = await serve(() => [400, '{"code":-1102,"msg":"Mandatory parameter missing."}'])
     expect(await fetchListings(url, ['A', 'B'], signal)).toEqual({
       problem: 'HTTP 400 {"code":-1102,"msg":"Mandatory parameter missing."}',
@@ -85,7 +88,7 @@ describe('the trades of Binance', () => {
     before: { id: 27_800, milliseconds: 0 },
   }
 
-  it('are aggregate trades, as the stream has them', async () => {
+  it('the trades of Binance are aggregate trades, as the stream has them', async () => {
     const { url, asked } = await serve(() => [200, JSON.stringify([trade])])
     expect(await fetchTrades(url, 'BTCUSDT', gap, signal)).toEqual({
       value: [
@@ -104,7 +107,7 @@ describe('the trades of Binance', () => {
     expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&fromId=26129&limit=1000'])
   })
 
-  it('are the latest where the number of the last aggregate is not known', async () => {
+  it('the trades of Binance are the latest where the number of the last aggregate is not known', async () => {
     const { url, asked } = await serve(() => [200, '[]'])
     await fetchTrades(url, 'BTCUSDT', { ...gap, after: { id: 27_780, milliseconds: 0 } }, signal)
     expect(asked).toEqual(['/api/v3/aggTrades?symbol=BTCUSDT&limit=1000'])
@@ -129,7 +132,7 @@ describe('the beginning of a book of Binance', () => {
     [250, 1000],
     [500, 5000],
     [2500, 5000],
-  ])('is fetched with levels to spare: for %i, %i', async (depth, limit) => {
+  ])('the beginning of a book of Binance is fetched with levels to spare: for %i, %i', async (depth, limit) => {
     const { url, asked } = await serve(() => [200, '{"lastUpdateId":7,"bids":[["1.5","2"]],"asks":[]}'])
     expect(await fetchSnapshot(url, 'BTCUSDT', depth, signal)).toEqual({
       value: { kind: 'snapshot', lastUpdateId: 7, limit, bids: [['1.5', '2']], asks: [] },
@@ -137,7 +140,7 @@ describe('the beginning of a book of Binance', () => {
     expect(asked).toEqual([`/api/v3/depth?symbol=BTCUSDT&limit=${limit}`])
   })
 
-  it('is a problem when it cannot be had or read', async () => {
+  it('the beginning of a book of Binance is a problem when it cannot be had or read', async () => {
     const { url } = await serve(() => [400, '{"code":-1121,"msg":"Invalid symbol."}'])
     expect(await fetchSnapshot(url, 'A', 10, signal)).toEqual({
       problem: 'HTTP 400 {"code":-1121,"msg":"Invalid symbol."}',

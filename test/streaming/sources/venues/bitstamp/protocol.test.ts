@@ -16,7 +16,7 @@ describe('requests of Bitstamp', () => {
     ])
   })
 
-  it('that are refused without a channel are the oldest that are not answered', () => {
+  it('requests of Bitstamp that are refused without a channel are the oldest that are not answered', () => {
     const protocol = create()
     protocol.requests('subscribe', 'book', ['btcusd', 'xrpeur'], Infinity)
     protocol.requests('subscribe', 'trades', ['btcusd'], 0)
@@ -26,14 +26,14 @@ describe('requests of Bitstamp', () => {
     expect(protocol.read(error)).toEqual([{ kind: 'refused', reason: 'Bad subscription string.' }])
   })
 
-  it('of an earlier connection are forgotten', () => {
+  it('requests of Bitstamp of an earlier connection are forgotten', () => {
     const protocol = create()
     protocol.requests('subscribe', 'book', ['btcusd'], Infinity)
     expect(protocol.open?.()).toEqual([])
     expect(protocol.read(error)).toEqual([{ kind: 'refused', reason: 'Bad subscription string.' }])
   })
 
-  it('ask whether the venue lives before the connection counts as dead', () => {
+  it('requests of Bitstamp ask whether the venue lives before the connection counts as dead', () => {
     const { keepAlive, silenceMilliseconds } = create()
     expect(keepAlive).toEqual({ text: '{"event":"bts:heartbeat"}', milliseconds: 2_000 })
     expect(silenceMilliseconds).toBeGreaterThan(2_000)

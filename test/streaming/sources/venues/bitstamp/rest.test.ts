@@ -9,7 +9,7 @@ const gapOf = (milliseconds: number) => {
 }
 
 describe('the latest trades of Bitstamp', () => {
-  it('are given oldest first, in whole seconds', async () => {
+  it('the latest trades of Bitstamp are given oldest first, in whole seconds', async () => {
     const { url, asked } = await serveHttp(() => [200, JSON.stringify([{ ...TRADE, tid: '212337570' }, TRADE])])
     const trade = { firstId: 0, lastId: 0, price: '38416', amount: '0.00280000', executedAtMilliseconds: 1643643584000 }
     expect(await fetchTrades(url, 'btcusd', gapOf(5_000), signal)).toEqual({
@@ -26,14 +26,14 @@ describe('the latest trades of Bitstamp', () => {
     [30_001, 'hour'],
     [3_300_000, 'hour'],
     [3_300_001, 'day'],
-  ])('after %i ms are those of a %s', async (milliseconds, period) => {
+  ])('the latest trades of Bitstamp after %i ms are those of a %s', async (milliseconds, period) => {
     const { url, asked } = await serveHttp(() => [200, '[]'])
     expect(await fetchTrades(url, 'btcusd', gapOf(milliseconds), signal)).toEqual({ value: [] })
     expect(asked).toEqual([`/api/v2/transactions/btcusd/?time=${period}`])
   })
 
   it.each(['<html>', '{}', '[7]', JSON.stringify([{ ...TRADE, tid: 5 }]), JSON.stringify([{ ...TRADE, date: '1.5' }])])(
-    'that are %s are a problem',
+    'the latest trades of Bitstamp that are %s are a problem',
     async (text) => {
       const { url } = await serveHttp(() => [200, text])
       expect(await fetchTrades(url, 'btcusd', gapOf(1), signal)).toEqual({ problem: 'trades that cannot be read' })
@@ -42,7 +42,7 @@ describe('the latest trades of Bitstamp', () => {
 })
 
 describe('a snapshot of Bitstamp', () => {
-  it('is a whole book with its time', async () => {
+  it('a snapshot of Bitstamp is a whole book with its time', async () => {
     const body = '{"timestamp":"1643643584","microtimestamp":"1643643584684047","bids":[["9.5","1"]],"asks":[]}'
     const { url, asked } = await serveHttp(() => [200, body])
     expect(await fetchSnapshot(url, 'btcusd', signal)).toEqual({
@@ -51,14 +51,14 @@ describe('a snapshot of Bitstamp', () => {
     expect(asked).toEqual(['/api/v2/order_book/btcusd/?group=1'])
   })
 
-  it('without its time is a problem', async () => {
+  it('a snapshot of Bitstamp without its time is a problem', async () => {
     const { url } = await serveHttp(() => [200, '{"timestamp":"1643643584","bids":[],"asks":[]}'])
     expect(await fetchSnapshot(url, 'btcusd', signal)).toEqual({ problem: 'a book that cannot be read' })
   })
 })
 
 describe('the pairs of Bitstamp', () => {
-  it('have the decimals of their currencies, and a state', async () => {
+  it('the pairs of Bitstamp have the decimals of their currencies, and a state', async () => {
     const pair = { name: 'BTC/USD', url_symbol: 'btcusd', base_decimals: 8, counter_decimals: 0, trading: 'Enabled' }
     const list = [pair, { ...pair, url_symbol: 'xrpeur', trading: 'Disabled' }, { ...pair, base_decimals: '8' }, null]
     const { url, asked } = await serveHttp(() => [200, JSON.stringify(list)])
@@ -71,7 +71,7 @@ describe('the pairs of Bitstamp', () => {
     expect(asked).toEqual(['/api/v2/trading-pairs-info/'])
   })
 
-  it('that are no list are a problem', async () => {
+  it('the pairs of Bitstamp that are no list are a problem', async () => {
     const { url } = await serveHttp(() => [200, '{}'])
     expect(await fetchListings(url, signal)).toEqual({ problem: 'a list of pairs that cannot be read' })
   })

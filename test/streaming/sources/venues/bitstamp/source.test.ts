@@ -59,7 +59,7 @@ async function goLive(market: FedMarket, reading: Reading): Promise<void> {
 }
 
 describe('Bitstamp', () => {
-  it('gives the books and the trades of the recording', async () => {
+  it('Bitstamp gives the books and the trades of the recording', async () => {
     const { server, history } = await serve({ speed: 40 })
     const market = new FedMarket(BTC, history, DEPTH)
     const reading = read(server, [market])
@@ -71,7 +71,7 @@ describe('Bitstamp', () => {
     expect({ ...market, problems: verifier.problems }).toMatchObject({ reasons: [], missed: [], problems: [] })
   })
 
-  it('finds a message that the venue did not send by the next snapshot, and publishes the difference', async () => {
+  it('Bitstamp finds a message that the venue did not send by the next snapshot, and publishes the difference', async () => {
     let go: () => void = () => undefined
     const held = new Promise<void>((resolve) => {
       go = resolve
@@ -97,7 +97,7 @@ describe('Bitstamp', () => {
     expect(market.reasons).toEqual([])
   })
 
-  it('begins a new connection when the venue asks for one, and has the trades between both', async () => {
+  it('Bitstamp begins a new connection when the venue asks for one, and has the trades between both', async () => {
     const { server, history } = await serve({ speed: 40, isRepeated: true })
     const market = new FedMarket(BTC, history, DEPTH)
     const reading = read(server, [market])
@@ -115,7 +115,7 @@ describe('Bitstamp', () => {
     expect(market.verifier.problems).toEqual([])
   })
 
-  it('has a pair that is disabled halted, with its book', async () => {
+  it('Bitstamp has a pair that is disabled halted, with its book', async () => {
     const { server, history } = await serve({ speed: 40, disabled: [BTC] })
     const market = new FedMarket(BTC, history, DEPTH)
     const reading = read(server, [market])
@@ -124,7 +124,7 @@ describe('Bitstamp', () => {
     expect(reading.source.notices?.(market.source)).toEqual(['bitstamp lists btcusd as Disabled'])
   })
 
-  it('gives each execution its identifier and the side of its taker', async () => {
+  it('Bitstamp gives each execution its identifier and the side of its taker', async () => {
     const { server } = await serve({})
     const market = new SourceListener(BTC, { priceDecimals: 0, amountDecimals: 8 })
     read(server, [market])

@@ -21,7 +21,7 @@ function create(depth = 50, priceMaximum = Number.MAX_SAFE_INTEGER): BybitBook {
 }
 
 describe('a book of Bybit', () => {
-  it('begins with a snapshot', () => {
+  it('a book of Bybit begins with a snapshot', () => {
     const book = create()
     expect(book.apply(delta(4))).toEqual({ kind: 'waiting' })
     expect(book.apply(snapshot(5))).toEqual({
@@ -35,7 +35,7 @@ describe('a book of Bybit', () => {
     expect(book.best).toEqual({ bid: 100, ask: 101 })
   })
 
-  it('follows deltas whose update ids are consecutive', () => {
+  it('a book of Bybit follows deltas whose update ids are consecutive', () => {
     const book = create()
     book.apply(snapshot(5))
     expect(book.apply(delta(6, '9.9:0'))).toEqual({
@@ -53,13 +53,13 @@ describe('a book of Bybit', () => {
     ['one is missing', 7, 'BTCUSDT: update 7 follows update 5'],
     ['it comes late', 4, 'BTCUSDT: update 4 follows update 5'],
     ['the ids begin again without a snapshot', 1, 'BTCUSDT: update 1 follows update 5'],
-  ])('is wrong when %s', (_what, updateId, reason) => {
+  ])('a book of Bybit is wrong when %s', (_what, updateId, reason) => {
     const book = create()
     book.apply(snapshot(5))
     expect(book.apply(delta(updateId))).toEqual({ kind: 'wrong', reason })
   })
 
-  it('ignores a delta that comes twice', () => {
+  it('a book of Bybit ignores a delta that comes twice', () => {
     const book = create()
     book.apply(snapshot(5))
     book.apply(delta(6))
@@ -67,7 +67,7 @@ describe('a book of Bybit', () => {
     expect(book.apply(delta(7, '', '10.1:9'))).toMatchObject({ changes: [{ amount: 9 }] })
   })
 
-  it('takes a snapshot at any time, with the update id 1 after a restart too, and follows it', () => {
+  it('a book of Bybit takes a snapshot at any time, with the update id 1 after a restart too, and follows it', () => {
     const book = create()
     book.apply(snapshot(5))
     const step = book.apply(snapshot(1, '10.0:1 9.8:7', '10.1:3'))
@@ -82,7 +82,7 @@ describe('a book of Bybit', () => {
     expect(book.apply(delta(6))).toMatchObject({ kind: 'wrong' })
   })
 
-  it('ignores what is left of a subscription at another depth', () => {
+  it('a book of Bybit ignores what is left of a subscription at another depth', () => {
     const book = create()
     expect(book.apply(data(true, 80, '10.0:1', '', 200))).toEqual({ kind: 'waiting' })
     book.apply(snapshot(5))
@@ -91,7 +91,7 @@ describe('a book of Bybit', () => {
     expect(book.apply(delta(6))).toMatchObject({ kind: 'update' })
   })
 
-  it('is cut to its depth', () => {
+  it('a book of Bybit is cut to its depth', () => {
     const book = create(50)
     const many = Array.from({ length: 50 }, (_, index) => `${(90 - index).toFixed(1)}:1`).join(' ')
     book.apply(snapshot(5, many, '99.0:1'))
@@ -108,7 +108,7 @@ describe('a book of Bybit', () => {
     ['a price below zero', delta(6, '-1.0:1')],
     ['an amount that is no number', delta(6, '9.0:x')],
     ['a price finer than its market', delta(6, '9.01:1')],
-  ])('is wrong with %s', (_what, message) => {
+  ])('a book of Bybit is wrong with %s', (_what, message) => {
     const book = create()
     book.apply(snapshot(5))
     expect(book.apply(message)).toMatchObject({ kind: 'wrong', reason: expect.stringMatching(/^BTCUSDT: cannot take/) })

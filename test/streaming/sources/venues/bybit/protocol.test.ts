@@ -19,7 +19,7 @@ describe('requests of Bybit', () => {
     ])
   })
 
-  it('are known by their ids when they are refused', () => {
+  it('requests of Bybit are known by their ids when they are refused', () => {
     const protocol = create()
     protocol.requests('subscribe', 'book', ['BTCUSDT', 'XUSDT'], 50)
     const refusal = '{"success":false,"ret_msg":"Invalid symbol","conn_id":"a","req_id":"1","op":"subscribe"}'
@@ -27,7 +27,7 @@ describe('requests of Bybit', () => {
     expect(protocol.read(refusal)).toEqual([{ kind: 'refused', reason: 'Invalid symbol' }])
   })
 
-  it('keep a thousand that are not answered', () => {
+  it('requests of Bybit keep a thousand that are not answered', () => {
     const protocol = create()
     for (let count = 0; count <= 1_000; count++) protocol.requests('subscribe', 'book', ['BTCUSDT'], 50)
     const refusal = (id: number) => `{"success":false,"ret_msg":"no","req_id":"${id}","op":"subscribe"}`
@@ -35,7 +35,7 @@ describe('requests of Bybit', () => {
     expect(protocol.read(refusal(2))).toMatchObject([{ symbol: 'BTCUSDT' }])
   })
 
-  it('ask whether the venue lives before the connection counts as dead', () => {
+  it('requests of Bybit ask whether the venue lives before the connection counts as dead', () => {
     const { keepAlive, silenceMilliseconds, depths } = create()
     expect(keepAlive).toEqual({ text: '{"op":"ping"}', milliseconds: 2_000 })
     expect(silenceMilliseconds).toBeGreaterThan(2_000)

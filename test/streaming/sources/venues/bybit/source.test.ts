@@ -39,7 +39,7 @@ function read(server: VenueServer, markets: readonly (FedMarket | SourceListener
 }
 
 describe('Bybit', () => {
-  it('gives every book and every trade of the recording', async () => {
+  it('Bybit gives every book and every trade of the recording', async () => {
     const { server, history } = await serve({})
     const markets = bybitRecordings().map(({ symbol }) => new FedMarket(symbol, history, DEPTH))
     read(server, markets)
@@ -53,7 +53,7 @@ describe('Bybit', () => {
     }
   })
 
-  it('gives each execution its identifier and the side of its taker', async () => {
+  it('Bybit gives each execution its identifier and the side of its taker', async () => {
     const { server } = await serve({ recordings: bitcoin() })
     const market = new SourceListener(BTC, { priceDecimals: 2, amountDecimals: 6 })
     read(server, [market])
@@ -66,7 +66,7 @@ describe('Bybit', () => {
     )
   })
 
-  it('takes a snapshot with the update id 1 after a restart of the service, and stays live', async () => {
+  it('Bybit takes a snapshot with the update id 1 after a restart of the service, and stays live', async () => {
     let isRestarted = false
     const { server, history } = await serve({
       recordings: bitcoin(),
@@ -89,7 +89,7 @@ describe('Bybit', () => {
   it.each([
     [3, 'all of them, where the latest trades reach the last one known', 0],
     [80, 'a report, and what the venue still has, where they do not', 1],
-  ])('after %i trades that no connection delivered gives %s', async (unseen, _what, gaps) => {
+  ])('Bybit after %i trades that no connection delivered gives %s', async (unseen, _what, gaps) => {
     let go: () => void = () => undefined
     const held = new Promise<void>((resolve) => {
       go = resolve

@@ -26,7 +26,7 @@ function listed(...products: unknown[]) {
 }
 
 describe("Coinbase's list of products", () => {
-  it('makes decimals of increments', () => {
+  it("Coinbase's list of products makes decimals of increments", () => {
     expect(listed(PRODUCT)).toEqual([LISTING])
     for (const [increment, decimals] of [
       ['1', 0],
@@ -42,7 +42,7 @@ describe("Coinbase's list of products", () => {
   })
 
   it.each(['', 'x', '-0.01', '0.01x', '0.0000000000000000001', 0.01, null])(
-    'leaves out a product whose increment is %j',
+    "Coinbase's list of products leaves out a product whose increment is %j",
     (increment) => {
       expect(listed({ ...PRODUCT, price_increment: increment }, PRODUCT, 7, {})).toEqual([LISTING])
       expect(listed({ ...PRODUCT, base_increment: increment })).toEqual([])
@@ -67,7 +67,7 @@ describe("Coinbase's list of products", () => {
     expect(listed({ ...PRODUCT, ...members })).toEqual([{ ...LISTING, status, state, ...instrument }])
   })
 
-  it('names the product whose feed another one shares', () => {
+  it("Coinbase's list of products names the product whose feed another one shares", () => {
     const shared = { ...PRODUCT, product_id: 'BTC-USDC', alias: 'BTC-USD', alias_to: [] }
     expect(listed({ ...PRODUCT, alias: 'BTC-USD' }, shared)).toEqual([
       LISTING,
@@ -75,7 +75,10 @@ describe("Coinbase's list of products", () => {
     ])
   })
 
-  it.each(['', '{', 'null', '[]', '{"products":{}}'])('cannot be read when the answer is %j', (text) => {
-    expect(readListings(text)).toEqual({ problem: 'a list of products that cannot be read' })
-  })
+  it.each(['', '{', 'null', '[]', '{"products":{}}'])(
+    "Coinbase's list of products cannot be read when the answer is %j",
+    (text) => {
+      expect(readListings(text)).toEqual({ problem: 'a list of products that cannot be read' })
+    },
+  )
 })

@@ -26,7 +26,7 @@ const BEGINNING: readonly LevelText[] = [
 describe('a book of Coinbase', () => {
   const level = (side: 0 | 1, price: number, amount: number | bigint): LevelChange => ({ side, price, amount })
 
-  it('begins with a snapshot, and hands on every change as an integer', () => {
+  it('a book of Coinbase begins with a snapshot, and hands on every change as an integer', () => {
     const { update, snapshot } = bookOf()
     expect(update(['bid', '99', '1'])).toEqual({ kind: 'waiting' })
     expect(snapshot(...BEGINNING)).toEqual({
@@ -51,7 +51,7 @@ describe('a book of Coinbase', () => {
     expect(update()).toEqual({ kind: 'update', changes: [] })
   })
 
-  it('is replaced by another snapshot', () => {
+  it('a book of Coinbase is replaced by another snapshot', () => {
     const { snapshot } = bookOf()
     snapshot(...BEGINNING)
     expect(snapshot()).toEqual({ kind: 'snapshot', levels: [] })
@@ -90,7 +90,7 @@ describe('a book of Coinbase', () => {
     expect(book.unfit).toEqual([])
   })
 
-  it('takes a price at its limit, and figures with zeros beyond what is listed', () => {
+  it('a book of Coinbase takes a price at its limit, and figures with zeros beyond what is listed', () => {
     expect(bookOf(100_000).snapshot(['bid', '1000.0000', '1.500000000'])).toEqual({
       kind: 'snapshot',
       levels: [level(BID, 100_000, 150_000_000)],

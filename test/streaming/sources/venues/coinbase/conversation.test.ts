@@ -39,7 +39,7 @@ const symbolsOf = (messages: readonly CoinbaseMessage[]) =>
   messages.map((message) => ('symbol' in message ? message.symbol : message.kind))
 
 describe('the frames of a connection', () => {
-  it('follow one another whatever their channel', () => {
+  it('the frames of a connection follow one another whatever their channel', () => {
     const conversation = connected('BTC-USD', 'ETH-USD')
     expect(kinds(conversation.read(book(0, 'BTC-USD', 'snapshot')))).toEqual(['book'])
     expect(conversation.read(heartbeat(1))).toEqual([])
@@ -53,13 +53,13 @@ describe('the frames of a connection', () => {
     ['trades', (number: number) => trade(number, 'BTC-USD', 9)],
     ['a heartbeat', heartbeat],
     ['a channel that is not known', (number: number) => frame(number, 'something new')],
-  ])('prove that one before %s was lost', (_what, made) => {
+  ])('the frames of a connection prove that one before %s was lost', (_what, made) => {
     const conversation = connected('BTC-USD')
     conversation.read(heartbeat(0))
     expect(conversation.read(made(2))).toEqual([{ kind: 'restart', reason: 'frame 2 came where frame 1 is due' }])
   })
 
-  it('prove that two changed places, and that the numbers began again', () => {
+  it('the frames of a connection prove that two changed places, and that the numbers began again', () => {
     const conversation = connected('BTC-USD')
     for (const number of [0, 1]) conversation.read(heartbeat(number))
     expect(conversation.read(book(0, 'BTC-USD'))).toEqual([
@@ -67,14 +67,14 @@ describe('the frames of a connection', () => {
     ])
   })
 
-  it('that come twice are read once', () => {
+  it('the frames of a connection that come twice are read once', () => {
     const conversation = connected('BTC-USD')
     expect(kinds(conversation.read(book(0, 'BTC-USD', 'snapshot')))).toEqual(['book'])
     expect(conversation.read(book(0, 'BTC-USD', 'snapshot'))).toEqual([])
     expect(kinds(conversation.read(book(1, 'BTC-USD')))).toEqual(['book'])
   })
 
-  it('have numbers of their own on each connection', () => {
+  it('the frames of a connection have numbers of their own on each connection', () => {
     const conversation = connected('BTC-USD')
     conversation.read(heartbeat(41))
     conversation.begin()
@@ -92,11 +92,11 @@ describe('the frames of a connection', () => {
     ['a number that is text', '{"channel":"l2_data","sequence_num":"0","events":[]}'],
     ['no events', '{"channel":"l2_data","sequence_num":0}'],
     ['a book of no product', '{"channel":"l2_data","sequence_num":0,"events":[{"type":"update"}]}'],
-  ])('that are %s make the connection one that cannot be trusted', (_what, text) => {
+  ])('the frames of a connection that are %s make the connection one that cannot be trusted', (_what, text) => {
     expect(connected('BTC-USD').read(text)).toEqual([{ kind: 'unreadable', reason: expect.any(String) }])
   })
 
-  it('that cannot be read name their product, also one that nothing reads', () => {
+  it('the frames of a connection that cannot be read name their product, also one that nothing reads', () => {
     const conversation = connected('BTC-USD')
     const bad = (number: number, product_id: string) => frame(number, 'l2_data', { type: 'update', product_id })
     expect(kinds(conversation.read(bad(0, 'BTC-USD')))).toEqual(['unreadable-book'])
@@ -104,7 +104,7 @@ describe('the frames of a connection', () => {
     expect(conversation.read(book(2, 'BTX-USD'))).toEqual([])
   })
 
-  it('never make it throw', () => {
+  it('the frames of a connection never make it throw', () => {
     const member = fc.constantFrom('type', 'product_id', 'updates', 'trades', 'subscriptions', 'message', 'events')
     const members = fc.dictionary(member, fc.jsonValue({ maxDepth: 4 }))
     const channel = fc.constantFrom('l2_data', 'market_trades', 'subscriptions', 'heartbeats')
@@ -124,7 +124,7 @@ describe('the frames of a connection', () => {
 })
 
 describe('requests to Coinbase', () => {
-  it('begin with the heartbeats, and name all products of a channel in one', () => {
+  it('requests to Coinbase begin with the heartbeats, and name all products of a channel in one', () => {
     const conversation = new Conversation()
     expect(conversation.begin()).toEqual([{ type: 'subscribe', channel: 'heartbeats' }])
     const symbols = ['BTC-USD', 'ETH-EUR']
@@ -149,7 +149,7 @@ describe('requests to Coinbase', () => {
     expect(conversation.requests('subscribe', 'trades', symbols)).toHaveLength(1)
   })
 
-  it('were refused for the products that the answer does not list', () => {
+  it('requests to Coinbase were refused for the products that the answer does not list', () => {
     const conversation = connected('BTC-USD', 'ETH-USD')
     const level2 = ['ETH-USD']
     expect(conversation.read(answer(0, { heartbeats: ['heartbeats'] }))).toEqual([])
@@ -160,7 +160,7 @@ describe('requests to Coinbase', () => {
     expect(conversation.read(answer(3, {}))).toEqual([])
   })
 
-  it('for one product are refused by name, in the words of the venue', () => {
+  it('requests to Coinbase for one product are refused by name, in the words of the venue', () => {
     const conversation = connected('BTC-USD')
     conversation.read(answer(0, { heartbeats: ['heartbeats'] }))
     const long = 'x'.repeat(1000)
@@ -175,7 +175,7 @@ describe('requests to Coinbase', () => {
     expect(conversation.read(heartbeat(1))).toEqual([])
   })
 
-  it('for several books are refused without a name, for several trades by each', () => {
+  it('requests to Coinbase for several books are refused without a name, for several trades by each', () => {
     const conversation = connected('BTC-USD', 'ETH-USD')
     conversation.read(answer(0, { heartbeats: ['heartbeats'] }))
     const reason = 'too many L2 streams requested in a single session'
@@ -185,7 +185,7 @@ describe('requests to Coinbase', () => {
     expect(symbolsOf(conversation.read(error('no')))).toEqual(['BTC-USD', 'ETH-USD'])
   })
 
-  it('are forgotten with their connection', () => {
+  it('requests to Coinbase are forgotten with their connection', () => {
     const conversation = connected('BTC-USD')
     conversation.begin()
     conversation.read(answer(0, {}))
@@ -213,7 +213,7 @@ describe('products that share a feed', () => {
     return conversation
   }
 
-  it('are subscribed once, and each message is handed on for all of them', () => {
+  it('products that share a feed are subscribed once, and each message is handed on for all of them', () => {
     const conversation = sharing()
     expect(conversation.requests('subscribe', 'book', ['BTC-USDC', 'BTC-USD'])).toEqual([subscribe])
     expect(symbolsOf(conversation.read(book(0, 'BTC-USD', 'snapshot')))).toEqual(['BTC-USDC', 'BTC-USD'])
@@ -228,13 +228,13 @@ describe('products that share a feed', () => {
     ])
   })
 
-  it('begin with a snapshot for the one that comes later', () => {
+  it('products that share a feed begin with a snapshot for the one that comes later', () => {
     const conversation = sharing()
     conversation.requests('subscribe', 'book', ['BTC-USD'])
     expect(conversation.requests('subscribe', 'book', ['BTC-USDC'])).toEqual([unsubscribe, subscribe])
   })
 
-  it('stay subscribed for the one that stays', () => {
+  it('products that share a feed stay subscribed for the one that stays', () => {
     const conversation = sharing()
     conversation.requests('subscribe', 'book', ['BTC-USD', 'BTC-USDC'])
     expect(conversation.requests('unsubscribe', 'book', ['BTC-USD'])).toEqual([])
@@ -243,14 +243,14 @@ describe('products that share a feed', () => {
     expect(conversation.read(book(1, 'BTC-USD'))).toEqual([])
   })
 
-  it('are refused together', () => {
+  it('products that share a feed are refused together', () => {
     const conversation = sharing()
     conversation.read(answer(0, {}))
     conversation.requests('subscribe', 'book', ['BTC-USD', 'BTC-USDC'])
     expect(symbolsOf(conversation.read(error('no')))).toEqual(['BTC-USD', 'BTC-USDC'])
   })
 
-  it('are separate again when the venue separates them', () => {
+  it('products that share a feed are separate again when the venue separates them', () => {
     const conversation = sharing()
     conversation.noteListings([listing('BTC-USDC')])
     expect(conversation.requests('subscribe', 'book', ['BTC-USDC'])).toEqual([

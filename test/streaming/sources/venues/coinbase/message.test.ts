@@ -13,7 +13,7 @@ describe('books in messages of Coinbase', () => {
   })
   const event = (type: string, ...updates: unknown[]) => ({ type, product_id: 'BTC-USD', updates })
 
-  it('leave their numbers text, and bear the time of a change to the millisecond', () => {
+  it('books in messages of Coinbase leave their numbers text, and bear the time of a change to the millisecond', () => {
     const levels = [level('bid', '100.00', '0'), level('offer', '100.02', '1e-8')]
     expect(readBookEvent(event('snapshot', ...levels))).toEqual({
       kind: 'book',
@@ -42,7 +42,7 @@ describe('books in messages of Coinbase', () => {
     ['a quantity as a number', event('update', level('bid', '1', 1))],
     ['a good level before a bad one', event('update', level('bid', '1', '1'), level('bid', '1', null))],
     ['another type', event('delta', level('bid', '1', '1'))],
-  ])('cannot be read with %s, which concerns that product only', (_what, message) => {
+  ])('books in messages of Coinbase cannot be read with %s, which concerns that product only', (_what, message) => {
     const reason = `an event of l2_data of type ${message.type} that cannot be read`
     expect(readBookEvent(message)).toEqual({ kind: 'unreadable-book', symbol: 'BTC-USD', reason })
   })
@@ -50,7 +50,7 @@ describe('books in messages of Coinbase', () => {
   it.each([
     ['nothing', null],
     ['no product', { type: 'update', updates: [] }],
-  ])('that name %s make the connection one that cannot be trusted', (_what, message) => {
+  ])('books in messages of Coinbase that name %s make the connection one that cannot be trusted', (_what, message) => {
     expect(readBookEvent(message)).toEqual({ kind: 'unreadable', reason: 'a message of l2_data that cannot be read' })
   })
 })
@@ -73,7 +73,7 @@ describe('trades in messages of Coinbase', () => {
     executedAtMilliseconds: MILLISECONDS,
   })
 
-  it('come newest first and are handed on oldest first, product by product', () => {
+  it('trades in messages of Coinbase come newest first and are handed on oldest first, product by product', () => {
     const trades = [trade(12), trade(7, { product_id: 'ETH-USD' }), trade(11), trade(10)]
     expect(readTradesEvent({ type: 'update', trades })).toEqual([
       { kind: 'trades', symbol: 'BTC-USD', isRepeat: false, trades: [read(10), read(11), read(12)] },
@@ -82,7 +82,7 @@ describe('trades in messages of Coinbase', () => {
     expect(readTradesEvent({ type: 'update', trades: [] })).toEqual([])
   })
 
-  it('of a snapshot are repeated', () => {
+  it('trades in messages of Coinbase of a snapshot are repeated', () => {
     expect(readTradesEvent({ type: 'snapshot', trades: [trade(10)] })).toEqual([
       { kind: 'trades', symbol: 'BTC-USD', isRepeat: true, trades: [read(10)] },
     ])
@@ -96,7 +96,7 @@ describe('trades in messages of Coinbase', () => {
     ['size is a number', { size: 5 }],
     ['time is missing', { time: undefined }],
     ['time is none', { time: 'now' }],
-  ])('are left out, and said to be, where the %s', (_what, members) => {
+  ])('trades in messages of Coinbase are left out, and said to be, where the %s', (_what, members) => {
     const reason = 'a trade of market_trades that cannot be read'
     expect(readTradesEvent({ type: 'update', trades: [trade(11), trade(10, members)] })).toEqual([
       { kind: 'unreadable-trades', symbol: 'BTC-USD', reason },
@@ -109,7 +109,7 @@ describe('trades in messages of Coinbase', () => {
     ['no trades', { type: 'update' }],
     ['a trade that is no object', { trades: [7] }],
     ['a trade of no product', { trades: [trade(10, { product_id: null })] }],
-  ])('may have been of any product when there is %s', (_what, message) => {
+  ])('trades in messages of Coinbase may have been of any product when there is %s', (_what, message) => {
     expect(readTradesEvent(message)).toEqual([
       { kind: 'unreadable', reason: 'a message of market_trades that cannot be read' },
     ])

@@ -27,7 +27,7 @@ describe('what Coinbase sent', () => {
     return new Map(listed.value.map((listing) => [listing.symbol, listing]))
   }
 
-  it('reads every frame: books that never end a message crossed, trades with numbers that leave nothing out', () => {
+  it('what Coinbase sent reads every frame: books that never end a message crossed, trades with numbers that leave nothing out', () => {
     const listings = recordedListings()
     const recordings = coinbaseRecordings()
     const symbols = recordings.map(({ product }) => product.product_id)

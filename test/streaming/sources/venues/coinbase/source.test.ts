@@ -104,7 +104,7 @@ function framesWith(product: string, part: string): number[] {
 }
 
 describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue recordings)', () => {
-  it('gives every book and every trade of nine products, and no trade from before', async () => {
+  it('Coinbase gives every book and every trade of nine products, and no trade from before', async () => {
     const recordings = coinbaseRecordings().filter(({ product }) => product.product_id !== FAR)
     const { server, history } = await serve({ recordings })
     const markets = recordings.map(({ product }) => new FedMarket(product.product_id, history, DEPTH))
@@ -122,7 +122,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(executions).toBe(97)
   })
 
-  it('follows a book with an ask at 888888004, and ends before it where a market has too many price decimals', async () => {
+  it('Coinbase follows a book with an ask at 888888004, and ends before it where a market has too many price decimals', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(FAR) })
     const fine = new FedMarket(FAR, history, DEPTH)
     const good = new SourceListener(FAR, { priceDecimals: 4, amountDecimals: 2, depth: 0 })
@@ -136,7 +136,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
   it.each([
     ['those that the venue repeats', 50],
     ['a page that is fetched', 1],
-  ])('fills the trades of an outage from %s', async (_what, tradesRepeated) => {
+  ])('Coinbase fills the trades of an outage from %s', async (_what, tradesRepeated) => {
     const trades = framesWith(SKL, 'market_trades')
     const { go, hold } = holdAt({ [SKL]: (trades[2] as number) + 1 })
     const { server, history } = await serve({ recordings: recordingsOf(SKL), hold, tradesRepeated })
@@ -161,7 +161,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
   })
 
   it.each(['dropped', 'reordered'] as const)(
-    'begins a new connection when a frame was %s, whatever its channel, and has every trade and the right book then',
+    'Coinbase begins a new connection when a frame was %s, whatever its channel, and has every trade and the right book then',
     async (kind) => {
       for (const channel of [COINBASE_BOOK, COINBASE_TRADES]) {
         const { server, history } = await serve({ recordings: recordingsOf(DASH, SKL) })
@@ -183,7 +183,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     },
   )
 
-  it('notices by the next heartbeat that the last frame was lost', async () => {
+  it('Coinbase notices by the next heartbeat that the last frame was lost', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(DASH) })
     const market = new FedMarket(DASH, history, DEPTH)
     read(server, [market])
@@ -195,7 +195,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(market.reasons).toEqual([expect.stringMatching(/^frame [0-9]+ came where frame [0-9]+ is due$/)])
   })
 
-  it('asks again for a book whose snapshot does not come, also when another one does', async () => {
+  it('Coinbase asks again for a book whose snapshot does not come, also when another one does', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })
     const market = new FedMarket(DASH, history, DEPTH)
     server.faults.arm({ kind: 'dropped', channel: COINBASE_BOOK, symbol: DASH })
@@ -211,7 +211,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(market.verifier.problems).toEqual([])
   })
 
-  it('asks again for a product that was refused, while the others continue', async () => {
+  it('Coinbase asks again for a product that was refused, while the others continue', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })
     server.refused.add(SKL)
     const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, history, DEPTH)) as [FedMarket, FedMarket]
@@ -230,7 +230,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(dash.reasons).toEqual(['no snapshot of DASH-BTC within 10 s'])
   })
 
-  it('has no book of a product that is not listed, delisted, or finer than the market, and continues with others', async () => {
+  it('Coinbase has no book of a product that is not listed, delisted, or finer than the market, and continues with others', async () => {
     const fine = { priceDecimals: 8, amountDecimals: 8, depth: 0 }
     const old = { product_id: 'OLD-USD', price_increment: '0.01', base_increment: '1', status: 'delisted' }
     const { server } = await serve({ recordings: recordingsOf(NU), otherProducts: [old] })
@@ -255,7 +255,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(source.notices(good.sourceMarket)).toEqual(['coinbase lists NU-GBP as offline'])
   })
 
-  it('reads one feed for the products that share it, and says so', async () => {
+  it('Coinbase reads one feed for the products that share it, and says so', async () => {
     const [{ product }] = recordingsOf(DASH) as [CoinbaseRecording]
     const alias = { ...product, product_id: 'DASH-USDC', alias: DASH }
     const { server, history } = await serve({ recordings: recordingsOf(DASH), otherProducts: [alias] })
@@ -282,7 +282,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
     expect(usdc.reasons()).toEqual([])
   })
 
-  it('begins a new connection after a frame that is no JSON', async () => {
+  it('Coinbase begins a new connection after a frame that is no JSON', async () => {
     const { server, history } = await serve({ recordings: recordingsOf(DASH) })
     const market = new FedMarket(DASH, history, DEPTH)
     const { clock } = read(server, [market])
@@ -303,7 +303,7 @@ describe.skipIf(capturesMissing(...COINBASE_CAPTURES))('Coinbase (needs venue re
       coinbaseFrame('l2_data', '2026-08-09T10:00:00Z', [{ type: 'update', product_id: SKL }]),
       'an event of l2_data of type update that cannot be read',
     ],
-  ])('subscribes a book again that %s, and nothing else', async (_what, text, reason) => {
+  ])('Coinbase subscribes a book again that %s, and nothing else', async (_what, text, reason) => {
     const { server, history } = await serve({ recordings: recordingsOf(SKL, DASH) })
     const [skl, dash] = [SKL, DASH].map((product) => new FedMarket(product, history, DEPTH)) as [FedMarket, FedMarket]
     const { clock } = read(server, [skl, dash])

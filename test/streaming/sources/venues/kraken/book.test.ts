@@ -69,11 +69,11 @@ describe('checksum', () => {
   ]
   const create = () => createBook({ listing: { ...listing, amountDecimals: 8 }, depth: 10, priceMaximum: 1e15 })
 
-  it('is the one of the example in the documentation of the venue', () => {
+  it('checksum is the one of the example in the documentation of the venue', () => {
     expect(create().apply(message(true, bids, asks, 3310070434))).toMatchObject({ kind: 'snapshot' })
   })
 
-  it('makes the book wrong when it is another one, in a snapshot and in an update', () => {
+  it('checksum makes the book wrong when it is another one, in a snapshot and in an update', () => {
     const wrong = { kind: 'wrong', reason: 'the checksum of A/B does not match', isChecksumMismatch: true }
     expect(create().apply(message(true, bids, asks, 3310070433))).toEqual(wrong)
     const book = create()
@@ -83,7 +83,7 @@ describe('checksum', () => {
 })
 
 describe('a snapshot', () => {
-  it('replaces the book, whatever it was', () => {
+  it('a snapshot replaces the book, whatever it was', () => {
     const { snapshot, update } = follow()
     update([['4.0', '1']], [['5.0', '1']])
     expect(snapshot([['3.0', '2']], [])).toEqual({
@@ -98,13 +98,13 @@ describe('a snapshot', () => {
     expect(update([], [['5.0', '1']])).toEqual([{ side: ASK, price: 50, amount: 100 }])
   })
 
-  it('is what every update before it waits for', () => {
+  it('a snapshot is what every update before it waits for', () => {
     expect(createBook(options).apply(message(false, [['4.0', '1']], [], 0))).toEqual({ kind: 'waiting' })
   })
 })
 
 describe('what differs after a message', () => {
-  it('is the last of several entries of a price', () => {
+  it('what differs after a message is the last of several entries of a price', () => {
     const { update } = follow()
     const asks = (...amounts: string[]) =>
       update(
@@ -116,7 +116,7 @@ describe('what differs after a message', () => {
     expect(asks('9', '0.00')).toEqual([{ side: ASK, price: 50, amount: 0 }])
   })
 
-  it('has no delete of what is not there and no amount that stays', () => {
+  it('what differs after a message has no delete of what is not there and no amount that stays', () => {
     const { update } = follow()
     update([['4.0', '1']], [])
     const bids: Level[] = [
@@ -126,7 +126,7 @@ describe('what differs after a message', () => {
     expect(update(bids, [['5.0', '0']])).toEqual([])
   })
 
-  it('has the levels that fall out of the depth, and not those that never were in it', () => {
+  it('what differs after a message has the levels that fall out of the depth, and not those that never were in it', () => {
     const { update } = follow()
     update(
       ['1.0', '2.0', '3.0'].map((price) => [price, '1']),
@@ -142,7 +142,7 @@ describe('what differs after a message', () => {
     ])
   })
 
-  it('keeps amounts beyond the safe integers exact', () => {
+  it('what differs after a message keeps amounts beyond the safe integers exact', () => {
     const book = createBook(options)
     // CRC32 of "1012345678901234567891".
     expect(book.apply(message(true, [], [['1.0', '123456789012345678.91']], crc32('1012345678901234567891')))).toEqual({
@@ -151,14 +151,14 @@ describe('what differs after a message', () => {
     })
   })
 
-  it('understands exponents', () => {
+  it('what differs after a message understands exponents', () => {
     const { update } = follow({ listing: { ...listing, priceDecimals: 6, amountDecimals: 8 } })
     expect(update([], [['1e-05', '5e-8']])).toEqual([{ side: ASK, price: 10, amount: 5 }])
   })
 })
 
 describe('an ask that no market can hold', () => {
-  it('is part of the checksum and of the depth, and is not reported', () => {
+  it('an ask that no market can hold is part of the checksum and of the depth, and is not reported', () => {
     const { snapshot, update, book } = follow({ priceMaximum: 1000 })
     expect(snapshot([['1.0', '1']], [['2.0', '1'], ['99999997.0', '1']])).toMatchObject({
       kind: 'snapshot',
@@ -200,7 +200,7 @@ describe('against a book rebuilt in the plainest way', () => {
   const decimals = (pairs: readonly (readonly [number, number])[]): Level[] =>
     pairs.map(([price, quantity]) => [formatDecimal(price, 1), formatDecimal(quantity, 2)])
 
-  it('has its checksums, and its changes lead from each of its states to the next', () => {
+  it('against a book rebuilt in the plainest way has its checksums, and its changes lead from each of its states to the next', () => {
     const follows = fc.property(script, (messages) => {
       const { naive, update } = follow()
       const followed = [new Map<string, string>(), new Map<string, string>()] as const

@@ -111,14 +111,14 @@ it('a pair is subscribed again, deep enough for all, when a market is added to i
 })
 
 describe('a market that comes', () => {
-  it('is lost with the reason when the venue does not list it', async () => {
+  it('a market that comes is lost with the reason when the venue does not list it', async () => {
     const { source } = await setUp(new SourceListener('BTC/USD'))
     const foo = new SourceListener('FOO/USD')
     source.add(foo.sourceMarket)
     expect(foo.reasons()).toEqual(['kraken does not list FOO/USD'])
   })
 
-  it('while there is no connection is subscribed with the next one', async () => {
+  it('a market that comes while there is no connection is subscribed with the next one', async () => {
     const btc = new SourceListener('BTC/USD')
     const { server, source, clock } = await setUp(btc)
     server.disconnectAll()
@@ -131,7 +131,7 @@ describe('a market that comes', () => {
     expect(books(server).at(-1)).toBe('subscribe BTC/USD,ETH/USD 10')
   })
 
-  it('after the last one has gone is subscribed as well', async () => {
+  it('a market that comes after the last one has gone is subscribed as well', async () => {
     const btc = new SourceListener('BTC/USD')
     const { server, source } = await setUp(btc)
     source.remove(btc.sourceMarket)

@@ -19,28 +19,28 @@ describe('prices and quantities stay the text that was sent', () => {
     ])
   })
 
-  it('with trailing zeros', () => {
+  it('prices and quantities stay the text that was sent with trailing zeros', () => {
     expect(asksOf('{"price":63000.0,"qty":0.00005100},{"price":63001.00,"qty":0.00000000}')).toEqual([
       ['63000.0', '0.00005100'],
       ['63001.00', '0.00000000'],
     ])
   })
 
-  it('with exponents', () => {
+  it('prices and quantities stay the text that was sent with exponents', () => {
     expect(asksOf('{"price":1e-05,"qty":5e-8},{"price":1.5E+3,"qty":2.5e-06}')).toEqual([
       ['1e-05', '5e-8'],
       ['1.5E+3', '2.5e-06'],
     ])
   })
 
-  it('with blanks around the colon, and when the venue quotes them itself', () => {
+  it('prices and quantities stay the text that was sent with blanks around the colon, and when the venue quotes them itself', () => {
     expect(asksOf('{"price" : 1.10 , "qty":\n2.20 },{"price":"3.30","qty":"4.40"}')).toEqual([
       ['1.10', '2.20'],
       ['3.30', '4.40'],
     ])
   })
 
-  it('beside a text that looks like a member', () => {
+  it('prices and quantities stay the text that was sent beside a text that looks like a member', () => {
     const message = readKrakenMessage(bookFrame('{"price":1.0,"qty":2.0}', '"checksum":7,"note":"\\"price\\":1.0"'))
     const data = { checksum: 7, asks: [{ price: '1.0', amount: '2.0' }] }
     expect(message).toMatchObject([{ kind: 'book', symbol: 'BTC/USD', data }])
@@ -86,7 +86,7 @@ describe('frames that are no good', () => {
 })
 
 describe('the rest of the protocol', () => {
-  it('reads the list of pairs and leaves out those without precisions', () => {
+  it('the rest of the protocol reads the list of pairs and leaves out those without precisions', () => {
     const pairs = [
       { symbol: 'BTC/USD', status: 'online', price_precision: 1, qty_precision: 8, qty_min: 0.00005 },
       { symbol: 'ODD/USD', status: 'online', price_precision: 'one', qty_precision: 8 },
@@ -162,7 +162,7 @@ describe('the rest of the protocol', () => {
     ['maintenance', false],
     ['cancel_only', false],
     ['post_only', false],
-  ])('reads that the venue is %s', (status, isOpen) => {
+  ])('the rest of the protocol reads that the venue is %s', (status, isOpen) => {
     const frame = `{"channel":"status","type":"update","data":[{"system":"${status}"}]}`
     expect(readKrakenMessage(frame)).toEqual([{ kind: 'status', isOpen, status }])
   })
@@ -172,7 +172,7 @@ describe('the rest of the protocol', () => {
     '{"channel":"status","type":"update","data":[]}',
     '{"method":"pong","time_in":"x","time_out":"y"}',
     '{}',
-  ])('takes %s as a mere sign of life', (text) => {
+  ])('the rest of the protocol takes %s as a mere sign of life', (text) => {
     expect(readKrakenMessage(text)).toEqual([])
   })
 })

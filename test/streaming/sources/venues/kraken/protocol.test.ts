@@ -140,7 +140,7 @@ describe('what the checksum does not cover', () => {
     return { listener, same: await count('same'), different: await count('different') }
   }
 
-  it('is found by a fresh snapshot, and published as a change without losing the book', async () => {
+  it('what the checksum does not cover is found by a fresh snapshot, and published as a change without losing the book', async () => {
     const corrupt = (text: string, _symbol: string, index: number) =>
       index === 1 ? text.replace('"qty":3', '"qty":4') : text
     const { listener, same, different } = await reconciled({ corrupt })
@@ -153,7 +153,7 @@ describe('what the checksum does not cover', () => {
     expect([same, different]).toEqual(['0', '1'])
   })
 
-  it('is not published when nothing differs', async () => {
+  it('what the checksum does not cover is not published when nothing differs', async () => {
     const { listener, same, different } = await reconciled({})
     expect(listener.events.map(({ type }) => type)).toEqual(['snapshot', 'update'])
     expect([same, different]).toEqual(['1', '0'])
@@ -161,7 +161,7 @@ describe('what the checksum does not cover', () => {
 })
 
 describe('a book', () => {
-  it('is the one of the venue after every message, in events of whole messages', async () => {
+  it('a book is the one of the venue after every message, in events of whole messages', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD', { priceDecimals: 1 })
     connect(server.url, [listener])
@@ -183,7 +183,7 @@ describe('a book', () => {
     })
   })
 
-  it('is rescaled exactly to a market that keeps more decimals', async () => {
+  it('a book is rescaled exactly to a market that keeps more decimals', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD', { priceDecimals: 4, amountDecimals: 18 })
     connect(server.url, [listener])
@@ -193,7 +193,7 @@ describe('a book', () => {
     )
   })
 
-  it('is cut to the depth that the acknowledgement names, with a delete of each level that falls out', async () => {
+  it('a book is cut to the depth that the acknowledgement names, with a delete of each level that falls out', async () => {
     const shape = { ...btc, depth: 2 }
     const grow: ScriptMessage = { type: 'update', bids: [[100.05, 7]], asks: [[100.15, 8]] }
     const server = await serve({
@@ -215,7 +215,7 @@ describe('a book', () => {
     })
   })
 
-  it('is asked for once a pair, by the smallest depth on offer that covers its markets', async () => {
+  it('a book is asked for once a pair, by the smallest depth on offer that covers its markets', async () => {
     const wanted = { 'A/USD': 1, 'B/USD': 10, 'C/USD': 11, 'D/USD': 500, 'E/USD': 501, 'F/USD': 5000, 'G/USD': 0 }
     const recordings = Object.keys(wanted).map((symbol) => scriptKraken({ ...btc, symbol }, script))
     const server = await serve({ recordings })
@@ -247,15 +247,18 @@ describe('a market that is refused is lost with a reason, while the others conti
       /^kraken's BTC\/USD has 1 price and 8 amount decimals, COARSE keeps 2 and 7$/,
     ],
   ]
-  it.each(refusals)('because %s', async (_name, refused, reason) => {
-    const server = await serve({ refusedPairs: [{ ...btc, symbol: 'BAR/USD' }] })
-    const good = new SourceListener('BTC/USD')
-    connect(server.url, [refused, good])
-    await refused.until('the refusal', () => refused.events.length > 0)
-    await good.until('all messages', () => good.events.length === 4)
-    expect(refused.events).toEqual([{ type: 'lost', reason: expect.stringMatching(reason) }])
-    expect(good.reasons()).toEqual([])
-  })
+  it.each(refusals)(
+    'a market that is refused is lost with a reason, while the others continue because %s',
+    async (_name, refused, reason) => {
+      const server = await serve({ refusedPairs: [{ ...btc, symbol: 'BAR/USD' }] })
+      const good = new SourceListener('BTC/USD')
+      connect(server.url, [refused, good])
+      await refused.until('the refusal', () => refused.events.length > 0)
+      await good.until('all messages', () => good.events.length === 4)
+      expect(refused.events).toEqual([{ type: 'lost', reason: expect.stringMatching(reason) }])
+      expect(good.reasons()).toEqual([])
+    },
+  )
 
   it('and is tried again after a minute, without telling the same reason again', async () => {
     const server = await serve({ refusedPairs: [{ ...btc, symbol: 'BAR/USD' }] })
@@ -288,7 +291,7 @@ describe('a book that is out of sync', () => {
   const corruptAt = (indexes: readonly number[]) => (text: string, symbol: string, index: number) =>
     symbol === 'BTC/USD' && indexes.includes(index) ? text.replace(/"qty":[0-9.]+/, '"qty":7777') : text
 
-  it('is lost by a wrong checksum and live again with the next snapshot; no other market notices', async () => {
+  it('a book that is out of sync is lost by a wrong checksum and live again with the next snapshot; no other market notices', async () => {
     const server = await serve({ recordings, corrupt: corruptAt([100]) })
     const listener = new SourceListener('BTC/USD')
     const other = new SourceListener('ETH/USD', { depth: 25 })
@@ -312,7 +315,7 @@ describe('a book that is out of sync', () => {
     expect(await metric('tidegate_feed_gaps_total{venue="kraken",symbol="ETH/USD"}')).toBe('0')
   })
 
-  it('is subscribed at once the first time, and after a growing delay when it keeps failing', async () => {
+  it('a book that is out of sync is subscribed at once the first time, and after a growing delay when it keeps failing', async () => {
     const all = Array.from({ length: 301 }, (_, index) => index)
     const listener = new SourceListener('BTC/USD')
     const server = await serve({
@@ -339,7 +342,7 @@ describe('a book that is out of sync', () => {
     expect(requestsOf('BTC/USD')).toBe(5)
   })
 
-  it('is subscribed at once again after it was live for a minute', async () => {
+  it('a book that is out of sync is subscribed at once again after it was live for a minute', async () => {
     const server = await serve({ recordings: [scriptKraken(btc, [snapshot])] })
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -352,7 +355,7 @@ describe('a book that is out of sync', () => {
     await listener.until('the second life again', () => listener.count('lost') === 2 && isLive(listener)())
   })
 
-  it('is lost by a value that is finer than the venue said', async () => {
+  it('a book that is out of sync is lost by a value that is finer than the venue said', async () => {
     const corrupt = (text: string, _symbol: string, index: number) =>
       index === 1 ? text.replace('100.2', '100.25') : text
     const server = await serve({ corrupt })
@@ -362,7 +365,7 @@ describe('a book that is out of sync', () => {
     expect(listener.reasons()).toEqual(['cannot take price 100.25'])
   })
 
-  it('is lost by a message of it that cannot be read', async () => {
+  it('a book that is out of sync is lost by a message of it that cannot be read', async () => {
     const corrupt = (text: string, _symbol: string, index: number) => (index === 1 ? text.replace('qty', 'size') : text)
     const server = await serve({ corrupt })
     const listener = new SourceListener('BTC/USD')
@@ -371,7 +374,7 @@ describe('a book that is out of sync', () => {
     expect(listener.reasons()).toEqual(['a book message that cannot be read'])
   })
 
-  it('is lost when the venue changes the precisions, and read with the new ones', async () => {
+  it('a book that is out of sync is lost when the venue changes the precisions, and read with the new ones', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     connect(server.url, [listener])
@@ -386,7 +389,7 @@ describe('a book that is out of sync', () => {
     expect(listener.side(ASK)).toEqual(['100.20:0.50000000', '100.40:1.00000000'])
   })
 
-  it('is lost and subscribed again when its market requests a rebuild', async () => {
+  it('a book that is out of sync is lost and subscribed again when its market requests a rebuild', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { source } = connect(server.url, [listener])
@@ -411,7 +414,7 @@ describe('trades', () => {
   const executions = (listener: SourceListener) =>
     listener.events.flatMap((event) => (event.type === 'update' ? event.executions : []))
 
-  it('are executions once, exactly, over a lost book, a lost connection that the venue bridges, and a gap that is fetched', async () => {
+  it('trades are executions once, exactly, over a lost book, a lost connection that the venue bridges, and a gap that is fetched', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -452,7 +455,7 @@ describe('trades', () => {
     expect(missed).toEqual([])
   })
 
-  it('that are refused are named, and take no book away', async () => {
+  it('trades that are refused are named, and take no book away', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { source } = connect(server.url, [listener])
@@ -465,7 +468,7 @@ describe('trades', () => {
 })
 
 describe('the status of the venue and of a pair', () => {
-  it('is named as long as it holds; a pair that is delisted is lost until it is listed again', async () => {
+  it('the status of the venue and of a pair is named as long as it holds; a pair that is delisted is lost until it is listed again', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { source } = connect(server.url, [listener])
@@ -497,7 +500,7 @@ describe('unexpected acknowledgements', () => {
     acknowledgementText('subscribe', 'BTC/USD', 10),
   ]
 
-  it('leave a live book alone, with or without a snapshot of their own', async () => {
+  it('unexpected acknowledgements leave a live book alone, with or without a snapshot of their own', async () => {
     const frames = [snapshot, ...acknowledgements, ...acknowledgements, updates[0], updates[1], snapshot, updates[2]]
     const server = await serve({ recordings: [scriptKraken(btc, frames as ScriptFrame[])] })
     const listener = new SourceListener('BTC/USD')
@@ -508,7 +511,7 @@ describe('unexpected acknowledgements', () => {
     expect(listener.reasons()).toEqual([])
   })
 
-  it('end in a new subscription when no snapshot follows the first of them within ten seconds', async () => {
+  it('unexpected acknowledgements end in a new subscription when no snapshot follows the first of them within ten seconds', async () => {
     const server = await serve({ recordings: [scriptKraken(btc, [snapshot, ...acknowledgements, ...updates])] })
     const listener = new SourceListener('BTC/USD')
     const reading = connect(server.url, [listener])
@@ -528,7 +531,7 @@ describe('unexpected acknowledgements', () => {
 })
 
 describe('the connection', () => {
-  it('takes every book with it when it ends, and brings it back', async () => {
+  it('the connection takes every book with it when it ends, and brings it back', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock, metric } = connect(server.url, [listener])
@@ -542,7 +545,7 @@ describe('the connection', () => {
     expect(await metric('tidegate_feed_reconnects_total{venue="kraken"}')).toBe('1')
   })
 
-  it('is given up when a frame cannot be read, for it may have been of any book', async () => {
+  it('the connection is given up when a frame cannot be read, for it may have been of any book', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -554,7 +557,7 @@ describe('the connection', () => {
     await listener.until('life again', isLive(listener))
   })
 
-  it('is given up when the venue is silent', async () => {
+  it('the connection is given up when the venue is silent', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock } = connect(server.url, [listener])
@@ -565,7 +568,7 @@ describe('the connection', () => {
     await listener.until('life again', isLive(listener))
   })
 
-  it('passes over everything that moves no book', async () => {
+  it('the connection passes over everything that moves no book', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     connect(server.url, [listener])
@@ -585,7 +588,7 @@ describe('the connection', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('measures how late the updates of the venue arrive, where it says when they happened', async () => {
+  it('the connection measures how late the updates of the venue arrive, where it says when they happened', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { clock, metric } = connect(server.url, [listener])
@@ -612,7 +615,7 @@ describe('the connection', () => {
     expect(await metric('tidegate_feed_last_message_age_seconds{venue="kraken"}')).toBe('3')
   })
 
-  it('is gone after stop, and no listener hears of it', async () => {
+  it('the connection is gone after stop, and no listener hears of it', async () => {
     const server = await serve()
     const listener = new SourceListener('BTC/USD')
     const { source, clock } = connect(server.url, [listener])
@@ -624,7 +627,7 @@ describe('the connection', () => {
     expect(server.connections()).toBe(0)
   })
 
-  it('may be stopped by a listener during its call', async () => {
+  it('the connection may be stopped by a listener during its call', async () => {
     const server = await serve()
     const first = new SourceListener('BTC/USD')
     const second = new SourceListener('BTC/USD', { symbol: 'SECOND' })

@@ -29,7 +29,7 @@ const trade = {
 }
 
 describe('a book', () => {
-  it('keeps prices and amounts as the text that was sent', () => {
+  it('a book keeps prices and amounts as the text that was sent', () => {
     expect(read({ arg: bookArg, action: 'update', data: [book] })).toEqual([
       {
         kind: 'book',
@@ -49,14 +49,14 @@ describe('a book', () => {
     ])
   })
 
-  it('of an older server has a checksum and no sequence ids', () => {
+  it('a book of an older server has a checksum and no sequence ids', () => {
     const { prevSeqId: _previous, seqId: _id, ...older } = { ...book, checksum: -855196043 }
     const [message] = read({ arg: bookArg, action: 'snapshot', data: [older] })
     expect(message).toMatchObject({ kind: 'book', data: { isSnapshot: true, checksum: -855196043 } })
     expect(message).not.toHaveProperty('data.sequence')
   })
 
-  it('may bear both, and no time', () => {
+  it('a book may bear both, and no time', () => {
     const { ts: _ts, ...timeless } = { ...book, checksum: 7 }
     const [message] = read({ arg: bookArg, action: 'update', data: [timeless] })
     expect(message).toMatchObject({ data: { checksum: 7, sequence: { id: 123457, previous: 123456 } } })
@@ -85,7 +85,7 @@ describe('a book', () => {
     ])
   })
 
-  it('without an action that is known, or without data, is unreadable', () => {
+  it('a book without an action that is known, or without data, is unreadable', () => {
     const unreadable = [{ kind: 'unreadable-book', symbol: 'BTC-USDT' }]
     expect(read({ arg: bookArg, data: [book] })).toMatchObject(unreadable)
     expect(read({ arg: bookArg, action: 'replace', data: [book] })).toMatchObject(unreadable)
@@ -114,7 +114,7 @@ describe('trades', () => {
     ])
   })
 
-  it('of an older server stand for one each, and come in the order of the message', () => {
+  it('trades of an older server stand for one each, and come in the order of the message', () => {
     const { count: _count, ...older } = trade
     expect(read({ arg: tradesArg, data: [older, { ...older, tradeId: '130639475' }] })).toMatchObject([
       {
@@ -135,7 +135,7 @@ describe('trades', () => {
     ['a price that is a number', { px: 42219.9 }],
     ['no amount', { sz: undefined }],
     ['no time', { ts: '' }],
-  ])('with %s are left out: the next number proves that they are missing', (_name, members) => {
+  ])('trades with %s are left out: the next number proves that they are missing', (_name, members) => {
     expect(read({ arg: tradesArg, data: [{ ...trade, ...members }] })).toEqual([
       { kind: 'unreadable-trades', symbol: 'BTC-USDT', reason: 'trades that cannot be read' },
     ])
@@ -152,7 +152,7 @@ describe('the list of instruments', () => {
     return message?.kind === 'listings' ? message.listings[0] : message
   }
 
-  it('tells precisions and states; it never says itself that it is complete', () => {
+  it('the list of instruments tells precisions and states; it never says itself that it is complete', () => {
     const other = { ...instrument, instId: 'ETH-USDT', tickSz: '0.01', lotSz: '0.000001', state: 'suspend' }
     expect(read({ arg: { channel: 'instruments', instType: 'SPOT' }, data: [instrument, other] })).toEqual([
       {
@@ -173,12 +173,12 @@ describe('the list of instruments', () => {
     ['0.5', 1],
     ['0.10', 1],
     ['0.000000000000000001', 18],
-  ])('reads a step of %s as %i decimals', (tickSz, priceDecimals) => {
+  ])('the list of instruments reads a step of %s as %i decimals', (tickSz, priceDecimals) => {
     expect(listingOf({ tickSz })).toMatchObject({ priceDecimals })
   })
 
   it.each(['', '0', '0.0', '1e-8', '-0.1', '0.0000000000000000001', 0.1, undefined])(
-    'leaves out what has a step of %j',
+    'the list of instruments leaves out what has a step of %j',
     (step) => {
       expect(listingOf({ tickSz: step })).toBeUndefined()
       expect(listingOf({ lotSz: step })).toBeUndefined()
@@ -193,11 +193,11 @@ describe('the list of instruments', () => {
     ['something new', 'restricted'],
     ['preopen', 'gone'],
     ['expired', 'gone'],
-  ])('takes %s as %s', (status, state) => {
+  ])('the list of instruments takes %s as %s', (status, state) => {
     expect(listingOf({ state: status })).toMatchObject({ status, state })
   })
 
-  it('takes a test pair for one that is not traded', () => {
+  it('the list of instruments takes a test pair for one that is not traded', () => {
     expect(listingOf({ state: 'test' })).toMatchObject({ instrument: 'CLOSED' })
     expect(listingOf({ state: 'suspend' })).not.toHaveProperty('instrument')
   })
@@ -213,14 +213,14 @@ describe('the state of the venue', () => {
     ['scheduled', true],
     ['completed', true],
     ['canceled', true],
-  ])('during maintenance that is %s: open is %s', (state, isOpen) => {
+  ])('the state of the venue during maintenance that is %s: open is %s', (state, isOpen) => {
     expect(statusOf({ state })).toEqual([{ kind: 'status', isOpen, status: `${state}: Upgrade` }])
     expect(statusOf({ state, serviceType: '0', title: undefined })).toEqual([
       { kind: 'status', isOpen, status: `${state}: maintenance` },
     ])
   })
 
-  it('is not that of its bots or of its block trades', () => {
+  it('the state of the venue is not that of its bots or of its block trades', () => {
     expect(statusOf({ state: 'ongoing', serviceType: '7' })).toEqual([])
     expect(statusOf({ state: undefined })).toEqual([])
   })
@@ -235,7 +235,7 @@ describe('events', () => {
     expect(read({ event: 'subscribe', arg: { channel: 'instruments', instType: 'SPOT' } })).toEqual([])
   })
 
-  it('refuse a pair that they name, for its book or its trades', () => {
+  it('events refuse a pair that they name, for its book or its trades', () => {
     const msg = (channel: string) =>
       `Wrong URL or channel:${channel},instId:BTC-USDX doesn't exist. Please use the correct URL, channel and parameters`
     expect(read({ event: 'error', code: '60018', msg: msg('books') })).toEqual([
@@ -249,7 +249,7 @@ describe('events', () => {
     ])
   })
 
-  it('refuse a whole request otherwise', () => {
+  it('events refuse a whole request otherwise', () => {
     expect(read({ event: 'error', code: '60012', msg: 'Invalid request' })).toEqual([
       { kind: 'refused', reason: '60012: Invalid request' },
     ])
@@ -261,29 +261,29 @@ describe('events', () => {
     ])
   })
 
-  it('that refuse the state of the venue harm no book', () => {
+  it('events that refuse the state of the venue harm no book', () => {
     expect(read({ event: 'error', code: '60018', msg: "Wrong URL or channel:status doesn't exist." })).toEqual([])
   })
 
-  it('that say that a connection has used up its requests begin the next one', () => {
+  it('events that say that a connection has used up its requests begin the next one', () => {
     expect(read({ event: 'error', code: '60014', msg: 'Requests too frequent' })).toEqual([
       { kind: 'restart', reason: '60014: Requests too frequent' },
     ])
   })
 
-  it('that announce the end of the connection begin the next one', () => {
+  it('events that announce the end of the connection begin the next one', () => {
     const msg = 'The connection will soon be closed for a service upgrade. Please reconnect.'
     expect(read({ event: 'notice', code: '64008', msg })).toEqual([{ kind: 'restart', reason: `notice 64008: ${msg}` }])
   })
 
-  it('that are unknown have no messages', () => {
+  it('events that are unknown have no messages', () => {
     expect(read({ event: 'channel-conn-count', channel: 'books', connCount: '2', connId: 'abcd' })).toEqual([])
     expect(read({ event: 'something new' })).toEqual([])
   })
 })
 
 describe('frames', () => {
-  it('that are heartbeats, or of an unknown channel, have no messages', () => {
+  it('frames that are heartbeats, or of an unknown channel, have no messages', () => {
     expect(readOkxMessage('pong')).toEqual([])
     expect(read({ arg: { channel: 'tickers', instId: 'BTC-USDT' }, data: [{}] })).toEqual([])
   })
@@ -299,19 +299,19 @@ describe('frames', () => {
     ['a channel without data', '{"arg":{"channel":"books","instId":"BTC-USDT"}}'],
     ['a book of no pair', '{"arg":{"channel":"books"},"action":"update","data":[]}'],
     ['trades of no pair', '{"arg":{"channel":"trades"},"data":[]}'],
-  ])('that are %s may have been of any pair', (_name, text) => {
+  ])('frames that are %s may have been of any pair', (_name, text) => {
     expect(readOkxMessage(text)).toMatchObject([{ kind: 'unreadable' }])
   })
 
   it.each([
     ['books', 'unreadable-book'],
     ['trades', 'unreadable-trades'],
-  ])('of the channel %s that are damaged are of the instrument that they still name', (channel, kind) => {
+  ])('frames of the channel %s that are damaged are of the instrument that they still name', (channel, kind) => {
     const text = `{"arg":{"channel":"${channel}","instId":"BTC-USDT"},"data":[{"px`
     expect(readOkxMessage(text)).toEqual([{ kind, symbol: 'BTC-USDT', reason: 'not JSON: SyntaxError' }])
   })
 
-  it('of a channel of the whole venue that are damaged may have been of any pair', () => {
+  it('frames of a channel of the whole venue that are damaged may have been of any pair', () => {
     const text = '{"arg":{"channel":"instruments"},"data":[{"instId":"BTC-USDT"'
     expect(readOkxMessage(text)).toMatchObject([{ kind: 'unreadable' }])
   })

@@ -20,7 +20,7 @@ describe('requests of OKX', () => {
     expect(protocol.requests('subscribe', 'book', [], 400)).toEqual([])
   })
 
-  it('stay below 64 KiB, with every pair in exactly one of them', () => {
+  it('requests of OKX stay below 64 KiB, with every pair in exactly one of them', () => {
     const symbols = Array.from({ length: 5000 }, (_, index) => `ASSET${index}-USDT`)
     const requests = protocol.requests('subscribe', 'trades', symbols, 400) as { args: { instId: string }[] }[]
     expect(requests.length).toBeGreaterThan(1)
@@ -28,14 +28,14 @@ describe('requests of OKX', () => {
     expect(requests.flatMap(({ args }) => args.map(({ instId }) => instId))).toEqual(symbols)
   })
 
-  it('ask for the list of spot pairs and for the state of the venue', () => {
+  it('requests of OKX ask for the list of spot pairs and for the state of the venue', () => {
     const { listings } = protocol
     expect('requests' in listings && listings.requests()).toEqual([
       { op: 'subscribe', args: [{ channel: 'instruments', instType: 'SPOT' }, { channel: 'status' }] },
     ])
   })
 
-  it('ask whether OKX lives before OKX takes us for dead', () => {
+  it('requests of OKX ask whether OKX lives before OKX takes us for dead', () => {
     expect(protocol.keepAlive?.text).toBe('ping')
     expect(protocol.keepAlive?.milliseconds).toBeLessThan(30_000)
     expect(protocol.silenceMilliseconds).toBeGreaterThan(protocol.keepAlive?.milliseconds ?? Infinity)

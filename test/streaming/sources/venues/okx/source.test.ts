@@ -50,7 +50,7 @@ describe('OKX', () => {
     ['with checksums alone, as recorded', { hasSequenceIds: false }],
     ['with checksums and sequence ids', {}],
     ['with sequence ids alone, as today', { corrupt: withoutChecksum }],
-  ])('gives every book and every trade of the recording, %s', async (_name, options) => {
+  ])('OKX gives every book and every trade of the recording, %s', async (_name, options) => {
     const { server, history } = await serve(options)
     const markets = okxRecordings().map(({ instId }) => new FedMarket(instId, history, DEPTH))
     read(server, markets)
@@ -70,7 +70,7 @@ describe('OKX', () => {
     )
   })
 
-  it('believes nothing that neither a checksum nor a chain proves', async () => {
+  it('OKX believes nothing that neither a checksum nor a chain proves', async () => {
     const { server, history } = await serve({ corrupt: withoutProof })
     const market = new FedMarket(BTC, history, DEPTH)
     read(server, [market])
@@ -84,7 +84,7 @@ describe('OKX', () => {
     [1, 'one that is repeated', 0],
     [2, 'all of them', 0],
     [2, 'only the repeated one when the venue gives no trades', 1],
-  ])('after %i trades that no connection delivered has %s', async (unseen, _what, gaps) => {
+  ])('OKX after %i trades that no connection delivered has %s', async (unseen, _what, gaps) => {
     let go: () => void = () => undefined
     const held = new Promise<void>((resolve) => {
       go = resolve
@@ -125,7 +125,7 @@ describe('OKX', () => {
   it.each([
     ['notice', '64008', 'The connection will soon be closed for a service upgrade. Please reconnect.'],
     ['error', '60014', 'Requests too frequent'],
-  ])('begins a new connection on %s %s', async (event, code, msg) => {
+  ])('OKX begins a new connection on %s %s', async (event, code, msg) => {
     const { server, history } = await serve({})
     const market = new FedMarket(BTC, history, DEPTH)
     const { clock } = read(server, [market])
@@ -177,7 +177,7 @@ describe('OKX', () => {
       return { server, market, clock, go, books }
     }
 
-    it('begins with a book that is fetched and names a number of the channel', async () => {
+    it('OKX when the channel does not begin with a snapshot begins with a book that is fetched and names a number of the channel', async () => {
       const { server, market, clock, go, books } = await setUp()
       clock.advance(2_999)
       await server.heard()
@@ -191,7 +191,7 @@ describe('OKX', () => {
       expect(books()).toBe(1)
     })
 
-    it('does not begin with one that names no number of the channel, says so, and asks again', async () => {
+    it('OKX when the channel does not begin with a snapshot does not begin with one that names no number of the channel, says so, and asks again', async () => {
       const { server, market, clock, books } = await setUp()
       const body = server.answerTo('/api/v5/market/books?instId=BTC-USDT&sz=400')
       const between = body.replace(/"seqId":([0-9]+)/, (_, id: string) => `"seqId":${Number(id) - 3}`)
@@ -209,7 +209,7 @@ describe('OKX', () => {
       expect(market.verifier.problems).toEqual([])
     })
 
-    it('begins with a snapshot of the channel that comes late', async () => {
+    it('OKX when the channel does not begin with a snapshot begins with a snapshot of the channel that comes late', async () => {
       const { server, market, clock, go } = await setUp()
       server.httpFaults.push({ status: 200, body: '{"code":"0","msg":"","data":[{}]}' })
       clock.advance(2_000)
@@ -234,7 +234,7 @@ describe('OKX', () => {
         data: [{ instType: 'SPOT', instId: BTC, tickSz, lotSz: '0.00000001', state }],
       })
 
-    it('has no book of a pair that it does not list, or that is finer than the market, and continues with others', async () => {
+    it('OKX as it lists its pairs has no book of a pair that it does not list, or that is finer than the market, and continues with others', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC) })
       const good = new SourceListener(BTC, fine)
       const coarse = new SourceListener(BTC, { ...fine, symbol: 'COARSE', amountDecimals: 6 })
@@ -247,7 +247,7 @@ describe('OKX', () => {
       expect(source.notices(good.sourceMarket)).toEqual([])
     })
 
-    it('opens a pair when it is live, names one that is suspended, and leaves one that is gone', async () => {
+    it('OKX as it lists its pairs opens a pair when it is live, names one that is suspended, and leaves one that is gone', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC), states: { [BTC]: 'preopen' } })
       const market = new SourceListener(BTC, fine)
       const { source } = read(server, [market])
@@ -265,7 +265,7 @@ describe('OKX', () => {
       expect(source.notices(market.sourceMarket)).toContain('okx reports the status ongoing: Upgrade')
     })
 
-    it('names a pair that is suspended, and the venue that is under maintenance, while the book stands', async () => {
+    it('OKX as it lists its pairs names a pair that is suspended, and the venue that is under maintenance, while the book stands', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC), states: { [BTC]: 'suspend' } })
       const market = new SourceListener(BTC, { ...fine, depth: 1000 })
       const { source } = read(server, [market])
@@ -278,7 +278,7 @@ describe('OKX', () => {
       ])
     })
 
-    it('is asked by HTTP where the channel does not send the list', async () => {
+    it('OKX as it lists its pairs is asked by HTTP where the channel does not send the list', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC), isWithoutInstruments: true })
       const good = new SourceListener(BTC, fine)
       const unknown = new SourceListener(ETH, fine)
@@ -297,7 +297,7 @@ describe('OKX', () => {
       expect(await looked).toMatchObject({ value: [{ symbol: BTC }] })
     })
 
-    it('answers who only asks how pairs are listed', async () => {
+    it('OKX as it lists its pairs answers who only asks how pairs are listed', async () => {
       const { server } = await serve({ recordings: recordingsOf(BTC) })
       const parts = { name: 'okx', clock: new VirtualClock(), log: createLog('silent') }
       expect(await VENUES.okx.readListings({ url: server.url, restUrl: '' }, [BTC, ETH], parts)).toEqual({

@@ -29,7 +29,7 @@ describe('a book that was fetched', () => {
     ['the number of a message that comes later', [[10, 15], 30, [15, 30]], [30]],
     ['the number of a message that changes nothing', [[10, 10], 10], [10, 10]],
     ['a number that began again', [[100, 3], [3, 5], 3], [3, 5]],
-  ] as const)('joins messages that name %s', (_what, steps, joined) => {
+  ] as const)('a book that was fetched joins messages that name %s', (_what, steps, joined) => {
     expect(last(...steps)).toEqual(joined)
   })
 
@@ -41,11 +41,11 @@ describe('a book that was fetched', () => {
     ['a newer one took its place', [15, 16, [15, 20]]],
     ['the message was before one that is missing', [[10, 15], [20, 30], 15]],
     ['a message is missing since it was fetched', [[10, 15], 30, [20, 25], [30, 40]]],
-  ] as const)('joins nothing when %s', (_what, steps) => {
+  ] as const)('a book that was fetched joins nothing when %s', (_what, steps) => {
     expect(last(...steps)).toBeUndefined()
   })
 
-  it('joins nothing that has no numbers', () => {
+  it('a book that was fetched joins nothing that has no numbers', () => {
     const start = new OkxStart()
     const { sequence: _, ...unnumbered } = message(1, 2)
     start.add(message(10, 15))
@@ -56,7 +56,7 @@ describe('a book that was fetched', () => {
     expect(start.takeFetched(unnumberedBook)).toBeUndefined()
   })
 
-  it('is not compared with messages that are older than any answer', () => {
+  it('a book that was fetched is not compared with messages that are older than any answer', () => {
     const start = new OkxStart()
     for (let id = 1; id <= 201; id++) start.add(message(id - 1, id))
     expect(start.takeFetched(book(0))).toBeUndefined()
