@@ -1,6 +1,6 @@
 /**
- * The access tokens that this service issues: JWTs (RFC 9068) signed with ES256. The claims contain what a token grants;
- * the directory decides whether it has been revoked.
+ * The access tokens issued by this service: JWTs (RFC 9068) signed with ES256. The claims contain what a token grants.
+ * The directory decides whether it has been revoked.
  */
 import { randomUUID } from 'node:crypto'
 import type { Directory } from './directory.ts'
@@ -8,28 +8,28 @@ import type { Authority, SigningKey } from './directory-records.ts'
 import { keysById, readJwt, signJwt } from './jwt.ts'
 
 export interface AccessToken {
-  /** The client's id; of an external issuer, the customer's id and the client's name there. */
+  /** The client's id. For an external issuer, the customer's id and the client's name there. */
   readonly clientId: string
   readonly customerId: string
   readonly scopes: ReadonlySet<string>
-  /** `jti`: identifies the token in logs and revocations; empty when its issuer set none. */
+  /** `jti`: identifies the token in logs and revocations. Empty when its issuer set none. */
   readonly tokenId: string
-  /** The key that it was signed with; empty when an external issuer names none. */
+  /** The key that signed it. Empty when an external issuer names none. */
   readonly keyId: string
   /** Seconds since the epoch. */
   readonly issuedAtSeconds: number
   readonly expiresAtMilliseconds: number
-  /** The client's name at an external issuer; absent in our own tokens. */
+  /** The client's name at an external issuer. Absent in our own tokens. */
   readonly outsideClientName?: string
 }
 
-/** The only algorithm of our keys. */
+/** Our keys' only algorithm. */
 export const ALGORITHM = 'ES256'
-/** Longest lifetime of a token, and so how long a key must verify after it has signed its last token. */
+/** A token's longest lifetime, and so how long a key must verify after it has signed its last token. */
 export const TOKEN_SECONDS_MAX = 86_400
 
 const TYPE = 'at+jwt'
-/** The claim that carries the customer, private to this issuer. */
+/** The claim with the customer, private to this issuer. */
 const CUSTOMER_CLAIM = 'customer_id'
 
 export interface NewToken {
@@ -60,10 +60,10 @@ const INVALID = { ok: false, reason: 'it is not one that this service issued' } 
 
 export type TokenReading =
   | { readonly ok: true; readonly token: AccessToken }
-  /** `reason` is for the client, after `the token is not valid:`; it never quotes the token. */
+  /** `reason` is for the client, after `the token is not valid:`. It never quotes the token. */
   | { readonly ok: false; readonly reason: string }
 
-/** Checks signature, type, issuer, audience, lifetime and claims of a token against the directory's keys. */
+/** Checks a token's signature, type, issuer, audience, lifetime and claims against the directory's keys. */
 export async function readAccessToken(
   text: string,
   directory: Directory,

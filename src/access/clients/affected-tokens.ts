@@ -1,7 +1,7 @@
 /**
- * Which tokens a change of the directory can affect, by comparing records before and after it: those of named customers
- * and clients, or all. Whoever keeps connections of tokens checks only these. Secrets, and keys that only begin or cease
- * to sign, affect no token that was issued. Pure.
+ * Which tokens a directory change can affect, by comparing records before and after it: the tokens of named customers
+ * and clients, or all. Modules with connections opened by tokens check only these. Secrets, and keys that only begin or
+ * cease to sign, affect no issued token. Pure.
  */
 import type { ClientRecord, CustomerRecord } from './directory-records.ts'
 import { isEqualClient } from './record-differences.ts'
@@ -10,29 +10,29 @@ export interface AffectedTokens {
   /** Any token may be affected. */
   readonly all: boolean
   readonly customerIds: ReadonlySet<string>
-  /** Ids as tokens have them; for clients of an external issuer, `clientKey`. */
+  /** Ids as tokens have them. For an external issuer's clients, `clientKey`. */
   readonly clientIds: ReadonlySet<string>
 }
 
-/** How the tokens of an external issuer name their client. Ids contain no slash, so different pairs have different texts. */
+/** How an external issuer's tokens name their client. Ids contain no slash, so different pairs have different texts. */
 export function clientKey({ customerId, name }: { readonly customerId: string; readonly name: string }): string {
   return `${customerId}/${name}`
 }
 
-/** Collects what the parts of one change affect. */
+/** Collects the tokens affected by the parts of one change. */
 export class AffectedCollector implements AffectedTokens {
   all = false
   readonly customerIds = new Set<string>()
   readonly clientIds = new Set<string>()
 
-  /** Compares a customer with its next record; `undefined`: there is none. */
+  /** Compares a customer with its next record. `undefined`: there is none. */
   customer(before: CustomerRecord | undefined, after: CustomerRecord | undefined): void {
     const id = after?.id ?? before?.id
     if (id === undefined) return
     if (before?.enabled !== after?.enabled || before?.streaming !== after?.streaming) this.customerIds.add(id)
   }
 
-  /** Compares a client with its next record; `undefined`: there is none. */
+  /** Compares a client with its next record. `undefined`: there is none. */
   client(before: ClientRecord | undefined, after: ClientRecord | undefined): void {
     if (before !== undefined && after !== undefined && isEqualClient(before, after)) return
     for (const record of [before, after]) {
@@ -42,7 +42,7 @@ export class AffectedCollector implements AffectedTokens {
     }
   }
 
-  /** A token of this client was revoked. */
+  /** One of this client's tokens was revoked. */
   revokedTokenOf(clientId: string): void {
     this.clientIds.add(clientId)
   }

@@ -1,7 +1,7 @@
 /**
  * Counts failed authentications by client and source address: from the sixth within a minute, a failure is answered
  * with a growing `Retry-After`. A correct secret is never delayed, because it is checked first. Secrets are 256 random
- * bits, so the delay does not protect them; it slows down programs with a wrong one. Unknown clients are counted like
+ * bits, so the delay does not protect them. It slows down programs with a wrong one. Unknown clients are counted like
  * known ones. The memory is bounded and contains no address and no id, only digests.
  */
 import { createHash } from 'node:crypto'
@@ -13,13 +13,13 @@ const WINDOW_MILLISECONDS = 60_000
 const FAILURES_FREE = 5
 const WAIT_MILLISECONDS = { first: 1_000, longest: 60_000 }
 /**
- * Pairs of client and address that are kept, about 400 bytes each. Beyond that, the pair that failed longest ago is
- * dropped, and its next five failures are free again.
+ * Remembered client and address pairs, about 400 bytes each. Beyond that, the pair that failed longest ago is dropped,
+ * and its next five failures are free again.
  */
 const PAIRS_MAX = 20_000
 /**
- * Pairs of one address. Further clients of that address share one entry, so that invented client ids reset no count
- * and one address cannot displace the entries of others: that takes at least 40 addresses.
+ * Pairs per address. The address's further clients share one entry, so invented client ids reset no count and one
+ * address cannot displace other addresses' entries: it takes at least 40 addresses.
  */
 const PAIRS_PER_ADDRESS_MAX = 500
 
@@ -31,13 +31,13 @@ export class AuthenticationFailures {
     this.#waits = new KeyedBuckets(() => new GrowingWait(clock), limits)
   }
 
-  /** Pairs that are kept now. */
+  /** The number of pairs now. */
   get size(): number {
     return this.#waits.size
   }
 
   /**
-   * Counts a failed attempt; returns whole seconds to wait before the next, 0 while failures are free. An attempt
+   * Counts a failed attempt. Returns whole seconds to wait before the next, or 0 while failures are free. An attempt
    * during a wait makes it longer, up to a minute from the failure that began it.
    */
   record(clientId: string, address: string): number {
@@ -46,14 +46,14 @@ export class AuthenticationFailures {
   }
 }
 
-/** The failures of one pair. */
+/** The failures for one pair. */
 class GrowingWait implements Bucket {
   readonly #clock: Clock
-  /** Times of the free failures of the last minute, in order. */
+  /** Times of the free failures in the last minute, in order. */
   #times: number[] = []
-  /** The number of successive waits; each is twice as long as the one before. */
+  /** The number of successive waits. Each is twice as long as the one before. */
   #level = 0
-  /** The time of the failure with which the current or last wait began. */
+  /** When the failure occurred that began the current or last wait. */
   #waitFrom = 0
 
   constructor(clock: Clock) {

@@ -1,6 +1,6 @@
 /**
- * The issuer of tokens: its name, the pepper of client secrets and the first signing key, created once per store. Nodes
- * that start at the same moment agree: the one that inserts the single row of `authority` creates the key in the same
+ * The token issuer: its name, the pepper for client secrets and the first signing key, created once per store. Nodes
+ * that start at the same moment agree: the one that inserts the single `authority` row creates the key in the same
  * transaction, and the others wait for it.
  */
 import { randomUUID } from 'node:crypto'
@@ -16,10 +16,10 @@ import { createFirstKey } from './signing-keys.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
- * Reads the authority; creates it and the first key when the store has none.
+ * Reads the authority. Creates it and the first key when the store has none.
  * @param publicUrl the public address, which becomes the issuer when the authority is created. Empty: the issuer is a
  *   random name, because a listener's address may change and the issuer may not.
- * @param encryptionKey decrypts the secrets of an encrypted store; a new store is encrypted with it. Throws
+ * @param encryptionKey decrypts the secrets in an encrypted store. A new store is encrypted with it. Throws
  *   `EncryptionKeyProblem` when it is not the key that the store needs.
  */
 export async function readAuthority(db: Db, publicUrl: string, encryptionKey?: EncryptionKey): Promise<Authority> {
@@ -32,11 +32,11 @@ export async function readAuthority(db: Db, publicUrl: string, encryptionKey?: E
   }
   if (row === undefined) throw new Error('the authority was created but cannot be read')
   if (row.encryption_key_id !== null) requireKey(encryptionKey, row.encryption_key_id)
-  // All resources of this service are one audience, with the name of the issuer.
+  // All resources in this service are one audience, with the issuer's name.
   return { issuer: row.issuer, audience: row.issuer, pepper: readPepper(row.pepper, encryptionKey) }
 }
 
-/** The pepper that secrets are hashed with. The authority must have been created before. */
+/** The pepper for hashing secrets. The authority must have been created before. */
 export async function pepperOf(
   transaction: Transaction<AuthTables>,
   encryptionKey: EncryptionKey | undefined,
@@ -45,16 +45,16 @@ export async function pepperOf(
   return readPepper(pepper, encryptionKey)
 }
 
-/** The numbers of keys and secrets that `replaceKeys` has revoked. */
+/** The numbers of keys and secrets revoked by `replaceKeys`. */
 export interface ReplacedKeys {
   readonly signingKeys: number
   readonly secrets: number
 }
 
 /**
- * For a store whose encryption key is lost or leaked: revokes every signing key, ends the key of receipts, deletes
- * every client secret (without the pepper none can be verified), and creates a new key and a new pepper. All tokens
- * become invalid, and every client needs a new secret.
+ * For a store whose encryption key is lost or leaked: revokes every signing key, ends the receipt key, deletes every
+ * client secret (without the pepper none can be verified), and creates a new key and a new pepper. All tokens become
+ * invalid, and every client needs a new secret.
  */
 export async function replaceKeys(
   transaction: Transaction<AuthTables>,
@@ -63,7 +63,7 @@ export async function replaceKeys(
   encryptionKey: EncryptionKey | undefined,
 ): Promise<ReplacedKeys> {
   const authority = transaction.selectFrom('authority').select('single').forUpdate()
-  // A store that no node has used yet gets its keys from the first one.
+  // A store not yet used by a node gets its keys from the first one.
   if ((await authority.executeTakeFirst()) === undefined) return { signingKeys: 0, secrets: 0 }
   const keys = await transaction
     .updateTable('signing_keys')

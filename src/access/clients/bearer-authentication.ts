@@ -1,5 +1,5 @@
 /**
- * Bearer authentication of customers' requests, the same for REST and for the stream's handshake. It never reads the
+ * Bearer authentication for customers' requests, the same for REST and for the stream's handshake. It never reads the
  * store, so a valid token is accepted while the store is unavailable.
  */
 import { invalidToken } from '../../platform/http/bearer.ts'
@@ -10,13 +10,13 @@ import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 export interface Authentication {
   readonly directory: Directory
   readonly verifier: TokenVerifier
-  /** `Retry-After` of refusals with 503. */
+  /** `Retry-After` in refusals with 503. */
   readonly retryAfterSeconds: number
 }
 
 /**
- * Verifies the token that a request carries.
- * @param credentials the token, or the refusal of a request that carries none, which is returned as it is
+ * Verifies a request's token.
+ * @param credentials the token, or the refusal for a request without one, which is returned unchanged
  * @returns the verified token, or `invalid_token` (401) or `unavailable` (503: nothing can be verified now)
  */
 export async function authenticateBearer(
@@ -26,7 +26,7 @@ export async function authenticateBearer(
   if (credentials instanceof Problem) return credentials
   const unavailable = (detail: string) =>
     new Problem('unavailable', detail, { headers: { 'Retry-After': String(retryAfterSeconds) } })
-  // Without the directory no token can be verified; a 401 would blame the client.
+  // Without the directory no token can be verified. A 401 would blame the client.
   if (!directory.loaded) return unavailable('the directory of clients is not loaded yet')
   const verdict = await verifier.verify(credentials)
   if (verdict.ok) return verdict.token

@@ -1,28 +1,28 @@
 /**
- * Records changes of customers, clients, secrets, tokens and keys, in the transaction of the write: one audit row, and one
- * numbered row that names the changed record. Every node is notified after the commit and reads only these records. Versions
- * are in commit order without gaps, because the row that counts them stays locked until the transaction ends; a transaction
- * that needs further locks must take them before it records its change.
+ * Records changes to customers, clients, secrets, tokens and keys, in the write's transaction: one audit row, and one
+ * numbered row that names the changed record. Every node is notified after the commit and reads only these records.
+ * Versions are in commit order without gaps, because the row that counts them stays locked until the transaction ends.
+ * A transaction that needs further locks must take them before it records its change.
  */
 import { type AuditEntry, writeAudit } from '../../platform/store/audit.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
 import { sql } from '../../platform/store/sql.ts'
 import type { AuthTables } from './tables.ts'
 
-/** Notification channel on which a change of the directory is announced; the payload is its version. */
+/** The notification channel for directory changes. The payload is the change's version. */
 export const DIRECTORY_CHANNEL = 'tidegate_directory'
 
 /**
- * What changed: one customer; one client with its secrets; the revocation of one token; the keys of tokens and
- * receipts; or anything, which makes every node read everything.
+ * The kinds of change: one customer, one client with its secrets, one token's revocation, the token and receipt keys,
+ * or anything, which makes every node read everything.
  */
 export type DirectoryChange =
   | { readonly kind: 'customer' | 'client' | 'token'; readonly id: string }
   | { readonly kind: 'keys' | 'everything' }
 
-/** Rows that are kept. A node that has missed more reads everything, which then takes less time. */
+/** The number of kept rows. A node that has missed more reads everything, which then takes less time. */
 const CHANGES_KEPT = 10_000
-/** Changes that are applied one by one; when more were missed, reading everything takes less time. */
+/** Changes applied one by one. When more were missed, reading everything takes less time. */
 const CHANGES_APPLIED_MAX = 500
 
 export async function recordChange(
@@ -49,21 +49,21 @@ export async function announceChange(transaction: Transaction<AuthTables>, chang
   `.execute(transaction)
 }
 
-/** The version of the last change that was committed. */
+/** The last committed change's version. */
 export async function readDirectoryVersion(db: Db): Promise<number> {
   const query = db.tables<AuthTables>().selectFrom('directory_version').select('version')
   return Number((await query.executeTakeFirstOrThrow()).version)
 }
 
 export interface LaterChanges {
-  /** The version of the last change. */
+  /** The last change's version. */
   readonly version: number
   readonly changes: readonly DirectoryChange[]
   /** False when more than the named records changed: everything must be read. */
   readonly isComplete: boolean
 }
 
-/** The changes after `version`, in order. `undefined`: too many, or some of them are no longer kept. */
+/** The changes after `version`, in order. `undefined`: too many, or some are no longer kept. */
 export async function readChangesAfter(db: Db, version: number): Promise<LaterChanges | undefined> {
   const rows = await db
     .tables<AuthTables>()
@@ -80,7 +80,7 @@ export async function readChangesAfter(db: Db, version: number): Promise<LaterCh
   return { version: version + rows.length, changes, isComplete: changes.length === rows.length }
 }
 
-/** Undefined for `everything`, and for a kind that a later version added. */
+/** Undefined for `everything`, and for a kind added by a later version. */
 function changeOf(kind: string, id: string | null): readonly DirectoryChange[] {
   if (kind === 'keys') return [{ kind }]
   if ((kind === 'customer' || kind === 'client' || kind === 'token') && id !== null) return [{ kind, id }]

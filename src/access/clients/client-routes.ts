@@ -40,7 +40,7 @@ export interface ClientRoutesOptions {
   readonly db: Db
   readonly guard: Guard
   readonly directory: Directory
-  /** With an external issuer, the scopes of a client are those of its token. */
+  /** With an external issuer, a client's scopes are its token's. */
   readonly issuesTokens: boolean
   /** By the current settings. */
   limits(): Static<typeof ClientLimits>

@@ -1,7 +1,7 @@
 /**
  * OAuth clients and their secrets in the store. Writes run in the caller's transaction and write one audit row each.
- * All except the creation of a secret and the revocation of all tokens are idempotent by state: requesting the current
- * state changes nothing and writes no row. A secret is returned once, when it is created; the store has only its hash.
+ * All are idempotent by state, except creating a secret and revoking all tokens: requesting the current state changes
+ * nothing and writes no row. A secret is returned once, when it is created. The store has only its hash.
  */
 import type { Scope } from '../../contract/scopes.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -27,7 +27,7 @@ export interface ClientDocument {
   readonly enabled: boolean
   /** Valid secrets, without their values. */
   readonly secrets: readonly SecretDocument[]
-  /** Tokens issued before this whole second are revoked; absent: none. */
+  /** Tokens issued before this whole second are revoked. Absent: none. */
   readonly tokens_valid_from?: string
   readonly created_at: string
 }
@@ -39,7 +39,7 @@ export interface SecretDocument {
   readonly last_used_at?: string
 }
 
-/** The document of a new secret. No other one has its value, except the answer that creates a client. */
+/** A new secret's document. No other document has its value, except the answer that creates a client. */
 export interface NewSecret {
   readonly secret_id: string
   readonly client_id: string
@@ -63,14 +63,14 @@ const COLUMNS = [
   'created_at',
 ] as const
 
-/** The members of a new client that its creator chooses. */
+/** The members chosen by a new client's creator. */
 export interface NewClient {
   readonly name: string
   readonly scopes: readonly Scope[]
   readonly publish_markets?: readonly string[]
 }
 
-/** The client with this name; creates it with its first `secret` when there is none. */
+/** The client with this name. Creates it with its first `secret` when there is none. */
 export async function ensureClient(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -135,7 +135,7 @@ export async function changeClient(
   return { ...client, enabled, scopes, publish_markets }
 }
 
-/** Revokes all tokens of the client, whichever secret they were issued for; its secrets stay valid. */
+/** Revokes all the client's tokens, whichever secret they were issued for. Its secrets stay valid. */
 export async function revokeClientTokens(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -147,7 +147,7 @@ export async function revokeClientTokens(
   return { ...client, tokens_valid_from }
 }
 
-/** Creates a secret; 409 for a client with two valid ones. */
+/** Creates a secret. 409 for a client with two valid ones. */
 export async function createSecret(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -166,7 +166,7 @@ export async function createSecret(
   return { ...secret, scopes }
 }
 
-/** Deletes a secret and returns the client; deleting a deleted secret changes nothing. */
+/** Deletes a secret and returns the client. Deleting a deleted secret changes nothing. */
 export async function deleteSecret(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -240,7 +240,7 @@ async function withSecrets(tables: Kysely<AuthTables>, row: ClientRow): Promise<
   return documentOf(row, (await secretsOf(tables, [row.id])).get(row.id) ?? [])
 }
 
-/** The valid secrets of each of these clients, the oldest first. */
+/** The valid secrets of each client, the oldest first. */
 export async function secretsOf(
   tables: Kysely<AuthTables>,
   clientIds: readonly string[],

@@ -19,7 +19,7 @@ export interface CustomerDocument {
   readonly created_at: string
 }
 
-/** The page parameters of a list, as in the public API. */
+/** A list's page parameters, as in the public API. */
 export interface ListRequest {
   readonly limit: number
   readonly order: 'ASC' | 'DESC'
@@ -28,7 +28,7 @@ export interface ListRequest {
 
 const COLUMNS = ['id', 'name', 'enabled', 'streaming', 'created_at'] as const
 
-/** The customer with this name; created when there is none. */
+/** The customer with this name, created when there is none. */
 export async function ensureCustomer(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -74,10 +74,10 @@ export async function getCustomer(db: Db, id: string): Promise<CustomerDocument>
   return (await query.executeTakeFirst()) ?? noCustomer()
 }
 
-/** Customers that match every filter that is given. */
+/** Customers that match every given filter. */
 interface CustomerFilters {
   readonly name?: string | undefined
-  /** The beginning of the name; the case of letters does not matter. */
+  /** The name's beginning, in upper or lower case. */
   readonly search?: string | undefined
   readonly ids?: readonly string[] | undefined
 }
@@ -92,13 +92,13 @@ export async function listCustomers(
   const binding = { operation: 'customers', owner: 'operator', filters, idType: 'uuid' } as const
   let query = tables.selectFrom('customers').select(COLUMNS)
   if (name !== undefined) query = query.where('name', '=', name)
-  // With a value that the planner sees, it chooses between the index of beginnings and the order of the list.
+  // When the planner sees a value, it chooses between the index on beginnings and the list's order.
   if (search !== undefined) query = query.where(sql<boolean>`lower(name) like lower(${beginning(search)})`)
   if (ids !== undefined) query = query.where('id', 'in', ids)
   return await readPage(tables, query, { ...request, ...binding })
 }
 
-/** The pattern of texts that begin with this one. */
+/** The pattern for texts with this beginning. */
 function beginning(text: string): string {
   return `${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }

@@ -1,6 +1,6 @@
 /**
- * The clients of the demo. The first one is the client `demo` of the customer `demo`, which may stream and has every scope.
- * Its credentials are in a file; when that is lost or out of date, a new secret replaces the old ones.
+ * The demo's clients. The first one is the client `demo` of the customer `demo`, which may stream and has every scope.
+ * Its credentials are in a file. When that is lost or out of date, a new secret replaces the old ones.
  */
 import { type Scope, STREAM_SCOPE } from '../../contract/scopes.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
@@ -25,8 +25,8 @@ const NAME = 'demo'
 const PAGE_CLIENT_NAME = 'demo page'
 
 /**
- * Ensures that the demo client exists and has valid credentials: `existing`, or new ones. The directory must have been loaded
- * before; reload it afterwards to use the client.
+ * Ensures that the demo client exists and has valid credentials: `existing`, or new ones. The directory must have been
+ * loaded before. Reload it afterwards to use the client.
  */
 export function ensureDemoClient(
   db: Db,
@@ -50,8 +50,8 @@ export function ensureDemoClient(
 }
 
 /**
- * Ensures that the client of the demo's page exists: a second one of the same customer, which has only the streaming scope
- * and no secret, so that only this service issues its tokens. Returns its id.
+ * Ensures that the demo page's client exists: the same customer's second one, which has only the streaming scope and no
+ * secret, so only this service issues its tokens. Returns its id.
  */
 export function ensureDemoPageClient(db: Db, encryptionKey?: EncryptionKey): Promise<string> {
   return db.transaction<AuthTables, string>(async (transaction) => {

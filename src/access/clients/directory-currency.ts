@@ -1,16 +1,17 @@
 /**
- * Whether the directory of this node is current, so that it knows what was revoked. It is while the node reaches the store;
- * while it has the version that nodes which do report on the bus; and while it is connected to the bus and no node reports a
- * version, because nothing can be revoked then. It is stale when it has not been current for `auth.directory_stale_seconds`.
+ * Whether this node's directory is current, so that it knows every revocation. There are three cases: the node reaches
+ * the store, or it has the version reported on the bus by nodes that do, or it is connected to the bus and no node
+ * reports a version, because nothing can be revoked then. It is stale when it has not been current for
+ * `auth.directory_stale_seconds`.
  *
- * What the bus brings, or does not bring, counts only after it has been listened to for as long as a report counts: at first
- * reports are missing, and those that arrive after this process was suspended are old.
+ * The presence or absence of bus reports counts only after listening for as long as a report counts: at first reports
+ * are missing, and reports that arrive after this process was suspended are old.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
 
 const CHECK_MILLISECONDS = 1_000
-/** A read of the store, or a report, counts until three more are missing. */
+/** A store read, or a report, counts until three more are missing. */
 const CONTACT_MILLISECONDS_MAX = 3_500
 /** This process was suspended, or blocked, when a check comes later than this after the one before. */
 const LATE_MILLISECONDS = 2_000
@@ -18,9 +19,9 @@ const LATE_MILLISECONDS = 2_000
 export interface DirectoryCurrencyOptions {
   readonly clock: Clock
   readonly log: Log
-  /** The setting `auth.directory_stale_seconds`; 0 = never. */
+  /** The setting `auth.directory_stale_seconds`. 0: never. */
   readonly staleSeconds: number
-  /** What the directory has of the store, and when it was last known to be equal to it, by the monotonic clock. */
+  /** The loaded version, and when the directory was last known to be equal to the store, by the monotonic clock. */
   readonly loader: { readonly loadedVersion: number | undefined; readonly loadedMilliseconds: number | undefined }
   /** Absent without a bus. */
   readonly bus?: DirectoryReports | undefined
@@ -28,7 +29,7 @@ export interface DirectoryCurrencyOptions {
 
 export interface DirectoryReports {
   readonly isConnected: () => boolean
-  /** The versions that other nodes have reported in the last seconds, each while it reached the store. */
+  /** The versions reported by other nodes in the last seconds, each while it reached the store. */
   readonly versions: () => readonly number[]
 }
 
@@ -36,7 +37,7 @@ export class DirectoryCurrency {
   readonly #options: DirectoryCurrencyOptions
   #currentMilliseconds: number
   #checkedMilliseconds: number
-  /** Since when the bus has been listened to without an interruption; undefined while there is no connection. */
+  /** Since when the bus has been listened to without an interruption. Undefined while there is no connection. */
   #listeningMilliseconds: number | undefined
   #wasStale = false
   #timer: Timer
@@ -56,7 +57,7 @@ export class DirectoryCurrency {
     return staleSeconds > 0 && clock.monotonicMilliseconds() - this.#currentMilliseconds >= staleSeconds * 1_000
   }
 
-  /** The version that this node reports on the bus; undefined while it does not reach the store. */
+  /** The version that this node reports on the bus. Undefined while it does not reach the store. */
   get reportedVersion(): number | undefined {
     return this.#reachesStore() ? this.#options.loader.loadedVersion : undefined
   }

@@ -1,14 +1,15 @@
 /**
- * Keeps the directory equal to the store. It reads everything at the start, and then the records that changed since the
- * last version that it has read. It reads changes when one is announced on `tidegate_directory`, when a writer requests
- * it, and twice a second, so that a change takes effect within a second even when its notification was lost. It reads
- * everything again when changes may be missing: the listening connection was lost, a notification has no version (it is
- * of an earlier version of the program), or the versions have a gap; and on a store that other programs can write, every
- * 30 seconds, so that what was written without a version takes effect too. The directory finds what differs.
+ * Keeps the directory equal to the store. It reads everything at the start, and then the records changed since the last
+ * version read. It reads changes when one is announced on `tidegate_directory`, when a writer requests it, and twice a
+ * second, so a change takes effect within a second even when its notification was lost.
+ *
+ * It reads everything again when changes may be missing: the listening connection was lost, a notification has no
+ * version (an earlier program version sent it), or the versions have a gap. On a store that other programs can write it
+ * also does so every 30 seconds, so writes without a version take effect too. The directory finds the differences.
  *
  * Reads never overlap: each begins after the previous one was applied, so an older state never replaces a newer one.
- * Everything is read successfully at most once a second; known changes are applied meanwhile. A failed read leaves the
- * directory as it is, is logged, and is retried with backoff.
+ * Everything is read successfully at most once a second, and known changes are applied meanwhile. A failed read leaves
+ * the directory unchanged, is logged, and is retried with backoff.
  */
 import { backoff } from '../../platform/base/backoff.ts'
 import type { Clock, Timer } from '../../platform/base/clock.ts'
@@ -24,7 +25,7 @@ export interface DirectoryLoaderOptions {
   readonly directory: Directory
   readonly clock: Clock
   readonly log: Log
-  /** The address that customers use; becomes the issuer at the first start of a store. Empty: a random name. */
+  /** The address used by customers, which becomes the issuer at a store's first start. Empty: a random name. */
   readonly publicUrl: string
   /** Decrypts the signing keys and the pepper, where the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
@@ -32,9 +33,9 @@ export interface DirectoryLoaderOptions {
 
 /** Backoff after a failed read. */
 const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
-/** The time between the starts of two full reads; one takes 28 ms of processor time with 2,500 clients. */
+/** The time between the starts of two full reads. One takes 28 ms of processor time with 2,500 clients. */
 const RELOAD_MILLISECONDS_MIN = 1_000
-/** The time between two reads of changes that no notification announced: half of the second that a change may take. */
+/** The time between two reads of changes that no notification announced: half the second that a change may take. */
 const POLL_MILLISECONDS = 500
 /** The time between two full reads of a store that other programs can write. */
 const FULL_READ_MILLISECONDS = 30_000
@@ -46,9 +47,9 @@ export class DirectoryLoader {
   #running: Promise<void> | undefined
   /** The read after the running one: it serves all callers meanwhile. */
   #next: Promise<void> | undefined
-  /** The version that the directory has; undefined before the first read. */
+  /** The directory's version. Undefined before the first read. */
   #version: number | undefined
-  /** Set when changes since that version may be missing; cleared when a full read begins. */
+  /** Set when changes since that version may be missing. Cleared when a full read begins. */
   #mustReload = false
   #reloadedMilliseconds = Number.NEGATIVE_INFINITY
   #failures = 0
@@ -63,7 +64,7 @@ export class DirectoryLoader {
   }
 
   /**
-   * When the directory was last known to be equal to the store, by the monotonic clock; undefined before the first
+   * When the directory was last known to be equal to the store, by the monotonic clock. Undefined before the first
    * read.
    */
   get loadedMilliseconds(): number | undefined {
@@ -75,19 +76,19 @@ export class DirectoryLoader {
     return this.#loaded?.version
   }
 
-  /** Reads that failed since the start. */
+  /** Failed reads since the start. */
   get failureCount(): number {
     return this.#failureCount
   }
 
-  /** Reads that changed the directory since the start: of everything, and of the records that changed. */
+  /** Reads that changed the directory since the start: full ones, and reads of changed records. */
   get counts(): { readonly full: number; readonly changes: number } {
     return this.#counts
   }
 
   /**
-   * Resolves when a read that began after this call has ended, whether it succeeded or failed; never rejects. A writer
-   * waits for this, so that its change is effective on this node before its caller gets the answer.
+   * Resolves when a read that began after this call has ended, whether it succeeded or failed. Never rejects. A writer
+   * waits for this, so its change is effective on this node before its caller gets the answer.
    */
   refresh(): Promise<void> {
     if (this.#running === undefined) return this.#begin()
@@ -133,8 +134,8 @@ export class DirectoryLoader {
   }
 
   /**
-   * Applies the changes since the last read; false when everything has to be read now. While a full read is required
-   * but not allowed yet, the known changes are applied.
+   * Applies the changes since the last read. Returns false when everything has to be read now. While a full read is
+   * required but not allowed yet, the known changes are applied.
    */
   async #applyChanges(): Promise<boolean> {
     const { db, directory, encryptionKey } = this.#options

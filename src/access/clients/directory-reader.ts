@@ -1,7 +1,7 @@
 /**
- * Reads the directory's content from the store: all of it, or the records that a list of changes names. One statement
- * per table, or per thousand of its rows; a change between two statements has a later version and is read again with
- * that version. Until then a client without its customer is treated as disabled.
+ * Reads the directory's content from the store: everything, or the records named by a list of changes. One statement
+ * per table, or per thousand rows. A change between two statements has a later version and is read again with that
+ * version. Until then a client without its customer is treated as disabled.
  */
 import { isScope } from '../../contract/scopes.ts'
 import type { Db } from '../../platform/store/db.ts'
@@ -25,7 +25,7 @@ const CLIENT_COLUMNS = [
   'tokens_valid_from',
 ] as const
 
-/** The whole content with its version; it may include later changes. */
+/** The whole content with its version. It may include later changes. */
 export async function readContent(
   db: Db,
   publicUrl: string,
@@ -76,12 +76,15 @@ export async function readContent(
   }
 }
 
-/** Rows of one statement: decoding them occupies the event loop for a millisecond or two, and not as long as all of them. */
+/**
+ * Rows per statement. Decoding them occupies the event loop for a millisecond or two, and not as long as the whole
+ * table.
+ */
 const PAGE_ROWS = 1_000
-/** Before every id of a record. */
+/** Sorts before every record's id. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** All rows of a table as records, page after page in the order of their ids. */
+/** All rows in a table as records, page after page in id order. */
 async function readPages<Row extends { readonly id: string }, Record>(
   readPage: (after: string) => Promise<readonly Row[]>,
   recordsOf: (rows: readonly Row[]) => readonly Record[],
@@ -96,7 +99,7 @@ async function readPages<Row extends { readonly id: string }, Record>(
   }
 }
 
-/** The records that `changes` name, as they are now. */
+/** The current state of the records named by `changes`. */
 export async function readUpdate(
   db: Db,
   changes: readonly DirectoryChange[],
@@ -151,7 +154,7 @@ function clientRecord(row: {
     clientId: id,
     customerId: customer_id,
     name,
-    // A scope that this version does not know grants nothing here.
+    // A scope unknown to this version grants nothing here.
     scopes: new Set(scopes.filter(isScope)),
     ...(publish_markets.length === 0 ? {} : { publishMarkets: new Set(publish_markets) }),
     enabled,

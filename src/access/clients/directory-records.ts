@@ -1,4 +1,4 @@
-/** The records of the directory and the forms in which its content is read: all of it, or a part. Types alone. */
+/** The directory's records and the forms in which its content is read: everything, or a part. Types alone. */
 import type { KeyObject } from 'node:crypto'
 import type { Scope } from '../../contract/scopes.ts'
 
@@ -39,11 +39,11 @@ export interface SigningKey {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
   readonly signsFromMilliseconds: number
-  /** When its successor starts to sign; undefined for the newest. */
+  /** When its successor starts to sign. Undefined for the newest. */
   readonly signsUntilMilliseconds: number | undefined
 }
 
-/** A key of receipts; no token is verified with it. */
+/** A receipt key. No token is verified with it. */
 export interface ReceiptKey {
   readonly keyId: string
   readonly publicKey: KeyObject
@@ -58,7 +58,7 @@ export interface RevokedToken {
   readonly expiresAtMilliseconds: number
 }
 
-/** The properties of a token by which it can be revoked. */
+/** The properties by which a token can be revoked. */
 export interface TokenIdentity {
   readonly tokenId: string
   readonly keyId: string
@@ -68,14 +68,14 @@ export interface TokenIdentity {
   readonly outsideClientName?: string
 }
 
-/** The whole content of the directory. */
+/** The directory's whole content. */
 export interface DirectoryContent {
   readonly customers: readonly CustomerRecord[]
   readonly clients: readonly ClientRecord[]
   /** Valid secrets only. */
   readonly secrets?: readonly SecretRecord[]
   readonly authority?: Authority
-  /** Keys that sign or verify, in the order in which they sign. */
+  /** Keys that sign or verify, in signing order. */
   readonly keys?: readonly SigningKey[]
   /** Keys whose tokens became invalid before their time. */
   readonly revokedKeyIds?: readonly string[]
@@ -83,16 +83,16 @@ export interface DirectoryContent {
   readonly revokedTokens?: readonly RevokedToken[]
 }
 
-/** Current records; an id that is named here and has no record was deleted. */
+/** Current records. A named id without a record was deleted. */
 export interface Records<Record> {
   readonly ids: readonly string[]
   readonly records: readonly Record[]
 }
 
-/** Part of the content: the records with these ids, and the keys as a whole. */
+/** A part: the records with these ids, and the keys as a whole. */
 export interface DirectoryUpdate {
   readonly customers?: Records<CustomerRecord>
-  /** With all valid secrets of these clients. */
+  /** With all these clients' valid secrets. */
   readonly clients?: Records<ClientRecord> & { readonly secrets: readonly SecretRecord[] }
   readonly revokedTokens?: Records<RevokedToken>
   readonly keys?: {

@@ -1,9 +1,8 @@
 /**
- * Customers, clients, the hashes of their secrets, the keys of tokens and receipts, the issuer and what was revoked, in
- * memory. Every check of a token or a secret reads this and never the store, so known clients are accepted while it is
- * unreachable. Content is replaced or updated in one step; no partial change is visible. Listeners learn which tokens a
- * change can affect, whether it was read as a change or found by reading everything. It never reads the store:
- * `directory-loader` does.
+ * Customers, clients, secret hashes, token and receipt keys, the issuer and the revocations, in memory. Every token or
+ * secret check reads this and never the store, so known clients are accepted while it is unreachable. Content is
+ * replaced or updated in one step, and no partial change is visible. Listeners learn which tokens a change can affect,
+ * whether a change was read or a full read found it. It never reads the store: `directory-loader` does.
  */
 import type { KeyObject } from 'node:crypto'
 import { AffectedCollector, type AffectedTokens, clientKey } from './affected-tokens.ts'
@@ -50,18 +49,18 @@ export class Directory {
     return this.#customers.get(customerId)
   }
 
-  /** The customer that has this id, or else this exact name. */
+  /** The customer with this id, or else this exact name. */
   customerNamed(idOrName: string): CustomerRecord | undefined {
     return this.#customers.get(idOrName) ?? this.#customersByName.get(idOrName)
   }
 
-  /** The client that a token speaks for: by its id, or of an external issuer by its name within the customer. */
+  /** The client that a token speaks for: by its id, or for an external issuer by its name within the customer. */
   clientOf({ clientId, customerId, outsideClientName }: TokenIdentity): ClientRecord | undefined {
     if (outsideClientName === undefined) return this.#clients.get(clientId)
     return this.#clientsByName.get(clientKey({ customerId, name: outsideClientName }))
   }
 
-  /** Hashes of the client's valid secrets; empty for an unknown client. */
+  /** Hashes of the client's valid secrets. Empty for an unknown client. */
   secretHashes(clientId: string): readonly Uint8Array[] {
     return this.#secretHashes.get(clientId) ?? []
   }
@@ -70,14 +69,14 @@ export class Directory {
     return this.#authority
   }
 
-  /** Keys that sign or verify, in the order in which they sign. */
+  /** Keys that sign or verify, in signing order. */
   get keys(): readonly SigningKey[] {
     return [...this.#keys.values()]
   }
 
   /**
-   * The key that new tokens are signed with now: the first without an active successor. If the clock is before every
-   * key's time, it is the earliest key, so that tokens are issued after the clock was set back.
+   * The key that signs new tokens now: the first without an active successor. If the clock is before every key's time,
+   * it is the earliest key, so tokens are issued after the clock was set back.
    */
   signingKeyAt(nowMilliseconds: number): SigningKey | undefined {
     for (const key of this.#keys.values()) {
@@ -86,17 +85,17 @@ export class Directory {
     return undefined
   }
 
-  /** The public half of a key that verifies; `undefined` when no such key has this id. */
+  /** A verifying key's public half, or `undefined` when no such key has this id. */
   verificationKey(keyId: string): KeyObject | undefined {
     return this.#keys.get(keyId)?.publicKey
   }
 
-  /** All keys of receipts, the oldest first. */
+  /** All receipt keys, the oldest first. */
   get receiptKeys(): readonly ReceiptKey[] {
     return this.#receiptKeys
   }
 
-  /** The key that has its private part; undefined when no key of receipts has been made. */
+  /** The key with its private part. Undefined when no receipt key has been made. */
   get receiptSigningKey(): ReceiptKey | undefined {
     return this.#receiptSigningKey
   }
@@ -105,14 +104,14 @@ export class Directory {
     return this.#revokedTokens.values()
   }
 
-  /** Whether a valid token has been revoked: by itself, with all tokens of its client, or with its key. */
+  /** Whether a valid token has been revoked: by itself, with all its client's tokens, or with its key. */
   isRevoked(token: TokenIdentity): boolean {
     if (this.#revokedTokens.has(token.tokenId) || this.#revokedKeyIds.has(token.keyId)) return true
     return token.issuedAtSeconds < (this.clientOf(token)?.tokensValidFromSeconds ?? 0)
   }
 
   /**
-   * Calls `listener` after every applied change, with the tokens that it can affect, perhaps none; returns the function
+   * Calls `listener` after every applied change, with the tokens that it can affect, perhaps none. Returns the function
    * that removes it.
    */
   onChange(listener: (affected: AffectedTokens) => void): () => void {

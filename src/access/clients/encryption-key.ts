@@ -1,7 +1,7 @@
 /**
- * The key that encrypts signing keys and the pepper in the store: AES-256-GCM (NIST SP 800-38D) with a random nonce of
- * 96 bits. A ciphertext contains the key's id and is bound to its row, so that it cannot be moved to another one. The
- * key itself is never in the store, and never in a message.
+ * The key that encrypts signing keys and the pepper in the store: AES-256-GCM (NIST SP 800-38D) with a random 96-bit
+ * nonce. A ciphertext contains the key's id and is bound to its row, so it cannot be moved to another one. The key
+ * itself is never in the store, and never in a message.
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
@@ -26,13 +26,16 @@ export class EncryptionKey {
     this.id = createHmac('sha256', bytes).update('tidegate encryption key id').digest('hex').slice(0, 16)
   }
 
-  /** Reads 64 hexadecimal digits or base64 of 32 bytes; undefined for anything else. */
+  /** Reads 64 hexadecimal digits or 32 bytes in base64. Undefined for anything else. */
   static parse(text: string): EncryptionKey | undefined {
     const bytes = Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64')
     return bytes.length === 32 && /^[\w+/-]+=?$/.test(text) ? new EncryptionKey(bytes) : undefined
   }
 
-  /** @param row table, column and id of the place where the result is stored */
+  /**
+   *
+   * @param row table, column and id of the place where the result is stored
+   */
   encrypt(plain: Uint8Array, row: string): string {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(ALGORITHM, this.#key, nonce).setAAD(this.#boundTo(row))
@@ -59,7 +62,7 @@ export class EncryptionKey {
   }
 }
 
-/** `key`, when it is the one that the store needs; throws when it is not. */
+/** `key`, when it is the one that the store needs. Throws when it is not. */
 export function requireKey(key: EncryptionKey | undefined, neededId: string): EncryptionKey {
   if (key?.id === neededId) return key
   const state = key === undefined ? 'is not set' : `has the id ${key.id}`

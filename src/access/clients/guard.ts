@@ -1,7 +1,7 @@
 /**
- * The guard of the public REST API: authenticates the client and checks whether it may use the operation. The checks
- * run in this order: token, client and customer enabled, scope, rate. They never read the store, so they do not depend
- * on it. Modules restrict records to the customer of `callerOf`.
+ * The public REST API's guard: authenticates the client and checks whether it may use the operation. The checks run in
+ * this order: token, client and customer enabled, scope, rate. They never read the store, so they do not depend on it.
+ * Modules restrict records to the customer in `callerOf`.
  */
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import { OPERATIONS, type Operation, type OperationId } from '../../contract/operations.ts'
@@ -18,7 +18,7 @@ import type { AccessToken, TokenVerifier } from './token-verifier.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The row of the table of operations. */
+    /** The row in the operations table. */
     operationId?: OperationId
   }
 }
@@ -28,9 +28,9 @@ export interface Caller {
   readonly customerId: string
   /** With an external issuer: the customer's id and the client's name there. */
   readonly clientId: string
-  /** Absent: a client of an external issuer that is not known here. */
+  /** Absent: an external issuer's client that is not known here. */
   readonly client?: ClientRecord
-  /** Scopes of the token that the client still holds. */
+  /** The token's scopes that the client still holds. */
   readonly scopes: readonly string[]
 }
 
@@ -52,9 +52,9 @@ export interface GuardedRoute {
 
 export type Guard = (operationId: OperationId) => GuardedRoute
 
-/** Size of a burst, in seconds of the rate. */
+/** Burst size, in seconds at the rate. */
 const BURST_SECONDS = 2
-/** `Retry-After` of a node that is not ready. */
+/** `Retry-After` from a node that is not ready. */
 const RETRY_AFTER_SECONDS = 1
 
 const callers = new WeakMap<FastifyRequest, Caller>()
@@ -81,14 +81,14 @@ export function createGuard({ directory, verifier, clock, ratePerSecond }: Guard
   }
 }
 
-/** The caller that the guard of this request's route has authenticated. */
+/** The caller authenticated by the guard on this request's route. */
 export function callerOf(request: FastifyRequest): Caller {
   const caller = callers.get(request)
   assert(caller !== undefined, 'only a guarded route has a caller')
   return caller
 }
 
-/** The name of a caller in the audit trail. */
+/** A caller's name in the audit trail. */
 export function actorOf({ clientId }: Caller): string {
   return `client:${clientId}`
 }
@@ -101,7 +101,7 @@ function callerWith(directory: Directory, token: AccessToken, scope: Scope | und
   const { customerId, clientId } = token
   const customer = directory.customer(customerId)
   const client = directory.clientOf(token)
-  // An external issuer's clients need not be known here; a client of ours with that name limits their scopes.
+  // An external issuer's clients need not be known here. Our client with that name limits their scopes.
   const isKnown = client !== undefined || token.outsideClientName !== undefined
   if (!isKnown || client?.enabled === false || customer?.enabled !== true) {
     throw new Problem('disabled', 'the client or its customer is disabled')

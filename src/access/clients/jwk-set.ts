@@ -1,13 +1,13 @@
 /**
- * Parses a JWK Set (RFC 7517) of an external issuer and keeps the public keys that can verify a signature: asymmetric, long
- * enough, and well formed. Every other key is skipped with a reason, so that one bad key affects only the tokens signed with
- * it. No message quotes a key.
+ * Parses an external issuer's JWK Set (RFC 7517) and keeps the public keys that can verify a signature: asymmetric,
+ * long enough, and well formed. Every other key is skipped with a reason, so one bad key affects only the tokens signed
+ * with it. No message quotes a key.
  */
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { isObject } from '../../platform/base/json-value.ts'
 
 export interface SkippedKey {
-  /** `kid`, as far as it can be shown; absent when the key has none. */
+  /** `kid`, as far as it can be shown. Absent when the key has none. */
   readonly keyId?: string
   readonly reason: string
 }
@@ -17,20 +17,23 @@ export interface KeySet {
   readonly skipped: readonly SkippedKey[]
 }
 
-/** Keys of one set that are looked at; an issuer has two or three. */
+/** Keys that are looked at in one set. An issuer has two or three. */
 const KEYS_MAX = 100
 const RSA_BITS_MIN = 2_048
 /** Verifying with a longer one takes milliseconds. */
 const RSA_BITS_MAX = 8_192
 const RSA_EXPONENT_MAX = 2n ** 32n
-/** Curves of the algorithms that RFC 7518 and RFC 8037 name. */
+/** Curves for the algorithms in RFC 7518 and RFC 8037. */
 const CURVES: Readonly<Record<string, readonly unknown[]>> = {
   EC: ['P-256', 'P-384', 'P-521'],
   OKP: ['Ed25519'],
 }
 const KEY_ID_CHARACTERS_SHOWN = 100
 
-/** @param algorithms those that a key may name; `undefined`: the document is not a JWK Set. */
+/**
+ *
+ * @param algorithms the algorithms that a key may name. `undefined`: the document is not a JWK Set.
+ */
 export function readKeySet(document: unknown, algorithms: readonly string[]): KeySet | undefined {
   if (!isObject(document) || !Array.isArray(document.keys)) return undefined
   const keys: object[] = []
@@ -79,7 +82,7 @@ function readPublicKey(key: Readonly<Record<string, unknown>>): KeyObject | unde
   try {
     return createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
   } catch {
-    // Any error: the log reports that the key is skipped.
+    // Any error: the log reports the skipped key.
     return undefined
   }
 }

@@ -15,7 +15,7 @@ import {
   SignJWT,
 } from 'jose'
 
-/** The key that a token names; throws an error of the library when there is none. */
+/** The key named by a token. Throws a library error when there is none. */
 export type KeySource = (
   header: JWTHeaderParameters,
   token: FlattenedJWSInput,
@@ -38,7 +38,7 @@ export interface Jwt {
   readonly keyId: string | undefined
 }
 
-/** `no-key`: the key that it names is unknown; `expired`: otherwise valid; `invalid`: anything else. */
+/** `no-key`: the named key is unknown. `expired`: otherwise valid. `invalid`: anything else. */
 export type JwtFault = 'no-key' | 'expired' | 'invalid'
 
 export type JwtReading = { readonly ok: true; readonly jwt: Jwt } | { readonly ok: false; readonly fault: JwtFault }
@@ -51,7 +51,7 @@ export function signJwt(
   return new SignJWT(claims as JWTPayload).setProtectedHeader(header).sign(key)
 }
 
-/** Checks signature, algorithm, issuer, audience, lifetime and the presence of claims. */
+/** Checks signature, algorithm, issuer, audience, lifetime and whether the claims are present. */
 export async function readJwt(text: string, rules: JwtRules): Promise<JwtReading> {
   try {
     const { payload, protectedHeader } = await jwtVerify(text, rules.keys, {
@@ -67,7 +67,7 @@ export async function readJwt(text: string, rules: JwtRules): Promise<JwtReading
   } catch (error) {
     if (error instanceof errors.JWTExpired) return { ok: false, fault: 'expired' }
     if (error instanceof errors.JWKSNoMatchingKey) return { ok: false, fault: 'no-key' }
-    // Everything else the library throws is about the token; its message may quote it.
+    // Every other library error is about the token. Its message may quote it.
     if (error instanceof errors.JOSEError) return { ok: false, fault: 'invalid' }
     throw error
   }
@@ -82,7 +82,7 @@ export function keysById(find: (keyId: string) => KeyObject | undefined): KeySou
   }
 }
 
-/** The keys of a JWK Set whose keys have been checked. A token whose key the library cannot use is invalid. */
+/** The keys from a checked JWK Set. A token whose key the library cannot use is invalid. */
 export function keysOfSet(keys: readonly object[]): KeySource {
   const find = createLocalJWKSet({ keys } as JSONWebKeySet)
   return async (header, token) => {

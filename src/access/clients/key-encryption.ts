@@ -1,8 +1,8 @@
 /**
- * Encryption of values in the store: the private parts of the keys of tokens and receipts, and the pepper of client
- * secrets. Each can be
- * read encrypted and unencrypted. A new store is encrypted when its first node has a key; an existing one is encrypted
- * only when the operator requests it, because nodes without the key, and of earlier versions, could no longer read it.
+ * Encryption for values in the store: the private parts of token and receipt keys, and the pepper for client secrets.
+ * Each can be read encrypted and unencrypted. A new store is encrypted when its first node has a key. An existing one
+ * is encrypted only when the operator requests it, because nodes without the key, or with an earlier version, could no
+ * longer read it.
  */
 import type { JsonWebKey } from 'node:crypto'
 import type { Db, Transaction } from '../../platform/store/db.ts'
@@ -10,7 +10,7 @@ import { recordChange } from './changes.ts'
 import { type EncryptionKey, requireKey } from './encryption-key.ts'
 import type { AuthTables } from './tables.ts'
 
-/** What was encrypted: the numbers of keys of tokens and of receipts, and whether the pepper was. */
+/** The numbers of encrypted token keys and receipt keys, and whether the pepper was encrypted. */
 export interface EncryptionDocument {
   readonly encryption_key_id: string
   readonly signing_keys: number
@@ -18,24 +18,22 @@ export interface EncryptionDocument {
   readonly pepper: boolean
 }
 
-/** The tables of keys, which are part of what an encrypted key is bound to. */
+/** The key tables. An encrypted key is bound to its table's name too. */
 export const SIGNING_KEYS = 'signing_keys'
 export const RECEIPT_KEYS = 'receipt_keys'
 type KeyTable = typeof SIGNING_KEYS | typeof RECEIPT_KEYS
 
 const PEPPER_ROW = 'authority.pepper'
-/** Of a pepper that is not encrypted. */
+/** For an unencrypted pepper. */
 const PEPPER_BYTES = 32
 
-/**
- * The id of the key that the store is encrypted with; null when it is not encrypted, undefined before it has any keys.
- */
+/** The id of the store's encryption key. Null when it is not encrypted, undefined before it has any keys. */
 export async function readEncryptionKeyId(db: Db): Promise<string | null | undefined> {
   const query = db.tables<AuthTables>().selectFrom('authority').select('encryption_key_id')
   return (await query.executeTakeFirst())?.encryption_key_id
 }
 
-/** The key to encrypt new values with; undefined when the store is not encrypted. */
+/** The key to encrypt new values with. Undefined when the store is not encrypted. */
 export async function keyForWriting(
   transaction: Transaction<AuthTables>,
   key: EncryptionKey | undefined,
@@ -45,7 +43,10 @@ export async function keyForWriting(
   return id === null ? undefined : requireKey(key, id)
 }
 
-/** @param key encrypts it; undefined: it is stored unencrypted */
+/**
+ *
+ * @param key encrypts it. Undefined: it is stored unencrypted
+ */
 export function storedPepper(pepper: Buffer, key: EncryptionKey | undefined): Buffer {
   return key === undefined ? pepper : Buffer.from(key.encrypt(pepper, PEPPER_ROW))
 }
@@ -55,7 +56,10 @@ export function readPepper(stored: Uint8Array, key: EncryptionKey | undefined): 
   return decrypt(Buffer.from(stored).toString(), PEPPER_ROW, key)
 }
 
-/** @param key encrypts it; undefined: it is stored unencrypted */
+/**
+ *
+ * @param key encrypts it. Undefined: it is stored unencrypted
+ */
 export function storedJwk(
   table: KeyTable,
   id: string,
@@ -101,7 +105,7 @@ export async function encryptKeys(
   return done
 }
 
-/** Encrypts the unencrypted keys of a table; returns how many there were. */
+/** Encrypts a table's unencrypted keys. Returns how many there were. */
 async function encryptTable(
   transaction: Transaction<AuthTables>,
   table: KeyTable,
@@ -122,6 +126,6 @@ function keyRow(table: KeyTable, id: string): string {
 }
 
 function decrypt(text: string, row: string, key: EncryptionKey | undefined): Buffer {
-  // The second part of the form is the id of the key.
+  // The form's second part is the key's id.
   return (key ?? requireKey(undefined, text.split('.')[1] ?? '')).decrypt(text, row)
 }

@@ -1,6 +1,6 @@
 /**
- * The schemas of the operator API's answers about customers, clients, keys and the audit trail. They describe and never
- * serialise.
+ * The schemas for the operator API's answers about customers, clients, keys and the audit trail. They describe and
+ * never serialise.
  */
 import { type Static, Type } from 'typebox'
 import { pageOf } from '../../platform/http/page-query.ts'
@@ -55,7 +55,7 @@ export const ClientPage = pageOf(Client)
 
 const SecretValue = Type.String({ description: 'Returned once' })
 
-/** With the secret and the scopes, they are the content of a credentials file. */
+/** With the secret and the scopes, they make up a credentials file. */
 const addressMembers = {
   base_url: Type.String({ description: 'Base address of the REST API' }),
   auth_url: Type.String({ description: 'Base address of the token endpoint' }),

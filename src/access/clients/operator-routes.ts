@@ -42,17 +42,17 @@ import { registerSigningKeyRoutes } from './signing-key-routes.ts'
 export interface OperatorRoutesOptions {
   readonly db: Db
   readonly clock: Clock
-  /** Whether tokens are issued here; with an external issuer there are no keys. */
+  /** Whether tokens are issued here. With an external issuer there are no keys. */
   readonly issuesTokens: boolean
   /** Scopes that clients may hold. */
   readonly scopes: readonly Scope[]
   /** Encrypts signing keys, and decrypts the pepper, where the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
-  /** The address that customers use. */
+  /** The address used by customers. */
   publicUrl(): string
   /** The setting `stream.public_url`. */
   readonly streamUrl?: string
-  /** Reads what changed in the directory; resolves also after a failure. */
+  /** Reads the directory's changes. Resolves also after a failure. */
   refreshDirectory(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ const CustomerChange = Type.Object(
 const Nothing = Type.Object({}, strict)
 const Filter = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\0]*$' }))
 const NameQuery = Type.Object({ ...PageQuery.properties, name: Filter })
-/** Ids in one query of customers. */
+/** Ids in one customer query. */
 const IDS_MAX = 100
 const CustomersQuery = Type.Object({
   ...NameQuery.properties,
@@ -81,7 +81,7 @@ const CustomersQuery = Type.Object({
   ),
   ids: Type.Optional(Type.String({ description: `Up to ${IDS_MAX} ids, separated by commas` })),
 })
-/** The form of a market's symbol, as in the setting `markets`. */
+/** A market symbol's form, as in the setting `markets`. */
 const MarketSymbol = Type.String({ pattern: '^[A-Z0-9]{1,20}$', maxLength: 20 })
 /** Markets that one client may publish. */
 const PUBLISH_MARKETS_MAX = 1_000
@@ -109,7 +109,7 @@ interface Listed {
   readonly Querystring: Static<typeof NameQuery>
 }
 
-/** Declares the routes, relative to the prefix of `app`. */
+/** Declares the routes, relative to the prefix in `app`. */
 export function registerAuthOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
   const { db, clock, encryptionKey } = options
   const write: Write = async (work) => {

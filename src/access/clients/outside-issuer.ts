@@ -1,7 +1,7 @@
 /**
- * Tokens of an external issuer that the operator trusts: JWTs signed with one of its published keys, for our audience, whose
- * claims contain a customer of ours, a client and scopes. The directory decides whether customer and client are enabled, as
- * for our own tokens. Only asymmetric algorithms are accepted, with which a verifier cannot sign.
+ * Tokens from an external issuer trusted by the operator: JWTs signed with one of its published keys, for our audience,
+ * whose claims contain one of our customers, a client and scopes. The directory decides whether customer and client are
+ * enabled, as for our own tokens. Only asymmetric algorithms are accepted, with which a verifier cannot sign.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -24,7 +24,7 @@ export interface OutsideIssuerOptions {
 }
 
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512']
-/** The first is that of RFC 9068; others use the second, or none. Other types are not access tokens. */
+/** The first is from RFC 9068. Others use the second, or none. Other types are not access tokens. */
 const TYPES = ['at+jwt', 'jwt']
 /** How far the issuer's clock may differ from ours. */
 const TOLERANCE_SECONDS = 30
@@ -34,7 +34,7 @@ const INVALID = refuse('it is not one of the issuer that this service trusts')
 export function createOutsideIssuer(options: OutsideIssuerOptions): TokenIssuer {
   const { clock, log, directory } = options
   const keys = new OutsideKeys({ url: options.jwksUrl, algorithms: ALGORITHMS, clock, log })
-  // Fetched at once, so that the first request after the start need not wait for them.
+  // Fetched at once, so the first request after the start need not wait for them.
   void keys.current()
   return {
     async read(text, nowMilliseconds) {
@@ -99,7 +99,10 @@ function textAt(claims: Jwt['claims'], path: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** The claim with this very name, dots and all, as some issuers name theirs like addresses; else the one at the path. */
+/**
+ * The claim with exactly this name, dots included, as some issuers name theirs like addresses. Else the one at the
+ * path.
+ */
 function valueAt(claims: Jwt['claims'], path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims

@@ -1,8 +1,8 @@
 /**
- * The public keys of an external issuer, fetched from its JWKS address and cached. After the first fetch no request
- * whose token has a known key waits for the issuer: cached keys are used while newer ones are fetched, also while the
- * issuer is unreachable. Tokens with unknown keys wait for a new request; there is at most one at a time, with a
- * minimum interval.
+ * An external issuer's public keys, fetched from its JWKS address and cached. After the first fetch no request with a
+ * known key waits for the issuer: cached keys are used while newer ones are fetched, also while the issuer is
+ * unreachable. Tokens with unknown keys wait for a new request. There is at most one at a time, with a minimum
+ * interval.
  */
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -13,21 +13,17 @@ import { type KeySource, keysOfSet } from './jwt.ts'
 export interface OutsideKeysOptions {
   /** The setting `auth.jwks_url`. */
   readonly url: string
-  /** The algorithms that tokens may be signed with. */
+  /** The algorithms allowed for tokens. */
   readonly algorithms: readonly string[]
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * Age from which keys are fetched again. While the issuer answers, a key that it withdrew is accepted for not much
- * longer.
+ * The age at which keys are fetched again. While the issuer answers, a withdrawn key is accepted for not much longer.
  */
 export const KEYS_FRESH_MILLISECONDS = 300_000
-/**
- * The minimum time between two requests. A key that is used right after its publication is unknown for at most this
- * time.
- */
+/** The minimum time between two requests. A key used right after its publication is unknown for at most this time. */
 const PAUSE_MILLISECONDS = 5_000
 const REQUEST_MILLISECONDS_MAX = 5_000
 const DOCUMENT_CHARACTERS_MAX = 1_048_576
@@ -35,7 +31,7 @@ const DOCUMENT_CHARACTERS_MAX = 1_048_576
 export class OutsideKeys {
   readonly #options: OutsideKeysOptions
   readonly #keys: RefreshedValue<KeySource>
-  /** The keys that were last reported as unusable. */
+  /** The last keys reported as unusable. */
   #reported = '[]'
 
   constructor(options: OutsideKeysOptions) {
@@ -51,12 +47,14 @@ export class OutsideKeys {
     })
   }
 
-  /** The keys; those of the first request have to be waited for. `undefined`: there are none yet. */
+  /** The keys. Only the first request has to be awaited. `undefined`: there are none yet. */
   current(): Promise<KeySource | undefined> {
     return this.#keys.current()
   }
 
-  /** The keys after the issuer was asked again, for a token whose key is unknown; `undefined`: it was asked just now. */
+  /**
+   * The keys after the issuer was asked again, for a token whose key is unknown. `undefined`: it was asked just now.
+   */
   newer(): Promise<KeySource | undefined> {
     return this.#keys.newer()
   }
@@ -87,7 +85,7 @@ export class OutsideKeys {
 async function fetchDocument(url: string, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
-    // The address is configured; redirects are not followed.
+    // The address is configured, and redirects are not followed.
     redirect: 'error',
     signal,
   })

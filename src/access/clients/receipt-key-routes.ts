@@ -1,6 +1,6 @@
 /**
- * The keys that sign receipts: their public JWK Set, which has every key there ever was, and the operator's calls, list
- * and rotate. No answer has a private part. The set is 404 in a service that has never signed a receipt.
+ * The keys that sign receipts: their public JWK Set, with every key there ever was, and the operator's calls, list and
+ * rotate. No answer has a private part. The set is 404 in a service that has never signed a receipt.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

@@ -1,8 +1,8 @@
 /**
- * The keys in the store that sign receipts of books (docs/explanation/receipts.md). They are not token keys: they have a table and a
- * JWK Set of their own, and no token is verified with them. One key signs at a time. Public parts are never deleted, so
- * that old receipts stay provable; the private part of a key is deleted as soon as another one signs. Every change runs
- * in the caller's transaction, locks the authority's row so that two nodes never change keys at once, and writes an
+ * The keys in the store that sign book receipts (docs/explanation/receipts.md). They are not token keys: they have
+ * their own table and JWK Set, and no token is verified with them. One key signs at a time. Public parts are never
+ * deleted, so old receipts stay provable. A key's private part is deleted as soon as another one signs. Every change
+ * runs in the caller's transaction, locks the authority's row so two nodes never change keys at once, and writes an
  * audit row and a numbered change. In an encrypted store the private part is encrypted.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
@@ -32,10 +32,10 @@ interface KeyRow {
 }
 
 const COLUMNS = ['id', 'private_jwk', 'created_at'] as const
-/** The actor in the audit trail of the first key, which no operator requested. */
+/** The first key's actor in the audit trail, as no operator requested it. */
 const SERVICE = 'service'
 
-/** All keys, the oldest first; the one that signs has its private part. */
+/** All keys, the oldest first. The signing one has its private part. */
 export async function readReceiptKeys(db: Db, encryptionKey?: EncryptionKey): Promise<readonly ReceiptKey[]> {
   const query = db.tables<AuthTables>().selectFrom('receipt_keys').select(['id', 'public_jwk', 'private_jwk'])
   const rows = await query.orderBy('created_at').orderBy('id').execute()

@@ -1,10 +1,7 @@
-/**
- * Which records of the directory differ from those that were read, so that reading everything again changes only these.
- * Pure.
- */
+/** Finds which directory records differ from the ones read, so reading everything again changes only these. Pure. */
 import type { ClientRecord, CustomerRecord, Records } from './directory-records.ts'
 
-/** The records of `after` that are new or not equal to those of `before`, and the ids of those that are missing. */
+/** The records in `after` that are new or differ from `before`, and the missing ones' ids. */
 export function differentRecords<Record>(
   before: ReadonlyMap<string, Record>,
   after: readonly Record[],
@@ -36,7 +33,7 @@ export function isEqualClient(one: ClientRecord, other: ClientRecord): boolean {
   )
 }
 
-/** Whether two lists of hashes have the same ones, in any order. */
+/** Whether two lists have the same hashes, in any order. */
 export function areEqualHashes(one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean {
   if (one.length !== other.length) return false
   return one.every((hash) => other.some((each) => Buffer.compare(hash, each) === 0))

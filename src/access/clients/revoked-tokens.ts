@@ -1,8 +1,8 @@
 /**
- * Revoked tokens in the store: single ones by their ids, and all of a client by an instant. Writes run in the caller's
- * transaction; a revocation writes an audit row and a numbered change, the deletion of old ones only the change. The
- * rows are bounded: a client may have a limited number of revoked tokens, and a row is deleted when no node can accept
- * its token any more, by the store's clock alone.
+ * Revoked tokens in the store: single ones by their ids, and all a client's tokens by an instant. Writes run in the
+ * caller's transaction. A revocation writes an audit row and a numbered change, the deletion of old ones only the
+ * change. The rows are bounded: a client may have a limited number of revoked tokens, and a row is deleted when no node
+ * can accept its token any more, by the store's clock alone.
  */
 import { millisecondText } from '../../platform/base/clock.ts'
 import type { Db, Transaction } from '../../platform/store/db.ts'
@@ -14,18 +14,18 @@ import type { RevokedToken } from './directory-records.ts'
 import type { AuthTables } from './tables.ts'
 
 /**
- * Revocations of one client that are stored, at most. Every node has all of them in memory, about 150 bytes each; a
- * client that needs more has lost its secret, and the operator should revoke all of its tokens at once.
+ * Stored revocations per client, at most. Every node has them all in memory, about 150 bytes each. A client that needs
+ * more has lost its secret, and the operator should revoke all its tokens at once.
  */
 const REVOKED_TOKENS_PER_CLIENT_MAX = 10_000
 /**
- * The time for which a revocation is stored after its token expired or was revoked, whichever is later; longer than the
- * lifetime of any token. A node whose clock is up to a day slow still rejects the token, and so does the node that
- * issued it, whatever its clock; the additional hour is for nodes that were disconnected from the store.
+ * How long a revocation is stored after its token expired or was revoked, whichever is later: longer than any token's
+ * lifetime. A node whose clock is up to a day slow still rejects the token, and so does the node that issued it,
+ * whatever its clock. The additional hour is for nodes that were disconnected from the store.
  */
 const KEPT_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + 3_600_000
 
-/** All of them, or those of the named tokens. */
+/** All revocations, or only for the named tokens. */
 export async function readRevokedTokens(db: Db, tokenIds?: readonly string[]): Promise<RevokedToken[]> {
   let query = db.tables<AuthTables>().selectFrom('revoked_tokens').select(['token_id', 'client_id', 'expires_at'])
   if (tokenIds !== undefined) query = query.where('token_id', 'in', tokenIds)
@@ -39,7 +39,7 @@ export async function readRevokedTokens(db: Db, tokenIds?: readonly string[]): P
   }))
 }
 
-/** Revokes one token of the calling client; `too-many`: the client has reached the limit of revoked tokens. */
+/** Revokes one of the calling client's tokens. `too-many`: the client has reached its limit for revoked tokens. */
 export async function revokeToken(
   transaction: Transaction<AuthTables>,
   { tokenId, clientId, issuedAtSeconds, expiresAtMilliseconds }: AccessToken,
@@ -69,10 +69,9 @@ export async function revokeToken(
 }
 
 /**
- * Revokes every token of a client that was issued until now, by the store's clock. Times of issue are whole seconds, so
- * the first one that is accepted again is the next second, and a token that is issued before it gets that time of
- * issue. Revocations of single tokens that this covers are deleted; those of tokens from a node whose clock is fast
- * stay.
+ * Revokes every token issued to a client until now, by the store's clock. Issue times are whole seconds, so the first
+ * one accepted again is the next second, and a token issued before it gets that issue time. Covered single revocations
+ * are deleted, except for tokens from a node whose clock is fast.
  */
 export async function revokeAllTokens(
   transaction: Transaction<AuthTables>,
@@ -94,12 +93,12 @@ export async function revokeAllTokens(
   return validFrom
 }
 
-/** Whether a token expired long enough ago that its revocation may be deleted. */
+/** Whether a token expired long enough ago to delete its revocation. */
 export function isRevocationOver({ expiresAtMilliseconds }: RevokedToken, storeMilliseconds: number): boolean {
   return expiresAtMilliseconds + KEPT_MILLISECONDS <= storeMilliseconds
 }
 
-/** Deletes the revocations whose tokens no node can accept any more; returns how many. */
+/** Deletes the revocations whose tokens no node can accept any more. Returns how many. */
 export async function deleteOldRevocations(transaction: Transaction<AuthTables>): Promise<number> {
   const deleted = await transaction
     .deleteFrom('revoked_tokens')

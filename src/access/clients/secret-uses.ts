@@ -1,7 +1,7 @@
 /**
- * When client secrets were last used. A use is kept in memory and stored with the others of the same minute in one
- * statement, so that a token request never writes. Uses of the last minute before a crash are lost. While the store is
- * unavailable they are kept: one time for each valid secret at most.
+ * When client secrets were last used. A use is kept in memory and stored in one statement with the others in the same
+ * minute, so a token request never writes. Uses in the last minute before a crash are lost. While the store is
+ * unavailable they are kept: at most one time for each valid secret.
  */
 import { type Clock, millisecondText, type Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -17,7 +17,7 @@ export interface SecretUsesOptions {
 
 interface Use {
   readonly clientId: string
-  /** Of the secret, in hexadecimal digits. */
+  /** The secret's hash, in hexadecimal digits. */
   readonly hash: string
   readonly milliseconds: number
 }
@@ -37,7 +37,10 @@ export class SecretUses {
     this.#options = options
   }
 
-  /** @param hash of a valid secret of the client */
+  /**
+   *
+   * @param hash the hash of a valid client secret
+   */
   note(clientId: string, hash: Buffer): void {
     const { clock } = this.#options
     const use = { clientId, hash: hash.toString('hex'), milliseconds: clock.wallInstant().milliseconds }
@@ -45,7 +48,7 @@ export class SecretUses {
     this.#schedule()
   }
 
-  /** Stores what is noted; the store is still open. */
+  /** Stores the noted uses while the store is still open. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#timer?.cancel()

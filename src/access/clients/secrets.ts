@@ -4,11 +4,11 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Two per client, so that one can be rotated while the other is in use. */
+/** Two per client, so one can be rotated while the other is in use. */
 export const SECRETS_PER_CLIENT_MAX = 2
 
 const SECRET_BYTES = 32
-/** Compared in place of an absent secret, so that each comparison takes the same steps. */
+/** Compared in place of an absent secret, so each comparison takes the same steps. */
 const NOTHING = Buffer.alloc(SECRET_BYTES)
 
 /** A new secret. Its prefix lets secret scanners find it in leaked text. */
@@ -24,7 +24,7 @@ export function hashSecret(pepper: Uint8Array, secret: string): Buffer {
   return createHmac('sha256', pepper).update(secret).digest()
 }
 
-/** Whether `secret` is one of those with these hashes; takes the same steps for none, one or two of them. */
+/** Whether `secret` has one of these hashes. Takes the same steps for none, one or two. */
 export function matchesSecret(pepper: Uint8Array, secret: string, hashes: readonly Uint8Array[]): boolean {
   const hash = hashSecret(pepper, secret)
   let matches = false

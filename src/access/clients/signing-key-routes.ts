@@ -1,7 +1,7 @@
 /**
  * The operator's calls for signing keys: list them, rotate now, revoke a compromised one, encrypt the stored ones. Each
- * write is one transaction, and is answered when it is effective on this node. A service that trusts an external issuer has
- * none of these calls.
+ * write is one transaction, and is answered when it is effective on this node. A service that trusts an external issuer
+ * has none of these calls.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'

@@ -1,9 +1,9 @@
 /**
  * Signing keys in the store. A successor is published before it signs, and its predecessor verifies until every token
- * that it signed has expired. Every change runs in the caller's transaction, locks the authority's row so that two
- * nodes never change keys at once, and writes an audit row and a numbered change, except the creation of the first key,
- * which belongs to the change of its caller. No document of the operator API has a private part; only the directory
- * gets them. In an encrypted store the private parts are encrypted with the `encryptionKey` of each call.
+ * that it signed has expired. Every change runs in the caller's transaction, locks the authority's row so two nodes
+ * never change keys at once, and writes an audit row and a numbered change, except creating the first key, which
+ * belongs to its caller's change. No operator API document has a private part. Only the directory gets them. In an
+ * encrypted store the private parts are encrypted with each call's `encryptionKey`.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { millisecondText } from '../../platform/base/clock.ts'
@@ -65,12 +65,12 @@ interface KeyRow {
  * rejecting valid tokens.
  */
 const PUBLICATION_MILLISECONDS = 3_600_000
-/** How far the clocks of two nodes may differ. */
+/** How far two nodes' clocks may differ. */
 const CLOCK_DIFFERENCE_MILLISECONDS_MAX = 300_000
 const VERIFIES_MILLISECONDS = TOKEN_SECONDS_MAX * 1000 + CLOCK_DIFFERENCE_MILLISECONDS_MAX
 
 const COLUMNS = ['id', 'signs_from', 'signs_until', 'retired_at', 'revoked_at', 'created_at'] as const
-/** The actor in the audit trail of scheduled changes. */
+/** The audit trail's actor for scheduled changes. */
 const SERVICE = 'service'
 /** The change that makes nodes reload the keys. */
 const KEYS = { kind: 'keys' } as const
@@ -97,9 +97,7 @@ export function keyWorkDue(
   return { isSuccessorDue, retirable: retirable.map(({ keyId }) => keyId) }
 }
 
-/**
- * Keys that sign or verify, with their private parts, in the order in which they sign; and the ids of the revoked ones.
- */
+/** Keys that sign or verify, with their private parts, in signing order. Also the revoked ones' ids. */
 export async function readSigningKeys(
   db: Db,
   encryptionKey?: EncryptionKey,
@@ -131,7 +129,9 @@ export async function listSigningKeys(
   return { ...page, items: page.items.map((row) => documentOf(row, nowMilliseconds)) }
 }
 
-/** Creates the key of a new store, or of one without a key, which signs at once. The authority's row must be locked. */
+/**
+ * Creates the key for a new store, or for one without a key, which signs at once. The authority's row must be locked.
+ */
 export async function createFirstKey(
   transaction: Transaction<AuthTables>,
   nowMilliseconds: number,
@@ -140,7 +140,7 @@ export async function createFirstKey(
   await insertKey(transaction, nowMilliseconds, encryptionKey)
 }
 
-/** Creates a successor, which signs after its time of publication; returns the coming key when there is one. */
+/** Creates a successor, which signs after its publication time. Returns the coming key when there is one. */
 export async function rotateSigningKeys(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -153,7 +153,7 @@ export async function rotateSigningKeys(
   return documentOf(await addSuccessor(transaction, actor, newest, nowMilliseconds, encryptionKey), nowMilliseconds)
 }
 
-/** Revokes a compromised key at once; another one signs from the same moment. */
+/** Revokes a compromised key at once. Another one signs from the same moment. */
 export async function revokeSigningKey(
   transaction: Transaction<AuthTables>,
   actor: string,
@@ -197,7 +197,7 @@ export async function keepSigningKeys(
   return work
 }
 
-/** Keys that sign or verify, in the order in which they sign. No other transaction changes keys until this one ends. */
+/** Keys that sign or verify, in signing order. No other transaction changes keys until this one ends. */
 async function lockUsableKeys(transaction: Transaction<AuthTables>): Promise<KeyRow[]> {
   await transaction.selectFrom('authority').select('single').forUpdate().executeTakeFirstOrThrow()
   const query = transaction.selectFrom('signing_keys').select(COLUMNS).where('private_jwk', 'is not', null)

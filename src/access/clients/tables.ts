@@ -1,6 +1,6 @@
 /**
- * The tables of this module, as the query builder sees them; the migrations `auth`, `token-life`, `directory-changes`,
- * `key-encryption`, `publish-markets`, `receipt-keys` and `secret-uses` define them.
+ * This module's tables, as the query builder sees them. They are defined by the migrations `auth`, `token-life`,
+ * `directory-changes`, `key-encryption`, `publish-markets`, `receipt-keys` and `secret-uses`.
  */
 import type { Generated } from '../../platform/store/sql.ts'
 
@@ -29,9 +29,9 @@ interface ClientsTable {
 interface ClientSecretsTable {
   id: string
   client_id: string
-  /** Null once the secret is deleted; the row stays, so that deleting it again is no error. */
+  /** Null once the secret is deleted. The row stays, so deleting it again is no error. */
   hash: Uint8Array | null
-  /** Up to a minute late; null: it has not been used, or not since this is noted. */
+  /** Up to a minute late. Null: it has not been used, or not since uses are noted. */
   last_used_at: Generated<string | null>
   created_at: Generated<string>
 }
@@ -42,7 +42,7 @@ interface AuthorityTable {
   issuer: string
   /** 32 random bytes, or their encrypted form as text, as `encryption-key` writes it. */
   pepper: Uint8Array
-  /** The id of the key that encrypts new signing keys; null: they are stored unencrypted. */
+  /** The id of the key that encrypts new signing keys. Null: they are stored unencrypted. */
   encryption_key_id: string | null
   created_at: Generated<string>
 }
@@ -50,12 +50,12 @@ interface AuthorityTable {
 interface SigningKeysTable {
   id: string
   /**
-   * The key pair as a JWK (RFC 7517), private part included, or `{encrypted}` with its encrypted form; null once the key is
-   * retired or revoked.
+   * The key pair as a JWK (RFC 7517), private part included, or `{encrypted}` with its encrypted form. Null once the
+   * key is retired or revoked.
    */
   private_jwk: Record<string, string> | null
   signs_from: string
-  /** When its successor starts to sign; null for the newest. */
+  /** When its successor starts to sign. Null for the newest. */
   signs_until: string | null
   retired_at: string | null
   revoked_at: string | null
@@ -66,7 +66,7 @@ interface ReceiptKeysTable {
   id: string
   /** The public part as a JWK (RFC 7517). */
   public_jwk: Record<string, string>
-  /** As in `signing_keys`; null once another key signs. */
+  /** As in `signing_keys`. Null once another key signs. */
   private_jwk: Record<string, string> | null
   created_at: Generated<string>
 }
@@ -76,7 +76,7 @@ interface RevokedTokensTable {
   client_id: string
   /** When the token itself expires. */
   expires_at: string
-  /** When it was issued; null in rows of earlier versions. */
+  /** When it was issued. Null in rows from earlier versions. */
   issued_at: string | null
   created_at: Generated<string>
 }
@@ -84,7 +84,7 @@ interface RevokedTokensTable {
 interface DirectoryVersionTable {
   /** Always true: there is one row. */
   single: boolean
-  /** The version of the last change. */
+  /** The last change's version. */
   version: string
 }
 

@@ -1,9 +1,9 @@
 /**
- * Verifies access tokens in memory, with the issuer's keys and a cache of valid tokens: ES256 allows only some thousand
- * verifications per second, and thousands of clients may reconnect at once. The cache is bounded and contains digests, never
- * tokens; an entry is removed when the token expires, when its key is gone, or as the least recently used, of its own client
- * when that client has its part of the cache. Rejected tokens are not cached, so that forged tokens displace nothing. A
- * revoked token is rejected. It never reads the store.
+ * Verifies access tokens in memory, with the issuer's keys and a cache for valid tokens: ES256 allows only some
+ * thousand verifications per second, and thousands of clients may reconnect at once. The cache is bounded and contains
+ * digests, never tokens. An entry is removed when the token expires, when its key is gone, or as the least recently
+ * used, from its own client when that client has its part of the cache. Rejected tokens are not cached, so forged
+ * tokens displace nothing. A revoked token is rejected. It never reads the store.
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -17,8 +17,8 @@ export type { AccessToken } from './access-token.ts'
 export type TokenVerdict =
   | { readonly ok: true; readonly token: AccessToken }
   /**
-   * `reason` is for the client, after `the token is not valid:`; it never quotes the token. `unavailable`: it
-   * cannot be verified now, which is not the client's fault.
+   * `reason` is for the client, after `the token is not valid:`. It never quotes the token. `unavailable`: it cannot be
+   * verified now, which is not the client's fault.
    */
   | { readonly ok: false; readonly reason: string; readonly unavailable?: true }
 
@@ -26,7 +26,7 @@ export interface TokenVerifier {
   verify(token: string): Promise<TokenVerdict>
 }
 
-/** The issuer of tokens: this service, or an external one. */
+/** The token issuer: this service, or an external one. */
 export interface TokenIssuer {
   /** Verifies a token without the cache. */
   read(text: string, nowMilliseconds: number): Promise<TokenVerdict>
@@ -46,7 +46,7 @@ export function createTokenVerifier(options: {
   readonly issuer?: TokenIssuer
 }): TokenVerifier {
   const { directory, clock, issuer = ownIssuer(directory) } = options
-  /** Tokens by digest; the least recently used one is first. */
+  /** Tokens by digest. The least recently used one is first. */
   const cache = new Map<string, CachedToken>()
   const pool = new SharedPool(SHARED_POOLS.verified_tokens.size)
 

@@ -1,8 +1,8 @@
 /**
  * Scheduled maintenance: a successor for the signing key before its end, retiring keys whose tokens have all expired,
- * deleting revocations that are no longer needed. Every node checks once a minute, by the store's clock, because deletions
- * affect all nodes; the first that finds something due does it in one transaction. An unavailable store only delays it:
- * published keys start to sign by the node's own clock. Runs never overlap.
+ * deleting unneeded revocations. Every node checks once a minute, by the store's clock, because deletions affect all
+ * nodes. The first that finds something due does it in one transaction. An unavailable store only delays it: published
+ * keys start to sign by the node's own clock. Runs never overlap.
  */
 import type { Clock, Timer } from '../../platform/base/clock.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -19,7 +19,7 @@ export interface UpkeepOptions {
   readonly directory: Directory
   readonly clock: Clock
   readonly log: Log
-  /** How long a key signs; absent = SIGNING_KEY_DAYS. */
+  /** How long a key signs. Absent: SIGNING_KEY_DAYS. */
   readonly signingKeyDays?: number
   /** Encrypts new keys when the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
@@ -34,11 +34,11 @@ export class Upkeep {
   readonly #options: UpkeepOptions
   #timer: Timer | undefined
   #running: Promise<void> | undefined
-  /** A run that was requested during another one follows it. */
+  /** A run requested during another one follows it. */
   #isDueAgain = false
   #stopped = false
 
-  /** Starts the upkeep; the first run is at once. */
+  /** Starts the upkeep. The first run is at once. */
   constructor(options: UpkeepOptions) {
     this.#options = options
     this.#look()

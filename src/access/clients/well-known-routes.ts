@@ -1,6 +1,6 @@
 /**
- * The public keys (RFC 7517) and the metadata (RFC 8414) of the token issuer. Both come from the directory and are 503 until
- * it is loaded. They never contain a private part.
+ * The token issuer's public keys (RFC 7517) and metadata (RFC 8414). Both come from the directory and are 503 until it
+ * is loaded. They never contain a private part.
  */
 import type { KeyObject } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -13,9 +13,9 @@ import { REVOCATION_PATH, TOKEN_PATH } from './token-endpoint/token-routes.ts'
 
 export interface WellKnownOptions {
   readonly directory: Directory
-  /** The public address; empty: the one that the request was sent to. */
+  /** The public address. Empty: the address that received the request. */
   readonly publicUrl: string
-  /** Scopes of the served operations. */
+  /** The served operations' scopes. */
   readonly scopes: readonly Scope[]
 }
 
@@ -26,7 +26,7 @@ interface PublishedKey {
 
 const JWKS_PATH = '/.well-known/jwks.json'
 const METADATA_PATH = '/.well-known/oauth-authorization-server'
-/** A fraction of the time for which a key is published before it signs. */
+/** A fraction of a key's publication time before it signs. */
 const CACHE = 'public, max-age=300'
 
 export function registerWellKnownRoutes(
@@ -44,7 +44,7 @@ export function registerWellKnownRoutes(
   })
 }
 
-/** Answers with a JWK Set of the public parts of `keys`, or 503 while the directory is not loaded. */
+/** Answers with a JWK Set for the public parts of `keys`, or 503 while the directory is not loaded. */
 export function sendKeySet(reply: FastifyReply, directory: Directory, keys: readonly PublishedKey[]): string {
   authorityOf(directory)
   reply.header('cache-control', CACHE).type('application/jwk-set+json; charset=utf-8')
@@ -56,7 +56,7 @@ function authorityOf(directory: Directory): Authority {
   throw new Problem('unavailable', 'the signing keys are not loaded yet', { headers: { 'retry-after': '1' } })
 }
 
-/** Members are selected one by one, so that no private part of a key can be published. */
+/** Members are selected one by one, so a key's private part cannot be published. */
 function publicJwk({ keyId, publicKey }: PublishedKey): object {
   const { kty, crv, x, y } = publicKey.export({ format: 'jwk' })
   return { kty, crv, x, y, kid: keyId, alg: ALGORITHM, use: 'sig' }

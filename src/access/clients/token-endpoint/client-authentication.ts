@@ -1,6 +1,6 @@
 /**
- * Client authentication at the token and revocation endpoints: the parameters of a request, the credentials in the body or
- * in the Authorization header, and the client that they authenticate (RFC 6749 sections 2.3 and 3.2). It reads only the
+ * Client authentication at the token and revocation endpoints: a request's parameters, the credentials in the body or
+ * in the Authorization header, and the authenticated client (RFC 6749 sections 2.3 and 3.2). It reads only the
  * directory. An unknown client takes the same steps as a wrong secret.
  */
 import type { AuthenticationFailures } from '../authentication-failures.ts'
@@ -32,7 +32,7 @@ export interface AuthenticatedRequest {
 
 /** An id and a secret have about 130 characters as HTTP Basic, or 400 when each is percent-encoded. */
 const AUTHORIZATION_CHARACTERS_MAX = 4_096
-/** Secrets have 47 characters; longer text is not a secret, and only this part of it is hashed. */
+/** Secrets have 47 characters. Longer text is not a secret, and only this part is hashed. */
 const SECRET_CHARACTERS_MAX = 256
 
 interface Credentials {
@@ -98,7 +98,7 @@ function formDecoded(text: string): string | undefined {
 }
 
 /**
- * The secret is checked first, so that a correct one is accepted whatever other clients of the same address have sent; only
+ * The secret is checked first, so a correct one is accepted whatever other clients at the same address have sent. Only
  * failures are delayed. A disabled client gets the same answer as a wrong secret.
  */
 function authenticate(

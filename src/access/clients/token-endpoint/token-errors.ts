@@ -1,11 +1,11 @@
 /**
- * Errors of the token and the revocation endpoint: the table of their codes with the statuses they are sent with, and
- * the error that a check throws. A description never quotes a secret, and contains no character that RFC 6749 forbids.
+ * Errors at the token and revocation endpoints: the table with their codes and statuses, and the error thrown by a
+ * check. A description never quotes a secret, and contains no character that RFC 6749 forbids.
  */
 
 /**
- * Error codes (RFC 6749 section 5.2, RFC 7009 section 2.2.1) with the status of each, unless a more specific one of
- * HTTP applies.
+ * Error codes (RFC 6749 section 5.2, RFC 7009 section 2.2.1) with their statuses, unless a more specific HTTP status
+ * applies.
  */
 export const TOKEN_ERRORS = {
   invalid_request: {
@@ -53,7 +53,7 @@ export function unavailable(description: string, retryAfterSeconds = 1, status?:
   return new TokenError('temporarily_unavailable', description, { 'retry-after': String(retryAfterSeconds) }, status)
 }
 
-/** Text that a description may contain: RFC 6749 section 5.2 allows printable ASCII without quote and backslash. */
+/** Text allowed in a description: RFC 6749 section 5.2 allows printable ASCII without quote and backslash. */
 export function printable(text: string): string {
   return text.slice(0, 100).replace(/[^ !#-[\]-~]/g, '?')
 }

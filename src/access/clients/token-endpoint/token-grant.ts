@@ -1,6 +1,6 @@
 /**
- * The client credentials grant (RFC 6749 section 4.4): ordered checks from the parameters of an authenticated request to
- * a signed token. It reads only the directory, so tokens are granted while the store is down.
+ * The client credentials grant (RFC 6749 section 4.4): ordered checks from an authenticated request's parameters to a
+ * signed token. It reads only the directory, so tokens are granted while the store is down.
  */
 import { isScope, type Scope } from '../../../contract/scopes.ts'
 import type { Clock } from '../../../platform/base/clock.ts'
@@ -21,13 +21,13 @@ export interface TokenAnswer {
 export interface GrantContext {
   readonly directory: Directory
   readonly clock: Clock
-  /** Lifetime of a token: the setting `auth.token_seconds`. */
+  /** Token lifetime: the setting `auth.token_seconds`. */
   readonly tokenSeconds: number
-  /** Scopes of the served operations. */
+  /** The served operations' scopes. */
   readonly scopes: readonly Scope[]
 }
 
-/** Grants a token or throws a `TokenError`; the order of the checks is the order of the calls. */
+/** Grants a token or throws a `TokenError`. The checks run in call order. */
 export async function grantToken(
   context: GrantContext,
   { client, parameters }: AuthenticatedRequest,
@@ -45,7 +45,7 @@ function requireClientCredentialsGrant(parameters: ReadonlyMap<string, string>):
   }
 }
 
-/** The requested scopes in order, without duplicates; all or none are granted. */
+/** The requested scopes in order, without duplicates. All or none are granted. */
 function requestedScopes(
   parameters: ReadonlyMap<string, string>,
   client: ClientRecord,
@@ -80,7 +80,7 @@ export async function issueToken(
     clientId,
     customerId,
     scopes,
-    // Within the second in which all tokens of the client were revoked, a new one is issued at the end of that second.
+    // Within the second in which all the client's tokens were revoked, a new one is issued at the end of that second.
     issuedAtSeconds: Math.max(Math.floor(nowMilliseconds / 1000), tokensValidFromSeconds),
     lifetimeSeconds: tokenSeconds,
   })

@@ -1,32 +1,32 @@
 /**
- * Rate limits of the token and revocation endpoints per source address. Successful and failed authentications have separate
- * budgets of the same size, so that a guessing program does not affect other clients of a shared address. When the budget of
- * failures is empty, a request is still checked, because it may succeed; a failure is then answered with 429. These checks
- * are limited too, per address and per node, and read only small bodies.
+ * Rate limits for the token and revocation endpoints per source address. Successful and failed authentications have
+ * separate budgets with the same size, so a guessing program does not affect other clients at a shared address. When
+ * the failure budget is empty, a request is still checked, because it may succeed. A failure is then answered with 429.
+ * These checks are limited too, per address and per node, and read only small bodies.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import type { Problem } from '../../../platform/http/problem.ts'
 import { RateLimiter, rateLimited } from '../../../platform/http/rate-limit.ts'
 
-/** Size of a burst, in seconds of the rate: a fleet of programs that starts at once. */
+/** Burst size, in seconds at the rate: a fleet of programs that starts at once. */
 const BURST_SECONDS = 4
-/** Checks beyond the budget for failures, as a multiple of the address's rate: 500 per second by default. */
+/** Checks beyond the failure budget, as a multiple of the address's rate: 500 per second by default. */
 const CHECKS_FACTOR = 10
-/** Checks beyond the budgets for failures, of all addresses; each takes about 0.1 ms of processor time. */
+/** Checks beyond the failure budgets, for all addresses. Each takes about 0.1 ms of processor time. */
 const CHECKS_PER_SECOND_MAX = 2_000
-/** Largest body that is read for such a check: a token request has about 300 bytes, a revocation about 1,200. */
+/** Largest body read for such a check: a token request has about 300 bytes, a revocation about 1,200. */
 const CHECKED_BODY_BYTES_MAX = 8_192
 const NODE = 'node'
 
-/** The outcome of one request: exactly one method is called, once. */
+/** One request's outcome: exactly one method is called, once. */
 export interface Admission {
-  /** The client was authenticated; returns header fields of the answer. Throws `rate_limited` over the limit. */
+  /** The client was authenticated. Returns the answer's header fields. Throws `rate_limited` over the limit. */
   succeed(): Readonly<Record<string, string>>
-  /** Authentication failed; returns the 429 to answer with instead, if the budget is empty. */
+  /** Authentication failed. Returns the 429 to answer with instead, if the budget is empty. */
   fail(): Problem | undefined
   /** Counts nothing: the service itself failed. */
   cancel(): void
-  /** Fields of the answer when the request fails. */
+  /** The answer's fields when the request fails. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -48,8 +48,8 @@ export class TokenLimits {
   }
 
   /**
-   * Called before a body is read; throws `rate_limited`. A request counts as a failure until its client is authenticated, so
-   * that concurrent and unfinished requests count too.
+   * Called before a body is read. Throws `rate_limited`. A request counts as a failure until its client is
+   * authenticated, so concurrent and unfinished requests count too.
    * @param bodyBytes undefined for a chunked body
    */
   admit(address: string, bodyBytes: number | undefined): Admission {

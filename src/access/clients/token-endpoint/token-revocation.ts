@@ -1,7 +1,7 @@
 /**
- * Revocation of a token by its client (RFC 7009). An unknown or expired token, or one of another client, is answered
- * like a revoked one, and nothing changes. The answer is sent when the revocation is stored and effective on this node;
- * streams of the token are closed on every node when its directory contains the revocation.
+ * Token revocation by the token's client (RFC 7009). An unknown or expired token, or another client's, is answered like
+ * a revoked one, and nothing changes. The answer is sent when the revocation is stored and effective on this node. The
+ * token's streams are closed on every node when its directory contains the revocation.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { TOKEN_CHARACTERS_MAX } from '../../../platform/http/bearer.ts'
@@ -17,7 +17,7 @@ export interface RevocationContext {
   readonly directory: Directory
   readonly clock: Clock
   readonly db: Db
-  /** Reads what changed in the directory; resolves also after a failure. */
+  /** Reads the directory's changes. Resolves also after a failure. */
   refreshDirectory(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export async function revokeOwnToken(
   const { directory, clock, db } = context
   const text = parameters.get('token')
   if (text === undefined) throw new TokenError('invalid_request', 'token is required')
-  // Longer than any token of ours: there is nothing to revoke.
+  // Longer than any of our tokens: there is nothing to revoke.
   if (text.length > TOKEN_CHARACTERS_MAX) return
   const { authority } = directory
   if (authority === undefined) throw unavailable('the signing keys are not loaded yet')

@@ -1,7 +1,7 @@
 /**
  * `POST /oauth2/token` and `POST /oauth2/revoke` on a listener: bodies as forms (RFC 6749 section 3.2, and
  * multipart/form-data as some libraries send it), every answer no-store, every error as `{error, error_description}`.
- * Parameters in the URL are not read, so that secrets are not sent in URLs.
+ * Parameters in the URL are not read, so secrets are not sent in URLs.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../../platform/base/log.ts'
@@ -15,16 +15,16 @@ import { type GrantContext, grantToken } from './token-grant.ts'
 import { type Admission, TokenLimits } from './token-limits.ts'
 import { type RevocationContext, revokeOwnToken } from './token-revocation.ts'
 
-/** The paths of the two endpoints, also in the metadata. */
+/** The two endpoints' paths, also in the metadata. */
 export const TOKEN_PATH = '/oauth2/token'
 export const REVOCATION_PATH = '/oauth2/revoke'
 
 /**
- * Largest body of a request; more is 413. The sender is not authenticated yet, so the limit is what a form with all
- * parameters and a long token needs.
+ * Largest request body. More is 413. The sender is not authenticated yet, so the limit fits a form with all parameters
+ * and a long token.
  */
 const BODY_BYTES_MAX = 65_536
-/** A token request has four or five parameters; more than this are 400. */
+/** A token request has four or five parameters. More than this are 400. */
 const PARAMETERS_MAX = 100
 
 export interface TokenEndpointOptions extends GrantContext, RevocationContext {
@@ -32,11 +32,11 @@ export interface TokenEndpointOptions extends GrantContext, RevocationContext {
   readonly metrics: MetricsRegistry
   /** The setting `auth.token_rate_per_second`. */
   readonly tokenRatePerSecond: number
-  /** The source address of a request, as limits count it. */
+  /** A request's source address, as limits count it. */
   addressOf(request: FastifyRequest): string
 }
 
-/** The parts that the two endpoints share. */
+/** The parts shared by the two endpoints. */
 interface Endpoints extends TokenEndpointOptions {
   readonly failures: AuthenticationFailures
   readonly limits: TokenLimits
@@ -45,7 +45,7 @@ interface Endpoints extends TokenEndpointOptions {
 
 type Parameters = TokenRequest['parameters']
 
-/** The admissions of requests whose outcome is not counted yet. */
+/** The admissions for requests whose outcome is not counted yet. */
 const admissions = new WeakMap<FastifyRequest, Admission>()
 
 export function registerTokenEndpoints(app: FastifyInstance, options: TokenEndpointOptions): void {
@@ -131,7 +131,7 @@ function countSuccess(request: FastifyRequest, reply: FastifyReply): void {
   if (admission !== undefined) reply.headers(admission.succeed())
 }
 
-/** The error to answer with: that of the limit, when the address has used its budget of failures. */
+/** The error to answer with: the limit's, when the address has used its failure budget. */
 function countFailure(error: TokenError, request: FastifyRequest): TokenError {
   const admission = admissions.get(request)
   admissions.delete(request)
@@ -181,7 +181,7 @@ function refuseManyParameters(found: Iterable<unknown>): void {
   }
 }
 
-/** Parses with Node's own parser (WHATWG fetch); the server has limited the size. */
+/** Parses with Node's own parser (WHATWG fetch). The server has limited the size. */
 async function multipartForm(contentType: string, body: Buffer): Promise<FormData> {
   // Every part has its own head, which declares it as form data.
   refuseManyParameters(body.toString('latin1').matchAll(/form-data/gi))
@@ -192,7 +192,7 @@ async function multipartForm(contentType: string, body: Buffer): Promise<FormDat
   }
 }
 
-/** Converts every error to one of the token endpoint; HTTP errors keep their status. */
+/** Converts every error to a token endpoint error. HTTP errors keep their status. */
 function tokenErrorOf(error: unknown, request: FastifyRequest): TokenError {
   if (error instanceof TokenError) return error
   // A check that uses the store has already converted the store's errors.
