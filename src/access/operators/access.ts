@@ -1,7 +1,7 @@
 /**
- * How people sign in: with name, password and a one-time code, or with a setup link; and how they change their password and
- * replace their authenticator. A failed attempt reports neither what was wrong nor whether the name exists, and takes as long
- * for an unknown name. Passwords are accepted only from this machine or encrypted.
+ * How people sign in: with name, password and a one-time code, or with a setup link. Also how they change their
+ * password and replace their authenticator. A failed attempt reports neither the reason nor whether the name exists,
+ * and takes as long for an unknown name. Passwords are accepted only from this machine or encrypted.
  */
 import type { FastifyRequest } from 'fastify'
 import { type Clock, millisecondText } from '../../platform/base/clock.ts'
@@ -35,14 +35,14 @@ export interface AccessOptions {
   readonly encryptionKey: EncryptionKey | undefined
   readonly channel: ChannelOptions
   readonly passwords: Passwords
-  /** Called when the link of the first admin has been used. */
+  /** Called when the first admin's link has been used. */
   readonly onFirstAdmin: () => void
 }
 
-/** A login of a person in a browser, which is known from now on. */
+/** A person's login in a browser, which is known from now on. */
 export interface PasswordLogin {
   readonly session: NewSession
-  /** The value of the cookie that the browser is known by. */
+  /** The cookie value by which the browser is known. */
   readonly knownBrowser: string
 }
 
@@ -54,7 +54,7 @@ export interface PasswordChange {
 
 /** What a person who is signed in enters again. */
 export interface OwnLogin extends Entered {
-  /** Of the session that is in use. */
+  /** For the session in use. */
   readonly sessionSecret: string
 }
 
@@ -87,7 +87,7 @@ export class Access {
     })
   }
 
-  /** Replaces the password of a person who is signed in, and ends the other sessions and an open setup link. */
+  /** Replaces a signed-in person's password, and ends the other sessions and an open setup link. */
   async changePassword(request: FastifyRequest, own: OwnLogin, newPassword: string): Promise<PasswordChange> {
     const { db, passwords } = this.#options
     return await this.#asOwn(request, own, async (checked, { caller }) => {
@@ -105,7 +105,7 @@ export class Access {
     })
   }
 
-  /** Begins to replace the authenticator of a person who is signed in: a setup link finishes it with the first new code. */
+  /** Begins to replace a signed-in person's authenticator: a setup link finishes it with the first new code. */
   async beginAuthenticator(request: FastifyRequest, own: OwnLogin): Promise<NewAuthenticator> {
     const { db, encryptionKey } = this.#options
     return await this.#asOwn(request, own, (checked) =>
@@ -118,7 +118,7 @@ export class Access {
     )
   }
 
-  /** Runs work for the person whose password and code are entered again; the session has a budget of its own. */
+  /** Runs work for the person who enters password and code again. The session has its own budget. */
   async #asOwn<Result>(
     request: FastifyRequest,
     own: OwnLogin,
@@ -145,7 +145,7 @@ export class Access {
     })
   }
 
-  /** Chooses a password with a setup link; returns the secret of the one-time codes. */
+  /** Chooses a password with a setup link. Returns the secret for the one-time codes. */
   async enterPassword(
     request: FastifyRequest,
     { token, name, password }: { readonly token: string; readonly name?: string; readonly password: string },
@@ -185,7 +185,7 @@ export class Access {
     })
   }
 
-  /** Runs an attempt with a setup link, whose failures have limits of their own. */
+  /** Runs an attempt with a setup link, whose failures have their own limits. */
   async #withLink<Result>(request: FastifyRequest, work: (attempt: LoginAttempt) => Promise<Result>): Promise<Result> {
     this.#requireSafeChannel(request)
     return await this.#options.attempts.run(request, { kind: 'setup_link' }, async (attempt) => {
@@ -197,7 +197,7 @@ export class Access {
     })
   }
 
-  /** The key of the browser's budget, if the operator has signed in with it. */
+  /** The key for the browser's budget, if the operator has signed in with it. */
   async #knownBrowser({ raw }: FastifyRequest, name: string): Promise<string | undefined> {
     const { db, channel } = this.#options
     const value = readKnownBrowserCookie(raw.headers.cookie, channelOf(raw, channel), name)
@@ -218,7 +218,7 @@ export class Access {
   }
 }
 
-/** Why passwords are not accepted over this connection; undefined when they are. */
+/** Why passwords are not accepted over this connection, or undefined when they are. */
 export function unavailableReason(request: FastifyRequest['raw'], channel: ChannelOptions): string | undefined {
   if (channelOf(request, channel) !== 'open') return undefined
   return (

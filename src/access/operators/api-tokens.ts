@@ -1,4 +1,4 @@
-/** The API tokens of operators, as the guard checks them. Tokens are created and revoked in `store`. */
+/** The operators' API tokens, as the guard checks them. Tokens are created and revoked in `store`. */
 import { includesRole } from '../../contract/operator-calls.ts'
 import { type Clock, millisecondText } from '../../platform/base/clock.ts'
 import type { Db } from '../../platform/store/db.ts'
@@ -8,10 +8,10 @@ import type { OperatorTables } from './tables.ts'
 
 export const API_TOKEN_PREFIX = 'tgo_'
 
-/** The time of the last use is written at most this often, for each token. */
+/** The last-use time is written at most this often, for each token. */
 const USE_NOTED_MILLISECONDS = 60_000
 
-/** The operator that holds this token, with the lower one of both roles; undefined when it is not valid. */
+/** The operator holding this token, with the lower of both roles. Undefined when it is not valid. */
 export async function operatorWithApiToken(db: Db, clock: Clock, token: string): Promise<CallingOperator | undefined> {
   const tables = db.tables<OperatorTables>()
   const row = await tables

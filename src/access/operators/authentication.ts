@@ -1,7 +1,8 @@
 /**
- * Authenticates the operator of a request, by its header fields: the single token, compared in constant time; an API token; or
- * the session of a page of this listener, which needs its cookie and the token that the page keeps. Wrong tokens over a rate
- * per source address are answered with 429; a right one is always accepted, so guessing cannot lock operators out.
+ * Authenticates a request's operator by its header fields. They carry the single token, compared in constant time, or
+ * an API token, or the session for a page on this listener, which needs its cookie and the page's own token. Wrong
+ * tokens over a rate per source address are answered with 429. A right one is always accepted, so guessing cannot lock
+ * operators out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -21,7 +22,7 @@ import { findSession, type SessionSecrets } from './sessions.ts'
 export interface AuthenticationOptions {
   /** The single token: the setting `operator.token`. */
   readonly token: string
-  /** Has the API tokens and the sessions of operators. */
+  /** Has the operators' API tokens and sessions. */
   readonly db: Db
   readonly clock: Clock
   readonly channel: ChannelOptions
@@ -29,7 +30,7 @@ export interface AuthenticationOptions {
   readonly onGuess: (clientAddress: string) => void
 }
 
-/** A typing error or a script with an old token gets a 401 with a reason; a program that guesses gets mostly 429. */
+/** A typing error or a script with an old token gets a 401 with a reason. A guessing program gets mostly 429. */
 const GUESSES = { name: 'operator-token', perSecond: 1, burst: 10 }
 
 export class OperatorAuthentication {
@@ -73,8 +74,8 @@ export class OperatorAuthentication {
   }
 
   /**
-   * When the credentials of a request that was authenticated before end, in milliseconds of the wall clock, unless they are
-   * used or ended meanwhile; Infinity for a token, undefined when they have ended. Does not count as a use.
+   * When the credentials in an authenticated request end, in wall-clock milliseconds, unless they are used or ended
+   * meanwhile. Infinity for a token, undefined when they have ended. Does not count as a use.
    */
   async validUntil({ headers }: IncomingMessage, { via, session }: CallingOperator): Promise<number | undefined> {
     const { db, clock } = this.#options
@@ -106,7 +107,7 @@ export class OperatorAuthentication {
   }
 }
 
-/** What a page of this listener sends with every call, besides the cookie. */
+/** The token that a page on this listener sends with every call, besides the cookie. */
 function readCsrfToken({ headers }: IncomingMessage): string | undefined {
   const sent = headers['x-csrf-token']
   if (typeof sent === 'string') return sent

@@ -1,9 +1,9 @@
 /**
- * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A request
- * keeps its record as the first operator saw it, is pending for 24 hours, and is the only pending one of its call and record.
- * A confirmed change is carried out after the confirmation is stored, so a crash in between leaves a request that can be
- * confirmed again within these hours: every call is idempotent by state. Each step writes its audit row in the same
- * transaction.
+ * Changes under four eyes in the store: requested by one operator, and carried out when a second one confirms. A
+ * request keeps its record as the first operator saw it, is pending for 24 hours, and is the only pending one for its
+ * call and record. A confirmed change is carried out after the confirmation is stored, so a crash in between leaves a
+ * request that can be confirmed again within these hours: every call is idempotent by state. Each step writes its audit
+ * row in the same transaction.
  */
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -29,7 +29,7 @@ import type { ChangeRequestStatus, OperatorTables } from './tables.ts'
 export interface RequestedCall extends OwnCall {
   readonly kind: FourEyesKind
   readonly body: Readonly<Record<string, unknown>>
-  /** The id of the record that is changed, or what names it. */
+  /** The changed record's id, or another name for it. */
   readonly subject: string
   /** Why, for the second operator. */
   readonly comment: string
@@ -48,7 +48,7 @@ export interface ChangeRequestDocument extends RequestedCall {
   readonly created_at: string
 }
 
-/** A request that waits for its confirmation, in the record that it is about. */
+/** A request waiting for its confirmation, as shown in its record. */
 type PendingRequest = Pick<ChangeRequestDocument, 'id' | 'summary' | 'requested_by' | 'comment' | 'created_at'>
 
 /** Who requests a change, or decides on a request. */
@@ -69,7 +69,7 @@ export interface Confirmed {
   readonly requested: OwnCall
   /** All operators who may have requested it. */
   readonly requesters: readonly string[]
-  /** Of the credential that it issues. */
+  /** For the credential that it issues. */
   readonly credentialHash?: Buffer
 }
 
@@ -94,7 +94,7 @@ const COLUMNS = [
 ] as const
 
 /**
- * Records a request; the same one again is the one that is pending.
+ * Records a request. The same one again is the pending one.
  * @param kept the record as the operator sees it now, and the hash of the credential that the call issues
  */
 export async function requestChange(
@@ -139,8 +139,8 @@ export async function requestChange(
 }
 
 /**
- * Confirms a request, or a confirmed one that may not have been carried out. 403 `own_request` for an operator who may be the
- * one who made it, 409 when it was decided, or its 24 hours are over.
+ * Confirms a request, or a confirmed one that may not have been carried out. 403 `own_request` for an operator who may
+ * have made it, 409 when it was decided, or its 24 hours are over.
  */
 export async function confirmRequest(
   transaction: Transaction<OperatorTables>,
@@ -157,7 +157,7 @@ export async function confirmRequest(
   return { requested: { call, params, body }, requesters: [requested_by, ...issuers], ...credential }
 }
 
-/** The request that an operator is about to confirm; throws as `confirmRequest` does, and changes nothing. */
+/** The request that an operator is about to confirm. Throws as `confirmRequest` does, and changes nothing. */
 export async function readForConfirmation(
   db: Db,
   decider: Decider,
@@ -171,7 +171,7 @@ export async function readForConfirmation(
   return row
 }
 
-/** Two credentials count as one person's when one of them was issued with the other. */
+/** Two credentials count as one person's when one was issued with the other. */
 function refuseOwn(
   { requested_by, issuers: requesters }: { readonly requested_by: string; readonly issuers: readonly string[] },
   { name, issuers }: Decider,
@@ -205,9 +205,9 @@ export async function declineRequest(
 }
 
 /**
- * Notes the result of a confirmed change. Of two confirmations at the same moment, one may be refused because the other was
- * carried out: a change that was carried out has not failed.
- * @param problem why it failed; undefined when it was carried out
+ * Notes a confirmed change's result. When two confirmations come at the same moment, one may be refused because the
+ * other was carried out: a completed change has not failed.
+ * @param problem why it failed. Undefined when it was carried out
  */
 export async function noteResult(
   transaction: Transaction<OperatorTables>,
@@ -268,7 +268,7 @@ export async function listRequests(
   const now = millisecondText(nowMilliseconds)
   let query = tables.selectFrom('change_requests').select(COLUMNS)
   if (subject !== undefined) query = query.where('subject', '=', subject)
-  // A request that has expired is stored as pending until the next one for its record.
+  // An expired request is stored as pending until the next one for its record.
   if (status === 'EXPIRED') {
     query = query.where('status', 'in', ['PENDING', 'EXPIRED']).where('expires_at', '<=', now)
   } else if (status !== undefined) {
@@ -299,7 +299,7 @@ async function rowOf(queries: Queries, id: string, nowMilliseconds: number) {
   return { ...row, status: statusOf(row, nowMilliseconds), isExpired: isExpired(row, nowMilliseconds) }
 }
 
-/** The request, locked; 403 unless the decider may make the call. */
+/** The request, locked. 403 unless the decider may make the call. */
 async function lockFor(
   transaction: Transaction<OperatorTables>,
   decider: Decider,
@@ -342,7 +342,7 @@ async function decide(
   await writeAudit(transaction, { actor, action, subject, detail })
 }
 
-/** Marks requests as expired, so that the same calls can be requested again. */
+/** Marks requests as expired, so the same calls can be requested again. */
 async function expire(transaction: Transaction<OperatorTables>, nowMilliseconds: number): Promise<void> {
   const pending = transaction.selectFrom('change_requests').select('id').where('status', '=', 'PENDING')
   const expired = pending.where('expires_at', '<=', millisecondText(nowMilliseconds)).orderBy('id').forUpdate()

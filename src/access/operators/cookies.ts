@@ -1,7 +1,7 @@
 /**
- * The cookies of operators: that of the session, those by which a browser is known, and that of a login at the outside issuer.
- * Encrypted, they have the prefix `__Host-`, which browsers accept only with `Secure`, for the whole host and without `Domain`:
- * no other host and no unencrypted page can set them. On this machine they have other names.
+ * The operators' cookies: for the session, for known browsers, and for a login at the outside issuer. Encrypted, they
+ * have the prefix `__Host-`, which browsers accept only with `Secure`, for the whole host and without `Domain`: no
+ * other host and no unencrypted page can set them. On this machine they have other names.
  */
 import type { Channel } from './channel.ts'
 import { KNOWN_SECONDS, knownBrowserSuffix } from './known-browsers.ts'
@@ -9,10 +9,12 @@ import { KNOWN_SECONDS, knownBrowserSuffix } from './known-browsers.ts'
 const NAMES = { encrypted: '__Host-tidegate-operator', local: 'tidegate-operator' } as const
 const KNOWN_NAMES = { encrypted: '__Host-tidegate-known-', local: 'tidegate-known-' } as const
 const LOGIN_NAME = '__Host-tidegate-operator-login'
-/** More is no cookie of ours. */
+/** A longer header has no cookie from us. */
 const HEADER_CHARACTERS_MAX = 8_192
 
-/** The value of `Set-Cookie`. It has no `Max-Age`: the browser drops it when it closes, the service when the session ends. */
+/**
+ * The `Set-Cookie` value. It has no `Max-Age`: the browser drops it when it closes, the service when the session ends.
+ */
 export function sessionCookie(channel: 'encrypted' | 'local', secret: string): string {
   return `${NAMES[channel]}=${secret}; ${attributesOf(channel)}`
 }
@@ -21,7 +23,7 @@ export function removedCookie(channel: 'encrypted' | 'local'): string {
   return `${NAMES[channel]}=; ${attributesOf(channel)}; Max-Age=0`
 }
 
-/** The secret in the header field `Cookie`; undefined when there is none that fits the channel. */
+/** The secret in the header field `Cookie`. Undefined when there is none that fits the channel. */
 export function readSessionCookie(header: string | undefined, channel: Channel): string | undefined {
   return channel === 'open' ? undefined : valueIn(header, NAMES[channel])
 }
@@ -41,8 +43,8 @@ export function readKnownBrowserCookie(
 }
 
 /**
- * The cookie between the two ends of a login at the issuer, only over encrypted connections. It is `Lax`, because the issuer's
- * page sends the browser back, and browsers send no `Strict` cookie then.
+ * The cookie between a login's two ends at the issuer, only over encrypted connections. It is `Lax`, because the
+ * issuer's page sends the browser back, and browsers send no `Strict` cookie then.
  */
 export function loginCookie(value: string, seconds: number): string {
   return `${LOGIN_NAME}=${value}; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=${seconds}`

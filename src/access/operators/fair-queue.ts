@@ -1,14 +1,15 @@
 /**
- * A queue for costly work: a few callers at a time run, and the others of a shared pool wait. Callers of one key wait in
- * order, and the keys alternate, so a key with many callers delays the first of another by one. Preferred callers go before
- * all others. A caller whose connection closes gives its place up, so the connections of a listener bound the queue too.
+ * A queue for costly work: a few callers at a time run, and the others in a shared pool wait. Callers with one key wait
+ * in order, and the keys alternate, so a key with many callers delays another key's first caller by one. Preferred
+ * callers go before all others. A caller whose connection closes gives its place up, so the listener's connections
+ * bound the queue too.
  */
 import type { Socket } from 'node:net'
 import { SharedPool } from '../../platform/base/shared-pool.ts'
 import { Problem } from '../../platform/http/problem.ts'
 
 export interface Caller {
-  /** Of a share of the pool. */
+  /** The holder in the pool. */
   readonly holder: string
   readonly key: string
   readonly isPreferred: boolean
@@ -52,7 +53,7 @@ export class FairQueue {
     }
   }
 
-  /** Resolves when the caller has the place of one that has ended. */
+  /** Resolves when the caller has an ended caller's place. */
   #wait({ key, isPreferred, socket }: Caller): Promise<void> {
     const queue = isPreferred ? this.#waiting.preferred : this.#waiting.others
     return new Promise((resolve, reject) => {
@@ -80,7 +81,7 @@ export class FairQueue {
     return undefined
   }
 
-  /** The key, if others of it wait, is behind all other keys from now on. */
+  /** The key, if others with it wait, is behind all other keys from now on. */
   #remove(queue: Map<string, Begin[]>, key: string, begin: Begin): void {
     const rest = (queue.get(key) ?? []).filter((each) => each !== begin)
     queue.delete(key)

@@ -1,7 +1,7 @@
 /**
- * Four eyes: with the setting `operator.four_eyes`, a call of a listed kind is not carried out but recorded as a request (202),
- * with a comment and the record as the operator saw it, and carried out when a second operator confirms it. Whoever confirms
- * names the version of the record that was seen. The confirmed call passes every check of the call itself.
+ * Four eyes: with the setting `operator.four_eyes`, a call of a listed kind is recorded as a request (202), with a
+ * comment and the record as the operator saw it. It is carried out when a second operator confirms it and names the
+ * version that was seen. The confirmed call passes every check of the call itself.
  */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -49,14 +49,14 @@ export interface FourEyesOptions {
   readonly clock: Clock
   /** The current value of `operator.four_eyes`. */
   fourEyes(): readonly string[]
-  /** The address of a setup link. */
+  /** A setup link's address. */
   linkAddress(token: string): string
 }
 
-/** 128 bits of a digest. */
+/** 128 bits from a digest. */
 const DIGEST_CHARACTERS = 22
 
-/** A call that is recorded as a request instead of being carried out. */
+/** A call recorded as a request instead of being carried out. */
 export interface CallToConfirm {
   readonly kind: FourEyesKind
   /** Why, for the second operator. */
@@ -64,8 +64,8 @@ export interface CallToConfirm {
 }
 
 /**
- * Takes the comment out of the body of a call under four eyes, so that the call's own schema does not see it; undefined for
- * a call that is carried out at once.
+ * Takes the comment out of the body when a call is under four eyes, so the call's own schema does not see it. Undefined
+ * for a call that is carried out at once.
  */
 export function readCallToConfirm(
   request: FastifyRequest,
@@ -92,7 +92,10 @@ function readComment(comment: unknown): string {
   return comment
 }
 
-/** Records the call as a request, with its record as the operator sees it; the answer is the request, and what it issues. */
+/**
+ * Records the call as a request, with its record as the operator sees it. The answer is the request, and any issued
+ * credential.
+ */
 export async function answerWithRequest(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -100,7 +103,7 @@ export async function answerWithRequest(
   seen: (requested: OwnCall) => Promise<SeenRecord | undefined>,
   { db, clock, linkAddress }: FourEyesOptions,
 ): Promise<FastifyReply> {
-  // Copies with the prototype of ordinary objects, which alone are stored as JSON.
+  // Copies with the ordinary object prototype: only such objects are stored as JSON.
   const params = structuredClone(request.params) as Readonly<Record<string, string>>
   const body = structuredClone(request.body ?? {}) as Readonly<Record<string, unknown>>
   const requested = { kind, call, params, body, subject: subjectOf(call, params, body), comment }
@@ -112,7 +115,7 @@ export async function answerWithRequest(
   const { document, isNew } = await db.transaction<OperatorTables, Awaited<ReturnType<typeof requestChange>>>(
     (transaction) => requestChange(transaction, deciderOf(request), requested, kept, now),
   )
-  // A request that was recorded before keeps the credential of its first answer.
+  // A request recorded before keeps the credential from its first answer.
   const secret = isNew ? credential?.secret : undefined
   const issued = secret === undefined ? {} : { [issue as string]: issue === 'token' ? secret : linkAddress(secret) }
   const headers = { 'content-type': 'application/json; charset=utf-8' }
@@ -122,7 +125,7 @@ export async function answerWithRequest(
     .send({ request: document, ...issued })
 }
 
-/** The record that a call shows, with the requests about it that wait; as it is when there are none. */
+/** The record shown by a call, with the waiting requests about it. Unchanged when there are none. */
 export async function withPendingRequests(
   { params, operator }: { readonly params: unknown; readonly operator: CallingOperator },
   call: OperatorCallId,
@@ -136,8 +139,8 @@ export async function withPendingRequests(
 }
 
 /**
- * The record that is changed: its id or name, the name of the only one, or, for one that does not exist yet, what tells it
- * from others. A record has one pending request per call.
+ * The changed record: its id or name, or the only one's name. A record that does not exist yet is named by the members
+ * that distinguish it. A record has one pending request per call.
  */
 function subjectOf(
   call: OperatorCallId,
@@ -225,7 +228,7 @@ interface ById {
   readonly Params: { readonly id: string }
 }
 
-/** Declares the calls for requests, relative to the prefix of `app`. */
+/** Declares the calls for requests, relative to the prefix in `app`. */
 export function registerChangeRequestRoutes(app: FastifyInstance, options: FourEyesOptions, ownCalls: OwnCalls): void {
   const { db, clock } = options
   const now = () => clock.wallInstant().milliseconds
@@ -236,7 +239,7 @@ export function registerChangeRequestRoutes(app: FastifyInstance, options: FourE
   )
   app.get<ById>('/change-requests/:id', answered(ChangeRequestWithRecord), async (request) => {
     const { document, record, isOpen } = await getRequest(db, idOf(request.params.id), now())
-    // Members of the record may be shown to the roles that decide on it only.
+    // Only the deciding roles may see some of the record's members.
     if (!mayCall(operatorOf(request).role, document.call)) return document
     const seen = record === undefined ? {} : { record }
     if (!isOpen) return { ...document, ...seen }
@@ -257,8 +260,8 @@ export function registerChangeRequestRoutes(app: FastifyInstance, options: FourE
 }
 
 /**
- * Confirms a request and carries it out. The version is compared twice: before the confirmation, so that a request whose record
- * has changed stays open, and in the transaction of the call, whose locks let nothing change between comparison and call.
+ * Confirms a request and carries it out. The version is compared twice: before the confirmation, so a request with a
+ * changed record stays open, and in the call's transaction, whose locks let nothing change between comparison and call.
  */
 async function confirm(
   app: FastifyInstance,
@@ -282,10 +285,10 @@ async function confirm(
     confirmRequest(transaction, decider, id, now()),
   )
   const confirmation = { ...credential, compare: (record: unknown) => compare(record, 'request the change again') }
-  // Credentials that the call issues are those of both.
+  // Credentials issued by the call belong to both.
   const both = { ...operator, issuers: [...operator.issuers, ...requesters], confirmation }
   const answer = await ownCalls.send(app, both, requested)
-  // After an error of ours the change may not have been made: the request can be confirmed again.
+  // After our own error the change may not have been made: the request can be confirmed again.
   if (answer.statusCode < 500) {
     const problem = answer.statusCode < 400 ? undefined : (answer.json() as { detail: string }).detail
     await db.transaction<OperatorTables, void>((transaction) => noteResult(transaction, id, problem, now()))

@@ -1,6 +1,6 @@
 /**
- * The guard of the operator API: authenticates the operator of a call, checks that the role includes it, and records a call
- * under four eyes instead of carrying it out, by the table `OPERATOR_CALLS`.
+ * The operator API's guard: authenticates a call's operator, checks that the role includes it, and records a call under
+ * four eyes instead of carrying it out, by the table `OPERATOR_CALLS`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { mayCall, OPERATOR_CALLS, type OperatorCallId, type OperatorRole } from '../../contract/operator-calls.ts'
@@ -24,7 +24,10 @@ export interface OperatorGuardOptions extends FourEyesOptions {
 /** Methods that change nothing, with which browsers send no `Origin` to their own. */
 const SAFE_METHODS = ['GET', 'HEAD']
 
-/** Guards every route of `app`, each of which must be a row of the table; returns the calls that the service makes itself. */
+/**
+ * Guards every route in `app`, each of which must be a row in the table. Returns the calls that the service makes
+ * itself.
+ */
 export function guardOperatorCalls(app: FastifyInstance, options: OperatorGuardOptions): OwnCalls {
   const ownCalls = new OwnCalls()
   const own = new WeakSet<FastifyRequest>()
@@ -80,7 +83,7 @@ function callOf({ routeOptions }: FastifyRequest, prefix: string): OperatorCallI
   return callIdOf([method].flat()[0] ?? '', url, prefix)
 }
 
-/** The row of a route; HEAD is served by the routes for GET. */
+/** A route's row. HEAD is served by the routes for GET. */
 function callIdOf(method: string, url: string, prefix: string): OperatorCallId {
   return `${method === 'HEAD' ? 'GET' : method} ${url.slice(prefix.length)}` as OperatorCallId
 }

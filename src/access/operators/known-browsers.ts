@@ -1,7 +1,7 @@
 /**
  * Browsers in which an operator has signed in with a password. Such a browser has a signed cookie, which opens nothing:
- * attempts with it in this operator's name are checked first and have a budget of their own, so guesses from elsewhere do not
- * delay them. The key of the signature is the stored form of the password, which every node reads and no client has: a new
+ * attempts with it in this operator's name are checked first and have their own budget, so guesses from elsewhere do
+ * not delay them. The signature's key is the password's stored form, which every node reads and no client has: a new
  * password and a reset make the cookies worthless, and nothing is stored for them.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -17,14 +17,14 @@ export const KNOWN_SECONDS = 180 * 86_400
 const ID_BYTES = 12
 const FORM = /^([\w-]{16})\.(\d{1,12})\.([\w-]{43})$/
 
-/** The value of the cookie for a browser in which the operator has signed in now. */
+/** The cookie value for a browser in which the operator has signed in now. */
 export function knownBrowserValue(holder: PasswordHolder, nowMilliseconds: number): string {
   const id = randomBytes(ID_BYTES).toString('base64url')
   const endSeconds = Math.floor(nowMilliseconds / 1000) + KNOWN_SECONDS
   return `${id}.${endSeconds}.${signatureOf(holder, id, endSeconds)}`
 }
 
-/** The id of the browser; undefined when the value is not one that this operator got with this password. */
+/** The browser's id. Undefined unless this operator got the value with this password. */
 export function knownBrowserId(
   holder: PasswordHolder,
   value: string | undefined,

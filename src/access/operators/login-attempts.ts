@@ -1,10 +1,11 @@
 /**
- * Attempts to sign in: what failed ones are answered, their count, and how many wrong codes a right password allows. The
- * secrets are checked first, so guessing locks out no person who knows them: failures are limited by name and address, and a
- * browser in which the person has signed in before has a budget of its own. Setup links and logins at an issuer have theirs.
+ * Attempts to sign in: the answers to failed ones, their count, and how many wrong codes a right password allows. The
+ * secrets are checked first, so guessing locks out no person who knows them: failures are limited by name and address,
+ * and a browser in which the person has signed in before has its own budget. Setup links and logins at an issuer have
+ * theirs.
  *
- * Only a wrong code after the right password is limited before the next check, or a million codes could be tried: who reaches
- * that limit knows the password.
+ * Only a wrong code after the right password is limited before the next check, or a million codes could be tried: a
+ * client at that limit knows the password.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -17,7 +18,7 @@ import type { Caller } from './fair-queue.ts'
 export interface LoginAttemptsOptions {
   readonly clock: Clock
   readonly metrics: MetricsRegistry
-  /** Called for every failed attempt; with the operator's name, if there is an operator with the name that was sent. */
+  /** Called for every failed attempt, with the operator's name if an operator has the name in the attempt. */
   readonly onFailedLogin: (clientAddress: string, operator: string | undefined) => void
   /** Writes the failed attempts so far to the audit trail, before a login reads those with its name. */
   readonly recordFailures: () => Promise<void>
@@ -25,9 +26,9 @@ export interface LoginAttemptsOptions {
 
 /** A person mistypes a few times. */
 const FAILURES = { name: 'operator-login', perSecond: 0.2, burst: 10 }
-/** 17,000 wrong codes a day, of a million of which three are valid at a time: one day finds a code with a chance of 5 %. */
+/** 17,000 wrong codes a day, out of a million with three valid at a time: one day finds a code with a 5 % chance. */
 const CODES = { name: 'operator-code', perSecond: 0.2, burst: 10 }
-/** The same rate over all addresses; the burst keeps one address from using it up. */
+/** The same rate over all addresses. The burst keeps one address from using it up. */
 const CODES_OF_NAME = { ...CODES, burst: 100 }
 
 /** What an attempt is made with. */
@@ -38,13 +39,13 @@ type LoginResult = 'succeeded' | 'failed' | 'limited'
 /** An attempt, to be ended by `succeeded` or `failed`. */
 export interface LoginAttempt {
   readonly caller: Caller
-  /** To be called when the password was right, before the code is checked; returns 429 after too many wrong codes. */
+  /** To be called when the password was right, before the code is checked. Returns 429 after too many wrong codes. */
   countCode(): Problem | undefined
   /** @param opensSession false for a step before the login */
   succeeded(opensSession: boolean): void
   /**
    * Returns the answer: the given one, or 429.
-   * @param operator the operator with the name that was sent, if there is one
+   * @param operator the operator with the name in the attempt, if there is one
    */
   failed(answer: Problem, operator?: string): Problem
 }
@@ -55,7 +56,7 @@ export class LoginAttempts {
   readonly #codes: RateLimiter
   readonly #codesOfName: RateLimiter
   readonly #logins: Counter<'result'>
-  /** Connections with an attempt: one each, so that few connections cannot fill the queue. */
+  /** Connections with an attempt: one each, so a few connections cannot fill the queue. */
   readonly #sockets = new WeakSet<object>()
 
   constructor(options: LoginAttemptsOptions) {
@@ -79,8 +80,8 @@ export class LoginAttempts {
 
   /**
    * Runs an attempt, which must end it.
-   * @param name of the operator; empty: it is not known yet
-   * @param ownKey of a browser or session that the person has used before
+   * @param name the operator's name. Empty: it is not known yet
+   * @param ownKey for a browser or session that the person has used before
    * @throws {Problem} 429 while the connection has another attempt
    */
   async run<Result>(
@@ -131,7 +132,7 @@ export class LoginAttempts {
   }
 }
 
-/** Takes one of each; returns the refusal, and takes none, when one of them has none left. */
+/** Takes one of each. When one has none left, takes none and returns the refusal. */
 function takeAll(limits: readonly (readonly [RateLimiter, string])[]): Problem | undefined {
   for (const [index, [limiter, key]] of limits.entries()) {
     const verdict = limiter.take(key)

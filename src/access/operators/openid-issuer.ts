@@ -1,9 +1,9 @@
 /**
- * An outside OpenID Connect issuer that proves who an operator is: the authorization code flow with PKCE, state and nonce. An
- * ID token counts only when it is signed with a published key of the issuer, for this client and for this login. The library
- * and the issuer's discovery document are loaded with the first login; the document is kept, and refreshed in the background,
- * so that an issuer that fails meanwhile is noticed only by its own logins. Every request to the issuer is limited in time and
- * size, and follows no redirect.
+ * An outside OpenID Connect issuer that proves an operator's identity: the authorization code flow with PKCE, state and
+ * nonce. An ID token counts only when it is signed with the issuer's published key, for this client and for this login.
+ * The library and the issuer's discovery document are loaded with the first login. The document is kept, and refreshed
+ * in the background, so an issuer that fails meanwhile affects only its own logins. Every request to the issuer is
+ * limited in time and size, and follows no redirect.
  */
 import type * as OpenidClient from 'openid-client'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -24,15 +24,15 @@ export interface OpenidIssuerOptions {
   readonly log: Log
 }
 
-/** What binds the answer of the issuer to one login of one browser. */
+/** Binds the issuer's answer to one login in one browser. */
 export interface LoginChecks {
   readonly state: string
   readonly nonce: string
-  /** The code verifier of PKCE (RFC 7636). */
+  /** The PKCE code verifier (RFC 7636). */
   readonly verifier: string
 }
 
-/** `denied`: the issuer refused; `unavailable`: it cannot be reached or used; `failed`: its answer is not accepted. */
+/** `denied`: the issuer refused. `unavailable`: it cannot be reached or used. `failed`: its answer is not accepted. */
 export type IssuerFault = 'denied' | 'unavailable' | 'failed'
 
 /** The issuer did not prove who the person is. The message is for the log. */
@@ -56,7 +56,7 @@ const ANSWER_BYTES_MAX = 262_144
 const SECRET_BYTES_MAX = 65_536
 /** How far the issuer's clock may differ from ours. */
 const TOLERANCE_SECONDS = 30
-/** Of a text of the issuer in the log. */
+/** For the issuer's texts in the log. */
 const TEXT_CHARACTERS_MAX = 100
 /** Longest subject (OpenID Connect Core section 2). */
 export const SUBJECT_CHARACTERS_MAX = 255
@@ -106,7 +106,7 @@ export class OpenidIssuer {
   }
 
   /**
-   * Exchanges the code in the query of the redirection for an ID token; returns the subject.
+   * Exchanges the code in the redirection's query for an ID token. Returns the subject.
    * @throws {IssuerProblem}
    */
   async subjectOf(query: string, { state, nonce, verifier }: LoginChecks): Promise<string> {
@@ -121,7 +121,7 @@ export class OpenidIssuer {
         idTokenExpected: true,
       })
       const claims = tokens.claims()
-      // The library accepts the tokens of any tenant of some issuers that serve many.
+      // For some multi-tenant issuers the library accepts any tenant's tokens.
       if (claims === undefined || issuerAddress(claims.iss) !== issuerAddress(this.#options.issuer)) {
         throw new IssuerProblem('failed', 'the ID token is of another issuer')
       }
@@ -142,8 +142,8 @@ export class OpenidIssuer {
   }
 
   /**
-   * The address at which a person signs out of the issuer (OpenID Connect RP-Initiated Logout 1.0); undefined when it has none.
-   * It names only the client: no ID token is kept that could be its hint, so the issuer asks the person.
+   * The address at which a person signs out at the issuer (OpenID Connect RP-Initiated Logout 1.0). Undefined when it
+   * has none. It names only the client: no ID token is kept as a hint, so the issuer asks the person.
    * @throws {IssuerProblem} `unavailable`
    */
   async logoutAddress(): Promise<string | undefined> {
@@ -184,7 +184,7 @@ async function discover({ issuer, clientId, clientSecretFile, clock }: OpenidIss
 export function readClientSecret(path: string): string {
   let secret: string
   try {
-    // Editors and `echo` end files with a line break that is not part of the secret.
+    // Editors and `echo` end files with a line break outside the secret.
     secret = readRegularFile(path, SECRET_BYTES_MAX)
       .toString('utf8')
       .replace(/\r?\n$/, '')
@@ -233,13 +233,13 @@ function causeOf(error: unknown): string {
   return cause instanceof Error ? `${message}: ${(cause as NodeJS.ErrnoException).code ?? cause.message}` : message
 }
 
-/** The problem inside an error of the library; its own messages name no value of the answer. */
+/** The problem inside a library error. The library's own messages name no value from the answer. */
 function problemOf(error: unknown): IssuerProblem {
   for (let inner: unknown = error; inner instanceof Error; inner = inner.cause) {
     if (inner instanceof IssuerProblem) return inner
   }
   if (!(error instanceof Error)) throw error
-  // An error of the token endpoint names itself in `error`.
+  // A token endpoint error names itself in `error`.
   const details = [error.cause instanceof Error ? error.cause.message : '', 'error' in error ? String(error.error) : '']
   const shown = details.filter((text) => text !== '').map((text) => `: ${text.slice(0, TEXT_CHARACTERS_MAX)}`)
   return new IssuerProblem('failed', error.message + shown.join(''))

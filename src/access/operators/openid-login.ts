@@ -1,8 +1,8 @@
 /**
- * Logins of operators at an outside issuer. A login is bound to the browser that began it by a cookie with a random
- * secret, from which state, nonce and code verifier are derived: nothing is stored, and any node can finish what
- * another began. The issuer decides who the person is, and the binding of an operator to the subject, which an admin
- * made, decides who that is here: no operator is created, and none is found by a name or an address.
+ * Operators' logins at an outside issuer. A login is bound to its browser by a cookie with a random secret, from which
+ * state, nonce and code verifier are derived: nothing is stored, and any node can finish another's login. The issuer
+ * identifies the person. The subject's binding, which an admin made, identifies the operator here: no operator is
+ * created, and none is found by a name or an address.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
@@ -63,11 +63,11 @@ interface FinishedLogin {
   readonly returnPath: string
 }
 
-/** A login that is under way, as its cookie has it. */
+/** A login under way, as its cookie has it. */
 interface BegunLogin {
   readonly atMilliseconds: number
   readonly secret: string
-  /** The page of the console to show afterwards. */
+  /** The console page to show afterwards. */
   readonly returnPath: string
 }
 
@@ -76,15 +76,15 @@ export const LOGIN_SECONDS_MAX = 600
 
 const CLOCKS_MILLISECONDS_MAX = 60_000
 
-/** A page of the console, with nothing in it that browsers read as another host or folder. */
+/** A console page, without anything that browsers read as another host or folder. */
 export const RETURN_PATH = '^/console/(?!.*\\.\\.)[A-Za-z0-9_.~@%:/-]{0,500}$'
 
 const BEGUN = /^begun\.(\d{1,15})\.(tgi_[\w-]{43})\.([\w-]{1,700})$/
 const REFUSED = /^refused\.(\w{1,40})\.([\w-]{0,400})$/
 
-/** Stands for each refusal in the count of failures. */
+/** Stands for each refusal in the failure count. */
 const REFUSED_LOGIN = new Problem('login_failed', 'the login at the issuer was refused')
-/** Logins that ask the issuer at a time. */
+/** Concurrent logins that ask the issuer. */
 const AT_ONCE_MAX = 4
 
 export class OpenidLogin {
@@ -104,7 +104,7 @@ export class OpenidLogin {
     return this.#options.publicUrl
   }
 
-  /** Where the browser is sent, and the value of its cookie until it comes back. */
+  /** The address for the browser, and its cookie's value until it comes back. */
   async begin(returnPath: string): Promise<{ readonly address: string; readonly cookie: string } | LoginRefusal> {
     const atMilliseconds = this.#now()
     const begun = { atMilliseconds, secret: newRandomSecret('tgi_'), returnPath }
@@ -134,7 +134,10 @@ export class OpenidLogin {
     }
   }
 
-  /** @throws {Problem} 429 instead of a refusal, after too many */
+  /**
+   *
+   * @throws {Problem} 429 instead of a refusal, after too many
+   */
   async #finish(
     { clientAddress }: FastifyRequest,
     begun: BegunLogin,
@@ -159,7 +162,7 @@ export class OpenidLogin {
     return { session: outcome, returnPath: begun.returnPath }
   }
 
-  /** Where a person who has signed out here can sign out of the issuer too; undefined when that is unknown. */
+  /** Where a person who has signed out here can sign out at the issuer too. Undefined when it is unknown. */
   async logoutAddress(): Promise<string | undefined> {
     try {
       return await this.#options.issuer.logoutAddress()
@@ -197,7 +200,7 @@ export class OpenidLogin {
 
   #isCurrent({ atMilliseconds }: BegunLogin): boolean {
     const age = this.#now() - atMilliseconds
-    // The clock of the node that began it may be ahead of this one's.
+    // The clock on the node that began it may be ahead of this one's.
     return age > -CLOCKS_MILLISECONDS_MAX && age < LOGIN_SECONDS_MAX * 1000
   }
 
@@ -206,7 +209,7 @@ export class OpenidLogin {
   }
 }
 
-/** The value of the cookie that shows the refusal to the person; a link to the page cannot forge it. */
+/** The cookie value that shows the refusal to the person. A link to the page cannot forge it. */
 export function refusalCookie({ reason, subject = '' }: LoginRefusal): string {
   return `refused.${reason}.${encoded(subject)}`
 }
@@ -227,7 +230,7 @@ function readBegun(cookie: string | undefined): BegunLogin | undefined {
   return new RegExp(RETURN_PATH).test(returnPath) ? { atMilliseconds: Number(at), secret, returnPath } : undefined
 }
 
-/** Derived from everything in the cookie, so that a changed one does not fit the state. */
+/** Derived from everything in the cookie, so a changed one does not fit the state. */
 function checksOf({ atMilliseconds, secret, returnPath }: BegunLogin): LoginChecks {
   const derive = (purpose: string) =>
     createHmac('sha256', secret).update(`${purpose} ${atMilliseconds} ${returnPath}`).digest('base64url')

@@ -1,7 +1,7 @@
 /**
  * The two ends of a login at the outside issuer, which a browser opens as pages: it is sent to the issuer, and comes
- * back with a code. Both end with a redirection, to the issuer or to the console, and never to an address that the
- * request names.
+ * back with a code. Both end with a redirection, to the issuer or to the console, and never to an address named by the
+ * request.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -33,7 +33,7 @@ const redirection = (description: string) => ({ response: { 302: Type.Null({ des
 export const OPENID_PATH = '/login/openid'
 export const OPENID_CALLBACK_PATH = `${OPENID_PATH}/callback`
 
-/** Declares the routes, relative to the prefix of `app`. They need no credentials. */
+/** Declares the routes, relative to the prefix in `app`. They need no credentials. */
 export function registerOpenidRoutes(app: FastifyInstance, { openid, channel }: OpenidRoutesOptions): void {
   const required = ({ raw }: FastifyRequest): OpenidLogin => {
     if (openid === undefined) throw new Problem('not_found', 'no OpenID issuer is configured (operator.oidc.issuer)')
@@ -63,7 +63,7 @@ export function registerOpenidRoutes(app: FastifyInstance, { openid, channel }: 
       const finished = await login.finish(request)
       if ('reason' in finished) return refuse(reply, login, finished)
       const { session, returnPath } = finished
-      // The fragment is sent to no server; the page removes it from its address.
+      // The fragment is sent to no server, and the page removes it from its address.
       const path = `${returnPath}#session=${session.csrfToken}`
       return toConsole(reply, login, path, [sessionCookie('encrypted', session.secret), loginCookie('', 0)])
     },

@@ -1,4 +1,4 @@
-/** The schemas of the operator API's answers about operators and their API tokens. */
+/** The schemas for the operator API's answers about operators and their API tokens. */
 import { Type } from 'typebox'
 import { OPERATOR_ROLES } from '../../contract/operator-calls.ts'
 import { pageOf } from '../../platform/http/page-query.ts'
@@ -39,7 +39,7 @@ export const Operator = Type.Object(operatorMembers, { title: 'Operator' })
 export const OperatorPage = pageOf(Operator)
 
 const setup_link = Type.String({ description: 'Returned once: it sets password and one-time codes' })
-/** Of what a confirmed call has issued. */
+/** For a confirmed call's issued credentials. */
 const OF_REQUESTER = 'absent in the answer to a confirmation, because whoever requested the call has it'
 
 export const OperatorWithLink = Type.Object(
@@ -63,7 +63,7 @@ export const NewOperatorAnswer = Type.Object(
   { title: 'NewOperator' },
 )
 
-/** The link of the first admin. */
+/** The first admin's link. */
 export const FirstLink = Type.Object({
   file: Type.String({ description: 'The file of the data folder that has the link' }),
   setup_link,

@@ -75,11 +75,11 @@ const NewToken = Type.Object(
 export interface OperatorRoutesOptions {
   readonly db: Db
   readonly clock: Clock
-  /** The outside issuer; absent: none is configured, and operators can have no subject. */
+  /** The outside issuer. Absent: none is configured, and operators can have no subject. */
   readonly openid?: Pick<OpenidLogin, 'issuer'>
-  /** The address of a setup link. */
+  /** A setup link's address. */
   linkAddress(token: string): string
-  /** Creates a new setup link of the first admin, in the file that the answer names. */
+  /** Creates a new setup link for the first admin, in the file named by the answer. */
   renewFirstLink(changer: Changer): Promise<NewLink & { readonly file: string }>
 }
 
@@ -87,7 +87,7 @@ interface ByName {
   readonly Params: { readonly name: string }
 }
 
-/** Declares the routes, relative to the prefix of `app`. */
+/** Declares the routes, relative to the prefix in `app`. */
 export function registerOperatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): void {
   const { db, clock } = options
   const now = () => clock.wallInstant().milliseconds

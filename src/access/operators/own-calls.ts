@@ -1,6 +1,6 @@
 /**
- * Calls of the operator API that the service itself makes in the name of an operator, through the listener's own routes: the
- * one that was confirmed, and the one that shows the record of a request. Each passes every check of the call itself.
+ * Operator API calls that the service itself makes in an operator's name, through the listener's own routes: the
+ * confirmed call, and the one that shows a request's record. Each passes every check of the call itself.
  */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -9,7 +9,7 @@ import { Problem, type ProblemCode } from '../../platform/http/problem.ts'
 import type { CallingOperator } from '../clients/operator-calls.ts'
 import type { SeenRecord } from './seen-records.ts'
 
-/** Names the call of this process. */
+/** Names this process's call. */
 const HEADER = 'tidegate-confirmation'
 const KEY_BYTES = 32
 
@@ -22,7 +22,7 @@ export interface OwnCall {
 export class OwnCalls {
   readonly #operators = new Map<string, CallingOperator>()
 
-  /** The operator in whose name this process makes the call; undefined for a call of a client. Found once. */
+  /** The operator in whose name this process makes the call. Undefined for a client's call. Found once. */
   take({ headers }: Pick<FastifyRequest, 'headers'>): CallingOperator | undefined {
     const key = headers[HEADER]
     if (typeof key !== 'string') return undefined
@@ -31,7 +31,7 @@ export class OwnCalls {
     return operator
   }
 
-  /** Sends the call to the routes of `app`. */
+  /** Sends the call to the routes in `app`. */
   async send(app: FastifyInstance, operator: CallingOperator, { call, params, body }: OwnCall) {
     const [method = '', pattern = ''] = call.split(' ')
     const path = pattern.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
@@ -53,7 +53,7 @@ export class OwnCalls {
   }
 
   /**
-   * The record that a call changes, as the operator may read it; undefined when the call creates one.
+   * The record that a call changes, as the operator may read it. Undefined when the call creates one.
    * @throws {Problem} why it cannot be read
    */
   async readRecord(

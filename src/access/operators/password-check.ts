@@ -1,4 +1,4 @@
-/** Name, password and one-time code, as every use of a password checks them. */
+/** The check on name, password and one-time code, wherever a password is used. */
 import type { OperatorRole } from '../../contract/operator-calls.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Problem } from '../../platform/http/problem.ts'
@@ -26,12 +26,12 @@ export interface Entered {
 
 /** An operator whose password and code were right when they were read. */
 export interface CheckedOperator extends PasswordHolder {
-  /** The time step of the code. */
+  /** The code's time step. */
   readonly step: number
 }
 
 /**
- * Returns the operator whose password and code these are; a failure ends the attempt, and takes as long for an unknown name.
+ * Returns the operator with this password and code. A failure ends the attempt, and takes as long for an unknown name.
  */
 export async function checkPassword(
   { db, clock, encryptionKey, passwords }: PasswordCheckOptions,
@@ -58,12 +58,14 @@ export async function findOperator(db: Db, name: string) {
   return await operators.selectAll().where('name', '=', name).executeTakeFirst()
 }
 
-/** One answer for everything that can be wrong. */
+/** One answer for every possible error. */
 export function loginFailed(): Problem {
   return new Problem('login_failed', 'name, password or code are not right, or the code was used before')
 }
 
-/** Uses the code up, with other changes of the operator; undefined when it was used, or the operator changed, meanwhile. */
+/**
+ * Uses the code up, with other changes to the operator. Undefined when it was used, or the operator changed, meanwhile.
+ */
 export async function useCode(
   transaction: Transaction<OperatorTables>,
   { id, password, step }: CheckedOperator,
@@ -73,7 +75,7 @@ export async function useCode(
     .updateTable('operators')
     .set({ ...change, totp_step: String(step) })
     .where('id', '=', id)
-    // As it was read: a code is used once, and a reset or a change of the password in the meantime counts.
+    // As it was read: a code is used once, and a reset or a password change in the meantime counts.
     .where('password', '=', password)
     .where('enabled', '=', true)
     .where((where) => where.or([where('totp_step', 'is', null), where('totp_step', '<', String(step))]))

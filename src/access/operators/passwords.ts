@@ -1,12 +1,12 @@
 /**
- * Passwords of operators: scrypt (RFC 7914) with a random salt, computed in the thread pool and not on the event loop. Callers
- * run two at a time from a fair queue, which bounds memory and leaves threads for the rest of the program.
+ * Operators' passwords: scrypt (RFC 7914) with a random salt, computed in the thread pool and not on the event loop.
+ * Callers run two at a time from a fair queue, which bounds memory and leaves threads for the rest of the program.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { SHARED_POOLS } from '../../platform/base/shared-pool.ts'
 import { type Caller, FairQueue } from './fair-queue.ts'
 
-/** The parameters of scrypt. */
+/** The scrypt parameters. */
 interface Cost {
   readonly N: number
   readonly r: number
@@ -24,17 +24,20 @@ const FORM = /^scrypt\$(\d+)\$(\d+)\$(\d+)\$([\w-]+)\$([\w-]+)$/
 
 export class Passwords {
   readonly #cost: Cost
-  /** Compared with when there is no operator, so that an unknown name takes as long as a known one. */
+  /** Compared with when there is no operator, so an unknown name takes as long as a known one. */
   readonly #unknown: string
   readonly #queue = new FairQueue(AT_ONCE_MAX, SHARED_POOLS.password_checks.size)
 
-  /** @param cost of new passwords; each stored one names its own */
+  /**
+   *
+   * @param cost for new passwords. Each stored one names its own
+   */
   constructor(cost = COST) {
     this.#cost = cost
     this.#unknown = storedForm(cost, Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES))
   }
 
-  /** Runs work that hashes or verifies one password, from the queue. */
+  /** Runs work from the queue, which hashes or verifies one password. */
   queued<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
     return this.#queue.take(caller, work)
   }

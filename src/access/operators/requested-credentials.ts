@@ -1,6 +1,6 @@
 /**
- * The credentials that calls under four eyes issue. Whoever requests such a call gets the secret with the answer to the
- * request, and the store its hash; it is not valid before the call is confirmed. Whoever confirms the call never sees the
+ * The credentials issued by calls under four eyes. The requesting operator gets the secret with the answer to the
+ * request, and the store its hash. It is not valid before the call is confirmed. The confirming operator never sees the
  * secret: with it one person could act in another's name, or report payments as a machine, alone.
  */
 import { type CallIssue, isMachineRole, OPERATOR_CALLS, type OperatorCallRow } from '../../contract/operator-calls.ts'
@@ -30,7 +30,7 @@ export function issueOf({ call, body = {} }: OwnCall): CallIssue | undefined {
   return needsNone ? undefined : issues
 }
 
-/** The credential that a call issues: a new one, or the one whose secret the requester of a confirmed call has. */
+/** The credential that a call issues: a new one, or the one whose secret a confirmed call's requester has. */
 export function issuedCredential(
   kind: CallIssue,
   confirmation: Confirmation | undefined,

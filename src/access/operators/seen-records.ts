@@ -1,15 +1,15 @@
 /**
- * The record that a request is about, as one operator saw it and as it is now: its version, and the fields that have changed
- * between the two. Pure.
+ * A request's record, as one operator saw it and as it is now: its version, and the fields changed between the two.
+ * Pure.
  */
 import { createHash } from 'node:crypto'
 import { isObject } from '../../platform/base/json-value.ts'
 
-/** The answer of the call that shows the record. */
+/** The answer from the call that shows the record. */
 export type SeenRecord = Readonly<Record<string, unknown>>
 
 export interface FieldChange {
-  /** The path of the field, such as `destination.crypto.address`. */
+  /** The field's path, such as `destination.crypto.address`. */
   readonly field: string
   /** Absent: the record did not have the field. */
   readonly before?: unknown
@@ -17,21 +17,21 @@ export interface FieldChange {
   readonly now?: unknown
 }
 
-/** Of a record that does not exist yet. */
+/** For a record that does not exist yet. */
 const NO_VERSION = 'none'
-/** 128 bits of the digest. */
+/** 128 bits from the digest. */
 const VERSION_CHARACTERS = 22
-/** Times of use, which change without a decision. */
+/** Use times, which change without a decision. */
 const UNCOUNTED = ['last_login_at', 'last_used_at']
 
-/** A digest of everything that an operator can decide by. */
+/** A digest over everything that an operator can decide by. */
 export function versionOf(record: SeenRecord | undefined): string {
   if (record === undefined) return NO_VERSION
   const text = JSON.stringify(canonical(record))
   return createHash('sha256').update(text).digest('base64url').slice(0, VERSION_CHARACTERS)
 }
 
-/** The fields that differ, in the order of their paths; a list is one field. */
+/** The differing fields, in path order. A list is one field. */
 export function changesBetween(before: SeenRecord, now: SeenRecord): readonly FieldChange[] {
   const [old, current] = [fieldsOf(before), fieldsOf(now)]
   const paths = [...new Set([...old.keys(), ...current.keys()])].sort()

@@ -1,6 +1,6 @@
 /**
- * The calls with which people sign in and out: login, setup links, session. Those before the login need no credentials, and
- * are registered outside the guard. A page of another origin cannot call them: the listener rejects its `Origin`.
+ * The calls with which people sign in and out: login, setup links, session. Calls before the login need no credentials,
+ * and are registered outside the guard. A cross-origin page cannot call them: the listener rejects its `Origin`.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -136,7 +136,7 @@ const NewAuthenticator = Type.Object({
   totp: Type.Object(totpMembers, { description: 'The secret of the new one-time codes' }),
 })
 
-/** Declares the calls that need no credentials, relative to `/admin/v1`. */
+/** Declares the calls without credentials, relative to `/admin/v1`. */
 export function registerLoginRoutes(
   app: FastifyInstance,
   { db, access, channel, openid, fourEyes }: SessionRoutesOptions,
@@ -257,7 +257,7 @@ function ownLogin(request: FastifyRequest, entered: Static<typeof OwnLogin>) {
   })
 }
 
-/** Method and path of every call that a role may make. */
+/** Method and path for every call that a role may make. */
 function callsOf(role: OperatorRole): readonly string[] {
   return Object.keys(OPERATOR_CALLS).filter((call) => mayCall(role, call as OperatorCallId))
 }

@@ -1,8 +1,8 @@
 /**
- * Sessions of operators in the store: found by the hash of a random secret, which only the cookie has. A second secret is kept
- * by the page alone: browsers send the cookie of a host to every port, so the cookie proves nothing by itself. A session ends
- * `SESSION_MILLISECONDS` after the login, `IDLE_MILLISECONDS` after the last request, and when its operator signs out, is
- * disabled, gets another role or another password. The number of sessions of an operator is bounded.
+ * Operators' sessions in the store: found by a random secret's hash, which only the cookie has. A second secret is kept
+ * by the page alone: browsers send a host's cookie to every port, so the cookie proves nothing by itself. A session
+ * ends `SESSION_MILLISECONDS` after the login, `IDLE_MILLISECONDS` after the last request, and when its operator signs
+ * out, is disabled, gets another role or another password. The number of sessions per operator is bounded.
  */
 import { timingSafeEqual } from 'node:crypto'
 import type { OperatorRole } from '../../contract/operator-calls.ts'
@@ -13,34 +13,34 @@ import { sql } from '../../platform/store/sql.ts'
 import { hashRandomSecret, newRandomSecret } from './random-secrets.ts'
 import type { FailedLogins, OperatorTables } from './tables.ts'
 
-/** Of the audit rows about failed attempts, which have their number as `count`. */
+/** For the audit rows about failed attempts, which have their number as `count`. */
 export const FAILED_LOGIN_ACTION = 'operator_login.reject'
 const SESSION_MILLISECONDS = 12 * 3_600_000
 export const IDLE_MILLISECONDS = 30 * 60_000
-/** The time of the last request is written at most this often. */
+/** The last-request time is written at most this often. */
 const USE_NOTED_MILLISECONDS = 60_000
-/** Of one operator; a further login ends the one that was used longest ago. */
+/** Per operator. A further login ends the least recently used one. */
 const SESSIONS_MAX = 10
 
 export interface OperatorSession {
   readonly name: string
   readonly role: OperatorRole
-  /** Of the operator's setup link or subject. */
+  /** The issuers of the operator's setup link or subject. */
   readonly issuers: readonly string[]
   readonly expiresAt: string
   /** When it ends unless a request is made meanwhile, by the wall clock. */
   readonly endsMilliseconds: number
   /** Whether the operator signs in with a password. */
   readonly hasPassword: boolean
-  /** Since the login before; undefined when none has failed. */
+  /** Since the login before. Undefined when none has failed. */
   readonly failedLogins: FailedLogins | undefined
 }
 
-/** The two secrets of a session. */
+/** A session's two secrets. */
 export interface SessionSecrets {
   /** In the cookie. */
   readonly secret: string
-  /** What the page sends with every call; undefined: it sent none. */
+  /** The page's token, sent with every call. Undefined: it sent none. */
   readonly csrfToken: string | undefined
 }
 
@@ -57,7 +57,7 @@ export interface LoginOrigin {
   readonly way: 'password' | 'setup_link' | 'openid'
 }
 
-/** Opens a session of an operator who has proved the identity, with its row in the audit trail. */
+/** Opens a session for an operator who has proved the identity, with its row in the audit trail. */
 export async function openSession(
   transaction: Transaction<OperatorTables>,
   operator: { readonly id: string; readonly name: string; readonly role: OperatorRole },
@@ -87,7 +87,7 @@ async function failedLoginsOf(
   return rows[0]
 }
 
-/** Creates a session, and deletes those that have ended; returns its secret. */
+/** Creates a session, and deletes ended ones. Returns its secret. */
 async function createSession(
   transaction: Transaction<OperatorTables>,
   operatorId: string,
@@ -103,7 +103,7 @@ async function createSession(
     ) returning hash
   `.execute(transaction)
   if (surplus.length > 0) await announceEndedAccess(transaction)
-  // Those of other operators too, whom this transaction has not locked: it waits for none of their rows.
+  // Other operators' sessions too, which this transaction has not locked: it waits for none of their rows.
   await sql`
     delete from operator_sessions where hash in (
       select hash from operator_sessions
@@ -123,7 +123,7 @@ async function createSession(
 }
 
 /**
- * The session with these secrets; undefined when it has ended, `foreign_page` when the page's is another or missing.
+ * The session with these secrets. Undefined when it has ended, `foreign_page` when the page's is another or missing.
  * @param countsAsUse whether the session is idle from now on, at the earliest
  */
 export async function findSession(
@@ -159,8 +159,8 @@ export async function findSession(
 }
 
 /**
- * Notification channel on which ended sessions and tokens are announced to every node, which then closes the streams that they
- * opened. The payload is empty: streams are few.
+ * The notification channel that announces ended sessions and tokens to every node, which then closes the streams opened
+ * with them. The payload is empty: streams are few.
  */
 export const ENDED_ACCESS_CHANNEL = 'tidegate_operator_access'
 
@@ -176,8 +176,8 @@ export async function endSession(db: Db, secret: string): Promise<void> {
 }
 
 /**
- * Ends the sessions of an operator; returns their number.
- * @param keptSecret of a session that stays open
+ * Ends an operator's sessions. Returns their number.
+ * @param keptSecret for a session that stays open
  */
 export async function endSessions(
   transaction: Transaction<OperatorTables>,

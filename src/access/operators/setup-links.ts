@@ -1,7 +1,7 @@
 /**
- * One-time links with which people set up their password and one-time codes: the first admin's, and those of operators that an
- * admin created or reset. A link is valid for 24 hours and until it is used; an operator has one at most, and a new one
- * replaces it. What is entered with a link is kept beside it until a code has been confirmed.
+ * One-time links with which people set up their password and one-time codes: for the first admin, and for operators
+ * whom an admin created or reset. A link is valid for 24 hours and until it is used. An operator has one at most, and a
+ * new one replaces it. Data entered with a link is kept beside it until a code has been confirmed.
  */
 import { randomBytes } from 'node:crypto'
 import type { OperatorRole } from '../../contract/operator-calls.ts'
@@ -36,8 +36,9 @@ export interface LinkPurpose {
 }
 
 /**
- * @param operatorId null: the link of the first admin
- * @param issuers of the link of the first admin: all operators who may have requested it
+ *
+ * @param operatorId null: the first admin's link
+ * @param issuers for the first admin's link: all operators who may have requested it
  */
 export async function createLink(
   transaction: Transaction<OperatorTables>,
@@ -49,7 +50,7 @@ export async function createLink(
   return { token, expiresAt: await storeLink(transaction, operatorId, hash, nowMilliseconds, issuers) }
 }
 
-/** Stores a link whose token was handed out before; it is valid from now on. Returns when it expires. */
+/** Stores a link whose token was handed out before. It is valid from now on. Returns when it expires. */
 export async function storeLink(
   transaction: Transaction<OperatorTables>,
   operatorId: string | null,
@@ -66,8 +67,8 @@ export async function storeLink(
 }
 
 /**
- * Creates a link with which operators replace their authenticator: the password stays, and the secret of the new codes is kept
- * with the link until a code has confirmed it. It replaces an earlier link.
+ * Creates a link with which operators replace their authenticator: the password stays, and the secret for the new codes
+ * is kept with the link until a code has confirmed it. It replaces an earlier link.
  */
 export async function createAuthenticatorLink(
   transaction: Transaction<OperatorTables>,
@@ -91,7 +92,9 @@ async function enter(
   await links.where('hash', '=', hashRandomSecret(token)).execute()
 }
 
-/** Whether there is an admin who can sign in, or has signed in once: whoever ends that login gets no first link. */
+/**
+ * Whether there is an admin who can sign in, or has signed in once: an operator who ends that login gets no first link.
+ */
 export async function hasAdmin(queries: Kysely<OperatorTables>): Promise<boolean> {
   const row = await queries
     .selectFrom('operators')
@@ -111,13 +114,13 @@ export async function hasAdmin(queries: Kysely<OperatorTables>): Promise<boolean
   return row !== undefined
 }
 
-/** Lets one transaction at a time, of all nodes, decide about the link of the first admin. */
+/** Lets one transaction at a time, across all nodes, decide about the first admin's link. */
 export async function lockFirstLink(transaction: Transaction<OperatorTables>): Promise<void> {
   const builtIn = transaction.selectFrom('operators').select('id').where('is_person', '=', false)
   await builtIn.forUpdate().execute()
 }
 
-/** Whether there is a valid link of the first admin; with a token, whether it is that one's. */
+/** Whether the first admin has a valid link. With a token, whether it is that link's. */
 export async function hasFirstLink(
   queries: Kysely<OperatorTables>,
   nowMilliseconds: number,
@@ -129,7 +132,7 @@ export async function hasFirstLink(
   return row !== undefined && Date.parse(row.expires_at) > nowMilliseconds
 }
 
-/** What the link is for; throws 401 when it is not valid. */
+/** The link's purpose. Throws 401 when it is not valid. */
 export async function purposeOf(
   queries: Kysely<OperatorTables>,
   token: string,
@@ -139,7 +142,7 @@ export async function purposeOf(
   return { name: link.operator?.name, role: link.operator?.role ?? 'admin', expiresAt: link.expires_at }
 }
 
-/** Keeps what was entered, and returns the secret of the one-time codes. */
+/** Keeps the entered password, and returns the secret for the one-time codes. */
 export async function enterPassword(
   transaction: Transaction<OperatorTables>,
   token: string,
@@ -215,7 +218,7 @@ async function findLink(queries: Kysely<OperatorTables>, token: string, nowMilli
     .executeTakeFirst()
   if (link === undefined || Date.parse(link.expires_at) <= nowMilliseconds) throw invalidLink()
   if (link.operator_id === null) {
-    // There may be an admin whom the holder of the single token has created.
+    // The single token's holder may have created an admin.
     if (await hasAdmin(queries)) throw invalidLink()
     return { ...link, operator: undefined }
   }
@@ -225,7 +228,7 @@ async function findLink(queries: Kysely<OperatorTables>, token: string, nowMilli
   return { ...link, operator }
 }
 
-/** The operator's name; for the first admin the chosen one, which must be free. */
+/** The operator's name. For the first admin the chosen one, which must be free. */
 async function nameFor(
   queries: Kysely<OperatorTables>,
   { operator }: Awaited<ReturnType<typeof findLink>>,

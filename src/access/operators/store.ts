@@ -1,7 +1,7 @@
 /**
- * Operators and their API tokens in the store. Writes run in the caller's transaction, write one audit row each, and are
- * idempotent by state, except the creation of a token. A token is returned once, when it is created or requested; the store
- * has only its hash. The built-in operator `token` cannot be changed.
+ * Operators and their API tokens in the store. Writes run in the caller's transaction, write one audit row each, and
+ * are idempotent by state, except creating a token. A token is returned once, when it is created or requested. The
+ * store has only its hash. The built-in operator `token` cannot be changed.
  */
 import { includesRole, isMachineRole, type MachineRole, type OperatorRole } from '../../contract/operator-calls.ts'
 import { newId } from '../../platform/base/ids.ts'
@@ -23,7 +23,7 @@ interface OperatorDocument {
   readonly kind: 'person' | 'built_in'
   /** Whether password and one-time codes are set up. */
   readonly has_password: boolean
-  /** The identity at the outside issuer at which the operator signs in, instead of with a password. */
+  /** The identity at the outside issuer, with which the operator signs in instead of a password. */
   readonly openid?: OpenidIdentity
   readonly last_login_at?: string
   readonly created_at: string
@@ -52,22 +52,22 @@ interface ApiTokenDocument {
   readonly id: string
   readonly name: string
   readonly role: OperatorRole
-  /** What the token of a machine is bound to; absent: to none. */
+  /** The sources that a machine's token is bound to. Absent: none. */
   readonly sources?: readonly string[]
   readonly assets?: readonly string[]
   readonly created_at: string
   readonly last_used_at?: string
 }
 
-/** The document of a new token; no other one has its value. */
+/** A new token's document. No other one has its value. */
 interface NewApiToken extends ApiTokenDocument {
-  /** Absent: of a confirmed call, whose requester has it. */
+  /** Absent for a confirmed call, whose requester has it. */
   readonly token?: string
 }
 
 type OperatorRow = Awaited<ReturnType<typeof lockOperator>>
 
-/** Tokens of one operator. */
+/** Tokens per operator. */
 const TOKENS_MAX = 10
 
 const COLUMNS = [
@@ -92,7 +92,7 @@ export async function getOperator(queries: Kysely<OperatorTables>, name: string)
 }
 
 /**
- * The operator with this name; created when there is none.
+ * The operator with this name, created when there is none.
  * @param openid absent: a person signs in with a password, for which a setup link is needed
  */
 export async function ensureOperator(
@@ -115,8 +115,8 @@ export async function ensureOperator(
 }
 
 /**
- * Changes role, whether the operator is enabled, and the identity at the outside issuer; a change ends the sessions of the
- * operator. An operator signs in in one way: one who gets an identity loses password, one-time codes and setup link.
+ * Changes role, whether the operator is enabled, and the identity at the outside issuer. A change ends the operator's
+ * sessions. An operator signs in in one way: one who gets an identity loses password, one-time codes and setup link.
  * @param wanted `openid` null: the operator no longer signs in at an issuer
  */
 export async function changeOperator(
@@ -152,7 +152,7 @@ export async function changeOperator(
   return await getOperator(transaction, name)
 }
 
-/** Removes every way to sign in, and ends the sessions; the operator needs a setup link from now on. */
+/** Removes every way to sign in, and ends the sessions. The operator needs a setup link from now on. */
 export async function resetOperator(
   transaction: Transaction<OperatorTables>,
   { actor, issuers, confirmation }: Changer,
@@ -189,7 +189,10 @@ async function withFreeIdentity<Result>(write: Promise<Result>): Promise<Result>
   }
 }
 
-/** @param operatorId null: the link of the first admin */
+/**
+ *
+ * @param operatorId null: the first admin's link
+ */
 export async function deleteLink(transaction: Transaction<OperatorTables>, operatorId: string | null): Promise<void> {
   const links = transaction.deleteFrom('operator_setup_links')
   await (operatorId === null
@@ -200,8 +203,8 @@ export async function deleteLink(transaction: Transaction<OperatorTables>, opera
 
 /**
  * Creates an API token.
- * @param role absent: that of the operator, now; a later change of the operator's role lowers it
- * @param sources of a `deposit_reporter`: the only sources that it may name; `assets` likewise, of each machine
+ * @param role absent: the operator's current one. A later change to the operator's role lowers it
+ * @param sources for a `deposit_reporter`: the only sources that it may name. `assets` likewise, for each machine
  */
 export async function createApiToken(
   transaction: Transaction<OperatorTables>,
@@ -279,7 +282,7 @@ function refuseBounds(
     throw refuse('/assets', 'only a token of a machine is bound to assets')
 }
 
-/** Revokes a token; a token that does not exist any more is no error. */
+/** Revokes a token. A missing token is no error. */
 export async function deleteApiToken(
   transaction: Transaction<OperatorTables>,
   actor: string,
@@ -298,8 +301,8 @@ export async function deleteApiToken(
 }
 
 /**
- * Locks the operator together with the one who has the identity now, in order: two operators who get the identity of each
- * other would wait for each other.
+ * Locks the operator together with the identity's current holder, in order: two operators who get each other's identity
+ * would wait for each other.
  */
 async function lockHolders(
   transaction: Transaction<OperatorTables>,
@@ -313,7 +316,7 @@ async function lockHolders(
   await holders.orderBy('id').forUpdate().execute()
 }
 
-/** The row of a person, locked until the transaction ends; 409 for the built-in operator. */
+/** A person's row, locked until the transaction ends. 409 for the built-in operator. */
 export async function lockPerson(transaction: Transaction<OperatorTables>, name: string): Promise<OperatorRow> {
   const row = await lockOperator(transaction, name)
   if (row.is_person) return row

@@ -1,10 +1,11 @@
 /**
- * The tables of this module, as the query builder sees them; the migrations `operators` and `change-requests` define them.
+ * This module's tables, as the query builder sees them. They are defined by the migrations `operators` and
+ * `change-requests`.
  *
- * All transactions lock in one order, so that they never wait in a circle: rows of `operators`, several by id; then the setup
- * link, the sessions and the tokens of an operator whose row is locked. The row of the built-in operator stands for the link of
- * the first admin. Ended sessions of other operators are deleted last, and only those that no other transaction has locked.
- * Change requests are locked by id, and no other rows with them.
+ * All transactions lock in one order, so they never wait in a circle: rows in `operators`, several by id, then the
+ * setup link, the sessions and the tokens that belong to a locked operator row. The built-in operator's row stands for
+ * the first admin's link. Other operators' ended sessions are deleted last, and only where no other transaction has
+ * locked them. Change requests are locked by id, and no other rows with them.
  */
 import type { FourEyesKind, OperatorCallId, OperatorRole } from '../../contract/operator-calls.ts'
 import type { Generated } from '../../platform/store/sql.ts'
@@ -14,16 +15,16 @@ interface OperatorsTable {
   id: string
   name: string
   role: OperatorRole
-  /** False: the operator that `operator.token` belongs to. */
+  /** False: the operator with the token from `operator.token`. */
   is_person: Generated<boolean>
   enabled: Generated<boolean>
-  /** As `passwords` writes it; null: not set up. */
+  /** As `passwords` writes it. Null: not set up. */
   password: string | null
   /** As `totp-secrets` writes it. */
   totp_secret: string | null
   /** The last time step whose code was used, a bigint as text. */
   totp_step: string | null
-  /** The outside issuer at which the operator signs in; null together with `issuer_subject`. */
+  /** The outside issuer at which the operator signs in. Null together with `issuer_subject`. */
   issuer: string | null
   issuer_subject: string | null
   /** Names of operators who issued the setup link or the subject, and of those who issued theirs. */
@@ -38,9 +39,9 @@ interface OperatorTokensTable {
   name: string
   role: OperatorRole
   hash: Uint8Array
-  /** As of an operator, for the token itself. */
+  /** As for an operator, for the token itself. */
   issuers: Generated<string[]>
-  /** What a token of a machine is bound to; null: to none. */
+  /** The sources that a machine's token is bound to. Null: none. */
   sources: string[] | null
   assets: string[] | null
   last_used_at: string | null
@@ -58,25 +59,25 @@ interface OperatorSessionsTable {
   operator_id: string
   used_at: string
   expires_at: string
-  /** Attempts with the operator's name that failed before the login that opened the session; null: none. */
+  /** Failed attempts with the operator's name before the login that opened the session. Null: none. */
   failed_logins: FailedLogins | null
-  /** Of the secret that only the page has; null: a session of an earlier version, which has ended. */
+  /** For the secret that only the page has. Null: a session from an earlier version, which has ended. */
   page_hash: Uint8Array | null
 }
 
 interface OperatorSetupLinksTable {
   hash: Uint8Array
-  /** Null: the link of the first admin. */
+  /** Null: the first admin's link. */
   operator_id: string | null
   name: string | null
   password: string | null
   totp_secret: string | null
-  /** Of the link of the first admin. */
+  /** For the first admin's link. */
   issuers: Generated<string[]>
   expires_at: string
 }
 
-/** PENDING until a second operator decides; FAILED: confirmed, and refused when it was carried out. */
+/** PENDING until a second operator decides. FAILED: confirmed, and refused when it was carried out. */
 export const CHANGE_REQUEST_STATUSES = ['PENDING', 'CONFIRMED', 'DECLINED', 'FAILED', 'EXPIRED'] as const
 export type ChangeRequestStatus = (typeof CHANGE_REQUEST_STATUSES)[number]
 
@@ -86,17 +87,17 @@ interface ChangeRequestsTable {
   call: OperatorCallId
   params: Readonly<Record<string, string>>
   body: Readonly<Record<string, unknown>>
-  /** The id of the record that is changed, or the name of the only one. */
+  /** The changed record's id, or the only one's name. */
   subject: string
-  /** Why it was requested; empty: by an earlier version. */
+  /** Why it was requested. Empty: by an earlier version. */
   comment: Generated<string>
-  /** As the first operator saw it; null: it did not exist, or an earlier version requested the change. */
+  /** As the first operator saw it. Null: it did not exist, or an earlier version requested the change. */
   record: SeenRecord | null
   /** The issuers of the credentials with which it was requested. */
   issuers: Generated<string[]>
-  /** Of the secret that its requester has, and that is valid once it is confirmed; null: it issues none. */
+  /** For the secret that its requester has, valid once the request is confirmed. Null: it issues none. */
   credential_hash: Buffer | null
-  /** Names of operators. */
+  /** Operator names. */
   requested_by: string
   decided_by: string | null
   decided_at: string | null

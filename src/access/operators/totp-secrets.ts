@@ -1,9 +1,9 @@
-/** The secrets of one-time codes in the store: encrypted, where the node has an encryption key. */
+/** The one-time code secrets in the store: encrypted, where the node has an encryption key. */
 import type { EncryptionKey } from '../clients/encryption-key.ts'
 import { requireKey } from '../clients/encryption-key.ts'
 
 const ROW = 'operators.totp_secret'
-/** The first characters of an encrypted text; the part after them is the id of the key. */
+/** The first characters of an encrypted text, followed by the key's id. */
 const ENCRYPTED = /^tg1\.([0-9a-f]{16})\./
 
 export function storedTotpSecret(secret: Uint8Array, key: EncryptionKey | undefined): string {

@@ -1,6 +1,6 @@
 /**
- * One-time codes of an authenticator app: TOTP (RFC 6238) with SHA-1, 30 seconds and six digits, which every app supports.
- * A code is accepted one step early or late, for clocks that differ. Pure.
+ * One-time codes from an authenticator app: TOTP (RFC 6238) with SHA-1, 30 seconds and six digits, which every app
+ * supports. A code is accepted one step early or late, for clocks that differ. Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -8,12 +8,12 @@ const STEP_MILLISECONDS = 30_000
 const DIGITS = 6
 /** Steps before and after the current one whose codes are accepted. */
 const STEPS_AROUND = 1
-/** The length that RFC 4226 section 4 recommends: that of a SHA-1 hash. */
+/** The length recommended by RFC 4226 section 4: a SHA-1 hash's. */
 export const TOTP_SECRET_BYTES = 20
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** The code of a time step (RFC 4226 section 5.3). */
+/** A time step's code (RFC 4226 section 5.3). */
 function totpCode(secret: Uint8Array, step: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(step))
@@ -23,13 +23,13 @@ function totpCode(secret: Uint8Array, step: number): string {
   return String(number % 10 ** DIGITS).padStart(DIGITS, '0')
 }
 
-/** The time step of a moment. */
+/** A moment's time step. */
 function totpStep(milliseconds: number): number {
   return Math.floor(milliseconds / STEP_MILLISECONDS)
 }
 
 /**
- * The time step whose code this is; undefined when it is none of the accepted ones. The caller must refuse a step that is not
+ * The time step with this code. Undefined when it is not an accepted one. The caller must refuse a step that is not
  * later than the last one used.
  */
 export function matchingStep(secret: Uint8Array, code: string, nowMilliseconds: number): number | undefined {

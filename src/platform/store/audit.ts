@@ -1,6 +1,6 @@
 /**
- * The audit trail: one row for every requested change, written in the transaction of the change itself,
- * so that neither exists without the other. Rows are only added. Callers never put secrets into the detail.
+ * The audit trail: one row for every requested change, written in the change's own transaction, so neither exists
+ * without the other. Rows are only added. Callers never put secrets into the detail.
  */
 import type { Db, Transaction } from './db.ts'
 import { readFilteredPage } from './filtered-list.ts'
@@ -9,19 +9,19 @@ import { type ItemText, jsonbText, quotedText, type TextPage, timeText } from '.
 import { type Generated, type RawBuilder, sql } from './sql.ts'
 import { inserting } from './unnested.ts'
 
-/** An actor, an action and the record that it changed. */
+/** An actor, an action and the changed record. */
 export interface AuditEntry {
-  /** `operator`, or `client:` and the id of the client. */
+  /** `operator`, or `client:` and the client's id. */
   readonly actor: string
   /** Noun and verb, such as `customer.create`. */
   readonly action: string
-  /** Id of the record that was changed. */
+  /** The changed record's id. */
   readonly subject: string
   /** The requested change: small, without secrets. */
   readonly detail: Readonly<Record<string, unknown>>
 }
 
-/** An entry matches when it equals every filter that is given. */
+/** An entry matches when it equals every given filter. */
 interface AuditFilters {
   readonly actor?: string
   readonly subject?: string
@@ -42,12 +42,12 @@ export async function writeAudit<Tables>(
   transaction: Transaction<Tables>,
   { actor, action, subject, detail }: AuditEntry,
 ): Promise<void> {
-  // The transaction has the types of the caller's tables; the table of this module is in the same store.
+  // The transaction has the types for the caller's tables. This module's table is in the same store.
   const ours = transaction as unknown as Transaction<AuditTables>
   await ours.insertInto('audit').values({ actor, action, subject, detail }).execute()
 }
 
-/** A part of a statement: writes the entry when `source` has a row, which is one at most. */
+/** Part of a statement: writes the entry when `source` has a row, which is one at most. */
 export function auditInsert(
   { actor, action, subject, detail }: AuditEntry,
   source: RawBuilder<unknown>,

@@ -1,7 +1,7 @@
 /**
- * One caller's use of an engine's connection: its statements in order, its transaction, its deadlines; the same on both
- * engines. The connection is given back exactly once and without an open transaction, and the caller gets its result or an
- * error by its deadline, even when the connection needs longer.
+ * One caller's use of an engine's connection: its statements in order, its transaction, its deadlines, the same on both
+ * engines. The connection is given back exactly once and without an open transaction, and the caller gets its result or
+ * an error by its deadline, even when the connection needs longer.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -14,25 +14,25 @@ import type { StatementResult, StoreConnection } from './sql.ts'
 export type WrittenParameters = readonly (string | Uint8Array | null)[]
 
 export interface StatementOutcome extends StatementResult {
-  /** The command tag that the server reports: `INSERT`, `COMMIT`, `ROLLBACK`. */
+  /** The command tag reported by the server: `INSERT`, `COMMIT`, `ROLLBACK`. */
   readonly command: string
 }
 
-/** A connection of the engine, in use until `giveBack`. */
+/** The engine's connection, in use until `giveBack`. */
 export interface EngineConnection {
   /** False when it is lost, together with its transaction. */
   readonly isAlive: boolean
   /** Begins a transaction whose statements take at most the time that `run` is given for each. */
   readonly beginText: string
   /**
-   * The SQL that limits the later statements of the transaction; undefined when the current limit is short enough, or
-   * when the engine cannot cancel statements.
+   * The SQL that limits the transaction's later statements. Undefined when the current limit is short enough, or when
+   * the engine cannot cancel statements.
    */
   limitText(millisecondsMax: number): string | undefined
-  /** Runs one statement at a time; after `millisecondsMax` the connection is lost. */
+  /** Runs one statement at a time. After `millisecondsMax` the connection is lost. */
   run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome>
   /**
-   * Called once, when no statement runs. Resolves when the committed work is durable; rejects when that is unknown: the
+   * Called once, when no statement runs. Resolves when the committed work is durable. Rejects when that is unknown: the
    * work may or may not be stored.
    */
   giveBack(): Promise<void>
@@ -42,15 +42,15 @@ export interface CallerConnectionOptions {
   readonly connection: EngineConnection
   readonly clock: Clock
   /**
-   * On the monotonic clock: the deadline of the whole transaction, or with `isFirstStatementOnly` of its first statement.
-   * It includes the caller's wait for the connection.
+   * On the monotonic clock: the whole transaction's deadline, or with `isFirstStatementOnly` its first statement's. It
+   * includes the caller's wait for the connection.
    */
   readonly deadlineMilliseconds: number
   readonly isFirstStatementOnly: boolean
   readonly statementMillisecondsMax: number
 }
 
-/** `held` until the caller has finished or got an error; the connection is given back when no statement runs. */
+/** `held` until the caller has finished or got an error. The connection is given back when no statement runs. */
 type State = 'held' | 'idle-too-long' | 'late' | 'released'
 
 const REFUSALS: Readonly<Partial<Record<State, string>>> = {
@@ -63,7 +63,7 @@ export class CallerConnection implements StoreConnection {
   #state: State = 'held'
   #inTransaction = false
   #statements = 0
-  /** Settles when the last statement has finished; never rejects. */
+  /** Settles when the last statement has finished. Never rejects. */
   #last: Promise<unknown> = Promise.resolve()
   #running = 0
   #idleSinceMilliseconds = 0
@@ -86,7 +86,7 @@ export class CallerConnection implements StoreConnection {
   async commit(): Promise<void> {
     const { command } = await this.#run('commit', [])
     this.#inTransaction = false
-    // PostgreSQL reports success for the commit of a failed transaction, with the command tag ROLLBACK.
+    // PostgreSQL reports success when a failed transaction commits, with the command tag ROLLBACK.
     if (command === 'ROLLBACK') {
       throw new StatementFailed('a statement of the transaction failed; nothing was stored', '25P02')
     }
@@ -117,7 +117,7 @@ export class CallerConnection implements StoreConnection {
     }
   }
 
-  /** Ends the use of the connection while the caller still holds it. */
+  /** Ends the connection's use while the caller still holds it. */
   #takeAway(state: 'idle-too-long' | 'late'): void {
     this.#state = state
     // Fails only when the connection is lost, and the transaction with it.
@@ -141,7 +141,7 @@ export class CallerConnection implements StoreConnection {
     return isFirst || !this.#options.isFirstStatementOnly ? this.#beforeDeadline(result) : result
   }
 
-  /** Runs a statement; the previous ones have finished. */
+  /** Runs a statement. The previous ones have finished. */
   async #runNow(text: string, parameters: WrittenParameters, isOfWork: boolean): Promise<StatementOutcome> {
     const { connection, clock, deadlineMilliseconds, isFirstStatementOnly, statementMillisecondsMax } = this.#options
     if (isOfWork && this.#inTransaction && !isFirstStatementOnly) {
@@ -164,7 +164,7 @@ export class CallerConnection implements StoreConnection {
       if (this.#state === 'held') this.#takeAway('late')
       reject(new StoreTooSlow(`the store did not answer within ${STATEMENT_MILLISECONDS_MAX} ms`))
     }
-    // After a pause of this process the answer may have arrived without having been read yet.
+    // After a pause in this process the answer may have arrived without having been read yet.
     const afterReading = () => new Promise<never>((_, reject) => clock.endOfTick(() => giveUp(reject)))
     try {
       return await withTimeLimit(clock, deadlineMilliseconds - clock.monotonicMilliseconds(), result, afterReading)

@@ -75,7 +75,7 @@ export function namedRows(
 
 const WRITING_COMMANDS = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
-/** The number of rows that a statement wrote, from its command tag; undefined for a statement that does not write. */
+/** The number of rows written by a statement, from its command tag. Undefined for a statement that does not write. */
 export function affectedRowsOf(command: string, rowCount: number | null | undefined): number | undefined {
   return WRITING_COMMANDS.has(command) ? (rowCount ?? undefined) : undefined
 }
@@ -104,7 +104,7 @@ function readBytes(text: string): Uint8Array {
   return Buffer.from(text.slice(2), 'hex')
 }
 
-/** One element at a time, quoted or bare; the text of a quoted one escapes quotes and backslashes. */
+/** One element at a time, quoted or bare. A quoted one escapes quotes and backslashes. */
 const ARRAY_ELEMENT = /\{|\}|,|"((?:[^"\\]|\\.)*)"|[^{},"]+/gs
 
 function readArray(text: string, read: ReadText): unknown[] {
@@ -128,8 +128,8 @@ function readArray(text: string, read: ReadText): unknown[] {
 const UNSTORABLE = /[\0\p{Surrogate}]/u
 
 /**
- * The text of a parameter. An array is a PostgreSQL array and a plain object is json; callers therefore pass a json array
- * as text (`JSON.stringify`). A value without an exact form is a `TypeError` that does not quote it.
+ * A parameter's text. An array is a PostgreSQL array and a plain object is json, so callers pass a json array as text
+ * (`JSON.stringify`). A value without an exact form is a `TypeError` that does not quote it.
  */
 export function writeParameter(value: unknown): string | Uint8Array | null {
   if (value === null) return null
@@ -156,7 +156,7 @@ function writeObject(value: object): string | Uint8Array {
   if (value instanceof Uint8Array) return value
   if (Array.isArray(value)) return `{${value.map(writeElement).join(',')}}`
   if (value instanceof Date) {
-    // Throws a RangeError for an invalid date; outside 0001..9999 the text has a sign that PostgreSQL does not accept.
+    // Throws a RangeError for an invalid date. Outside 0001..9999 the text has a sign that PostgreSQL does not accept.
     const text = value.toISOString()
     if (text.length !== 24) throw new TypeError('a time outside the years 0001 to 9999 cannot be stored')
     return text

@@ -1,7 +1,7 @@
 /**
- * What the statements of a store found corrupt: a page that does not match its checksum or has no valid header, an index
- * that contradicts itself. It stays noted until the process ends: what a later statement reads well proves nothing about
- * the page, and an operator must look at the disk in any case. It names the relation, never a value.
+ * Notes the corruption found by a store's statements: a page that does not match its checksum or has no valid header,
+ * an index that contradicts itself. It stays noted until the process ends: a later statement's success proves nothing
+ * about the page, and an operator must look at the disk in any case. It names the relation, never a value.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -29,7 +29,7 @@ export class Corruption {
     this.#throttle = new Throttle(clock, LOG_MILLISECONDS)
   }
 
-  /** The first report of the server; undefined while there is none. */
+  /** The server's first report, or undefined while there is none. */
   get first(): string | undefined {
     return this.#first
   }

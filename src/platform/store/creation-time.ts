@@ -1,15 +1,15 @@
 /**
- * Assigns `created_at` to the records of a customer and counts them. For one customer, times never decrease in commit
- * order, even when clocks step or nodes differ, so a client that polls a list may resume by time. It owns one row per
- * customer, whose lock serialises the transactions that create records, so the counts are exact on any number of nodes.
- * Records of a rolled-back transaction are not counted. Limits are checked elsewhere (`money/accounts/quotas`), except in the
+ * Assigns `created_at` to a customer's records and counts them. For one customer, times never decrease in commit order,
+ * even when clocks step or nodes differ, so a client that polls a list may resume by time. It owns one row per
+ * customer, whose lock serialises the creating transactions, so the counts are exact on any number of nodes. Records
+ * from a rolled-back transaction are not counted. Limits are checked elsewhere (`money/accounts/quotas`), except in the
  * statement that creates an account.
  */
 import type { Db, Transaction } from './db.ts'
 import { locking } from './lock-order.ts'
 import { type RawBuilder, sql } from './sql.ts'
 
-/** Records that are counted, by kind. */
+/** Counted records, by kind. */
 export interface CountedRecords {
   readonly accounts: number
   readonly addresses: number
@@ -19,16 +19,16 @@ export interface CountedRecords {
 /** The records that a transaction is about to create. */
 export interface Creation {
   readonly records: Partial<CountedRecords>
-  /** Whether the customer itself requested it, which counts as one creation of the day. */
+  /** Whether the customer itself requested it, which counts as one creation on that day. */
   readonly isByCustomer: boolean
 }
 
-/** The numbers of a customer's records. */
+/** A customer's record counts. */
 export interface CreationCounts {
   readonly totals: CountedRecords
   /** Creations that the customer itself requested on this UTC day. */
   readonly today: number
-  /** Whole seconds, at least 1, after which that day is over, by the store's clock. */
+  /** Whole seconds until that day is over, at least 1, by the store's clock. */
   readonly secondsOfDayLeft: number
 }
 
@@ -51,15 +51,15 @@ const TODAY = sql`(statement_timestamp() at time zone 'UTC')::date`
 const COUNTED_DAY = sql`case when customer_clocks.creations_day = excluded.creations_day + 1
   then customer_clocks.creations_day else excluded.creations_day end`
 
-/** The creations that have been counted towards that day. */
+/** The creations already counted towards that day. */
 const USED_TODAY = sql`
   case when customer_clocks.creations_day between excluded.creations_day and excluded.creations_day + 1
     then customer_clocks.creations_today else 0 end`
 
 /**
- * `created_at` of the records that `transaction` creates for this customer (the current time, or the previous `created_at`
- * when the clock is behind it), and the counts including `creation`. Other transactions that call this for the same customer
- * wait until this one ends.
+ * `created_at` for the records that `transaction` creates for this customer (the current time, or the previous
+ * `created_at` when the clock is behind it), and the counts including `creation`. Other transactions that call this for
+ * the same customer wait until this one ends.
  */
 export async function countCreation<Tables>(
   transaction: Transaction<Tables>,
@@ -89,9 +89,9 @@ export async function countCreation<Tables>(
 }
 
 /**
- * A part of a statement: counts one account that the customer creates, and returns its time as `last_created_at`. The time is
- * later than every earlier one, so accounts of one customer have the order of their commits whatever their ids are. Creates
- * nothing when `source` has no row; over a limit the statement fails with NOT_NULL_VIOLATION.
+ * Part of a statement: counts one account created by the customer, and returns its time as `last_created_at`. The time
+ * is later than every earlier one, so a customer's accounts are in commit order whatever their ids are. Creates nothing
+ * when `source` has no row. Over a limit the statement fails with NOT_NULL_VIOLATION.
  */
 export function accountCreation(
   customerId: string,
@@ -113,15 +113,15 @@ export function accountCreation(
     returning last_created_at`
 }
 
-/** The SQLSTATE of `accountCreation` over a limit. */
+/** The SQLSTATE from `accountCreation` over a limit. */
 export const NOT_NULL_VIOLATION = '23502'
 
-/** `created_at` of a record that is not counted; otherwise like `countCreation`. */
+/** `created_at` for a record that is not counted. Otherwise like `countCreation`. */
 export async function nextCreationTime<Tables>(transaction: Transaction<Tables>, customerId: string): Promise<string> {
   return (await countCreation(transaction, customerId, UNCOUNTED)).createdAt
 }
 
-/** `created_at` of records that are not counted, by customer; ids may be repeated. */
+/** `created_at` for uncounted records, by customer. Ids may be repeated. */
 export async function nextCreationTimes<Tables>(
   transaction: Transaction<Tables>,
   customerIds: readonly string[],

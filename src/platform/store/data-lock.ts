@@ -24,17 +24,17 @@ import { hasCode } from '../base/error-code.ts'
 import type { Log } from '../base/log.ts'
 import { type LockSocket, listenOnSocket, probeSocket, socketName } from './lock-socket.ts'
 
-/** Content of the lock file. Earlier versions wrote only `pid`, `started`, `process_start` and `nonce`. */
+/** The lock file's content. Earlier versions wrote only `pid`, `started`, `process_start` and `nonce`. */
 interface Holder {
   readonly pid: number
   /** When the lock was taken, RFC 3339. */
   readonly started: string
-  /** Name of that process and its start in clock ticks since boot; empty where the system does not report it. */
+  /** The process's name and its start in clock ticks since boot. Empty where the system does not report it. */
   readonly process_start: string
   readonly host: string
-  /** Of the kernel; empty where the system does not report it. */
+  /** The kernel's. Empty where the system does not report it. */
   readonly boot_id: string
-  /** Whether it listens on a socket; false where the file system has none. */
+  /** Whether it listens on a socket. False where the file system has none. */
   readonly has_socket: boolean
   /** A UUID that makes every lock file unique and names the socket. */
   readonly nonce: string
@@ -51,7 +51,7 @@ export interface DataLockOptions {
   readonly takeOver?: boolean
 }
 
-/** The process that holds a folder, as far as its lock file names it. */
+/** The process holding a folder, as far as its lock file names it. */
 export interface FolderHolder {
   readonly pid: number
   /** Empty: an earlier version that did not record it. */
@@ -72,16 +72,16 @@ export class DataFolderHeld extends Error {
   }
 }
 
-/** Attempts to replace a dead holder; each failed one means that another process succeeded. */
+/** Attempts to replace a dead holder. Each failed one means: another process succeeded. */
 const ROUNDS_MAX = 100
 
 /**
  * File systems that one kernel mounts at a time, by their magic number (statfs(2)): ext2 to ext4, XFS, Btrfs, F2FS,
- * Bcachefs, ZFS, tmpfs, overlay. A process of another boot that used such a folder has ended.
+ * Bcachefs, ZFS, tmpfs, overlay. A process from another boot that used such a folder has ended.
  */
 const LOCAL_FILE_SYSTEMS = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630]
 
-/** Locks the folder, which is created for its owner alone when missing; fails with `DataFolderHeld`. */
+/** Locks the folder, which is created for its owner alone when missing. Fails with `DataFolderHeld`. */
 export async function acquireDataLock(folder: string, options: DataLockOptions): Promise<DataLock> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, 'lock')
@@ -97,7 +97,7 @@ export async function acquireDataLock(folder: string, options: DataLockOptions):
     nonce,
   }
   const text = `${JSON.stringify(holder)}\n`
-  // Written before it gets its name, so that no process reads a partial lock file.
+  // Written before it gets its name, so no process reads a partial lock file.
   const draft = join(folder, `lock.${nonce}`)
   try {
     await writeFile(draft, text, { flag: 'wx', mode: 0o600 })
@@ -111,7 +111,7 @@ export async function acquireDataLock(folder: string, options: DataLockOptions):
   return { release: () => release(path, text, socket) }
 }
 
-/** The holder of the folder; undefined when it is free. Does not lock it. */
+/** The folder's holder, or undefined when it is free. Does not lock it. */
 export async function dataFolderHolder(folder: string): Promise<FolderHolder | undefined> {
   const present = await readIfPresent(join(folder, 'lock'))
   return present === undefined ? undefined : await presentHolder(folder, present)
@@ -136,13 +136,13 @@ async function release(path: string, text: string, socket: LockSocket | undefine
 
 interface Attempt extends DataLockOptions {
   readonly folder: string
-  /** A file with the content that the lock is to have. */
+  /** A file with the lock's future content. */
   readonly draft: string
 }
 
 /**
- * Gives the file at `path` the content of the draft, unless it is held. A dead holder is replaced only under a claim on
- * exactly that holder, which is a lock file of its own, acquired by this same function. Under the claim the lock file
+ * Gives the file at `path` the draft's content, unless it is held. A dead holder is replaced only under a claim on
+ * exactly that holder, which is itself a lock file, acquired by this same function. Under the claim the lock file
  * either still names the dead holder, and no other process may change it, or was replaced before.
  */
 async function take(attempt: Attempt, path: string): Promise<void> {
@@ -172,7 +172,7 @@ async function take(attempt: Attempt, path: string): Promise<void> {
   throw new Error(`the lock of ${folder} changed its holder ${ROUNDS_MAX} times while it was being taken`)
 }
 
-/** Removes the socket file of a dead process, which the kernel does not remove. */
+/** Removes a dead process's socket file, which the kernel does not remove. */
 async function removeSocket(folder: string, text: string): Promise<void> {
   const name = socketName(parseHolder(text)?.nonce)
   if (name !== undefined) await rm(join(folder, name), { force: true })
@@ -197,7 +197,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** The holder in a lock file; undefined for a file that a loss of power has truncated: its process has ended. */
+/** The holder in a lock file. Undefined for a file truncated by a power loss: its process has ended. */
 function parseHolder(text: string): Partial<Holder> | undefined {
   try {
     return (JSON.parse(text) as Partial<Holder> | null) ?? undefined
@@ -206,7 +206,7 @@ function parseHolder(text: string): Partial<Holder> | undefined {
   }
 }
 
-/** The holder of this lock file; undefined when that process is dead, or when the file is not a lock file. */
+/** This lock file's holder. Undefined when that process is dead, or when the file is not a lock file. */
 async function presentHolder(folder: string, text: string): Promise<FolderHolder | undefined> {
   const holder = parseHolder(text)
   if (!isProcessNumber(holder?.pid)) return undefined
@@ -225,7 +225,7 @@ function isProcessNumber(pid: number | undefined): boolean {
   return typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0
 }
 
-/** Whether the holder ran on this machine, so that this process can find out whether it lives. */
+/** Whether the holder ran on this machine, so this process can find out whether it lives. */
 async function isOfThisMachine(folder: string, holder: Partial<Holder> | undefined): Promise<boolean> {
   // Earlier versions recorded no host and used the process number alone.
   if (holder?.host === undefined) return true
@@ -252,19 +252,18 @@ function exists(pid: number): boolean {
   }
 }
 
-/**
- * Name and start of a process from `/proc` (proc(5)); `ended` for a zombie; undefined when there is no such process.
- */
+/** A process's name and start from `/proc` (proc(5)). `ended` for a zombie, undefined when there is no such process. */
 async function processStart(pid: number): Promise<string | undefined> {
   const stat = await readIfPresent(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
-  // The second field, the name in brackets, may contain any character; the fields after its last bracket begin with the state.
+  // The second field, the name in brackets, may contain any character. The fields after its last bracket begin with the
+  // state.
   const end = stat.lastIndexOf(')')
   const fields = stat.slice(end + 2).split(' ')
   return fields[0] === 'Z' || fields[0] === 'X' ? 'ended' : `${stat.slice(stat.indexOf('(') + 1, end)}:${fields[19]}`
 }
 
-/** Unique to each boot of the kernel, and shared by its containers; empty where the system does not report it. */
+/** Unique to each kernel boot, and shared by its containers. Empty where the system does not report it. */
 async function bootId(): Promise<string> {
   return (await readIfPresent('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
 }

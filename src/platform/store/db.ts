@@ -1,20 +1,22 @@
 /**
- * The contract of the store: one SQL dialect (PostgreSQL 15), and two engines (`embedded`, and PostgreSQL through a
- * pool). Both return int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values, so
- * modules do not depend on the engine; `column-types` has the full list, parameters included.
+ * The store's contract: one SQL dialect (PostgreSQL 15), and two engines (`embedded`, and PostgreSQL through a pool).
+ * Both return int8 and numeric as text, timestamptz as RFC 3339 text in UTC, and json as parsed values, so modules do
+ * not depend on the engine. `column-types` has the full list, parameters included.
  *
- * Guarantees: a transaction is atomic and sees no partial transaction; what was committed survives `kill -9` of the
- * process; a call returns or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, and a transaction that
- * has not been committed by then is rolled back; notifications sent in a transaction arrive after its commit, in order,
- * in this process and every other.
+ * Guarantees:
+ * - A transaction is atomic and sees no partial transaction.
+ * - Committed work survives the process's `kill -9`.
+ * - A call returns or fails with `StoreUnavailable` within `STATEMENT_MILLISECONDS_MAX`, and a transaction not
+ *   committed by then is rolled back.
+ * - Notifications sent in a transaction arrive after its commit, in order, in this process and every other.
  */
 import type { Kysely, Queries, Transaction } from './sql.ts'
 
 export type { Kysely, Transaction }
 
 /**
- * Longest that a caller waits for one statement or one whole transaction, including its wait for a connection; a slower
- * store is treated as unreachable.
+ * Longest wait for one statement or one whole transaction, including the wait for a connection. A slower store is
+ * treated as unreachable.
  */
 export const STATEMENT_MILLISECONDS_MAX = 2_000
 
@@ -29,8 +31,8 @@ export class StoreTooSlow extends StoreUnavailable {
 }
 
 /**
- * The store found one of its own pages or indexes corrupt, and did not execute the statement. Others may succeed; what
- * the store kept is restored or repaired by the operator.
+ * The store found one of its own pages or indexes corrupt, and did not execute the statement. Others may succeed. The
+ * operator restores or repairs the stored data.
  */
 export class StoreCorrupt extends StoreUnavailable {
   override name = 'StoreCorrupt'
@@ -41,7 +43,7 @@ export class StatementFailed extends Error {
   override name = 'StatementFailed'
   /** SQLSTATE, as in appendix A of PostgreSQL's documentation: `23505` for a duplicate. */
   readonly sqlState: string
-  /** The constraint that was violated, by its name in the migration. */
+  /** The violated constraint, by its name in the migration. */
   readonly constraint: string | undefined
 
   constructor(message: string, sqlState: string, constraint?: string) {
@@ -58,21 +60,23 @@ export interface NotificationListener {
 }
 
 /**
- * `tables` is the query builder over the tables that the calling module owns. `transaction` runs `work` in one
- * transaction; an error rolls it back and is rethrown. A failed statement fails the transaction, even when `work` caught
- * its error. `work` must not wait for anything but the store: an idle transaction is rolled back.
+ * `tables` is the query builder over the calling module's own tables. `transaction` runs `work` in one transaction. An
+ * error rolls it back and is rethrown. A failed statement fails the transaction, even when `work` caught its error.
+ * `work` must not wait for anything but the store: an idle transaction is rolled back.
  */
 export interface Db extends Queries {
   readonly engine: 'embedded' | 'postgres'
   /** False while the store is known to be unreachable. */
   readonly available: boolean
-  /** Why it is not available; undefined while it is. It names files and servers, so it is shown only to the operator. */
+  /**
+   * Why it is not available, or undefined while it is. It names files and servers, so it is shown only to the operator.
+   */
   readonly problem: string | undefined
-  /** What the first statement reported that found the store corrupt; undefined without one. For the operator alone. */
+  /** The first statement's report that the store is corrupt, or undefined without one. For the operator alone. */
   readonly corruption: string | undefined
   /** The engine's connections: how many are in use, and how many callers wait for one. */
   readonly connections: { readonly inUse: number; readonly waiting: number }
-  /** Listens on a notification channel (sent with `pg_notify`); the returned function stops listening. */
+  /** Listens on a notification channel (sent with `pg_notify`). The returned function stops listening. */
   listen(channel: string, listener: NotificationListener): Promise<() => Promise<void>>
   close(): Promise<void>
 }

@@ -1,22 +1,23 @@
 /**
- * Bounded searches for due work in a table whose column `next_attempt_at` says when work is due. While an old transaction is
- * open, PostgreSQL cannot remove the rows of finished work, nor earlier versions of changed ones, and a search of all due
- * work reads every one of them. So a claim searches from a little before the earliest work of the last claim. Every ten
- * seconds a claim searches all due work: it finds work that is due earlier because its claim ended or because clocks differ.
+ * Bounded searches for due work in a table whose column `next_attempt_at` says when work is due. While an old
+ * transaction is open, PostgreSQL cannot remove the rows for finished work, nor earlier row versions, and a search for
+ * all due work reads every one. So a claim searches from a little before the last claim's earliest work. Every ten
+ * seconds a claim searches all due work: it finds work that is due earlier because its claim ended or because clocks
+ * differ.
  */
 import type { Clock } from '../base/clock.ts'
 import { type RawBuilder, sql } from './sql.ts'
 
-/** The time between two searches of all due work. */
+/** The time between two searches for all due work. */
 const FULL_SEARCH_MILLISECONDS = 10_000
 
 /**
- * Longer than a transaction that makes work due: its work becomes visible when it commits, possibly after work with a later
- * time.
+ * Longer than a transaction that makes work due: its work becomes visible when it commits, possibly after work with a
+ * later time.
  */
 const OVERLAP_SECONDS = 5
 
-/** The condition of a search of all due work. */
+/** The condition when searching all due work. */
 const ALL_DUE: RawBuilder<boolean> = sql<boolean>`true`
 
 interface Due {
@@ -24,7 +25,7 @@ interface Due {
   readonly dueAt: string
 }
 
-/** The claims of one worker. */
+/** One worker's claims. */
 export class DueSearch {
   readonly #clock: Clock
   #dueSince: string | undefined
@@ -34,13 +35,16 @@ export class DueSearch {
     this.#clock = clock
   }
 
-  /** @param search claims due work that meets the condition, and returns when it has committed */
+  /**
+   *
+   * @param search claims due work that meets the condition, and returns when it has committed
+   */
   async claim<Found extends Due>(
     search: (isRecent: RawBuilder<boolean>) => Promise<readonly Found[]>,
   ): Promise<readonly Found[]> {
     const now = this.#clock.monotonicMilliseconds()
     const isFull = now - this.#fullSearchMilliseconds >= FULL_SEARCH_MILLISECONDS
-    // Set before the search, so that one that fails because it takes too long is not repeated at once.
+    // Set before the search, so one that fails because it takes too long is not repeated at once.
     if (isFull) this.#fullSearchMilliseconds = now
     const dueSince = isFull ? undefined : this.#dueSince
     const found = await search(dueSince === undefined ? ALL_DUE : isDueSince(dueSince))

@@ -1,10 +1,9 @@
 /**
- * The file system of the embedded store, with a working `fsync`. PGlite runs PostgreSQL on Emscripten's NODEFS, where
- * `fsync` succeeds without doing anything. This class syncs files and folders; a folder whose names have changed is
- * synced with the next sync of any file, because PostgreSQL leaves that to the file system. After the first failure
- * that aborts PostgreSQL it rejects every change, because PGlite ignores the abort and would continue with an
- * inconsistent memory. It uses parts of PGlite that are not public, so the version of PGlite is pinned, and `init`
- * throws when one of them is missing.
+ * The embedded store's file system, with a working `fsync`. PGlite runs PostgreSQL on Emscripten's NODEFS, where
+ * `fsync` succeeds without doing anything. This class syncs files and folders. A folder whose names have changed is
+ * synced with the next file sync, because PostgreSQL leaves that to the file system. After the first failure that
+ * aborts PostgreSQL it rejects every change, because PGlite ignores the abort and would continue with an inconsistent
+ * memory. It uses non-public parts of PGlite, so PGlite's version is pinned, and `init` throws when one is missing.
  */
 import { fsyncSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,8 +14,8 @@ import { FLUSH_TEXT } from './group-commit.ts'
 
 /**
  * PGlite's own parameters without `-F`, which switches syncs off. Emscripten has no `fdatasync`, so the log uses
- * `fsync`. 16 MB of shared buffers instead of 128: all of them are resident from the start, and other pages are in the
- * system's cache. `max_wal_size` limits the log that a checkpoint keeps for reuse; it starts no checkpoint in PGlite.
+ * `fsync`. 16 MB shared buffers instead of 128: they are all resident from the start, and other pages are in the
+ * system's cache. `max_wal_size` limits the log that a checkpoint keeps for reuse. It starts no checkpoint in PGlite.
  */
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -26,9 +25,9 @@ const START_PARAMETERS = [
 ]
 const DURABLE_SETTINGS = { fsync: 'on', full_page_writes: 'on', wal_sync_method: 'fsync', synchronous_commit: 'on' }
 
-/** Emscripten's number of EIO. */
+/** Emscripten's EIO number. */
 const EIO = 29
-/** The status with which PGlite leaves PostgreSQL's main loop after an ordinary error of a statement. */
+/** The status with which PGlite leaves PostgreSQL's main loop after an ordinary statement error. */
 const ORDINARY_ERROR_STATUS = 100
 const LOG_SEGMENT = /(?<=\/pg_wal\/)[0-9A-F]{24}$/
 /** The operations that change the disk. */
@@ -51,7 +50,7 @@ interface OpenFile {
   readonly nfd: number
 }
 
-/** The parts of Emscripten's module that are used; PGlite's types do not contain them. */
+/** The used parts of Emscripten's module, which PGlite's types do not contain. */
 interface EmscriptenModule {
   readonly NODEFS?: {
     readonly stream_ops: Operations
@@ -68,21 +67,24 @@ interface EmscriptenModule {
 type EmscriptenOptions = Awaited<ReturnType<NodeFS['init']>>['emscriptenOpts']
 
 export class DurableFiles extends NodeFS {
-  /** Syncs of the log since the start, by which the self-test verifies that a commit reaches the disk. */
+  /** Log syncs since the start, by which the self-test verifies that a commit reaches the disk. */
   logSyncs = 0
-  /** Names of the segments of the log that were opened since the last checkpoint: new files, and old ones renamed. */
+  /** Names of the log segments opened since the last checkpoint: new files, and old ones renamed. */
   readonly #newLogSegments = new Set<string>()
   readonly #onFailure: (error: unknown) => void
   readonly #changedFolders = new Set<string>()
   #hasFailed = false
 
-  /** @param onFailure called once, within the operation that failed: it must end the thread before any answer */
+  /**
+   *
+   * @param onFailure called once, within the failed operation: it must end the thread before any answer
+   */
   constructor(folder: string, onFailure: (error: unknown) => void) {
     super(folder)
     this.#onFailure = onFailure
   }
 
-  /** Segments of the log, 16 MB each, begun since the last checkpoint; after a start the one in use counts too. */
+  /** Log segments, 16 MB each, begun since the last checkpoint. After a start the one in use counts too. */
   get newLogSegments(): number {
     return this.#newLogSegments.size
   }
@@ -177,9 +179,8 @@ export class DurableFiles extends NodeFS {
 }
 
 /**
- * Opens the database on these files; a folder that is empty or missing becomes a new one.
- *
- * @param onLine called with each line of PostgreSQL's own log
+ * Opens the database on these files. An empty or missing folder becomes a new one.
+ * @param onLine called with each line in PostgreSQL's own log
  */
 export async function openDurably(
   files: DurableFiles,
@@ -198,7 +199,7 @@ export async function openDurably(
   return opened
 }
 
-/** The self-test of each start: that a commit will be synced, and that a sync reaches the disk. */
+/** The self-test at each start: a commit will be synced, and a sync reaches the disk. */
 export async function requireDurability(opened: PGlite, files: DurableFiles): Promise<void> {
   for (const [name, wanted] of Object.entries(DURABLE_SETTINGS)) {
     const { rows } = await opened.query<{ value: string }>(`select current_setting('${name}') as value`)

@@ -1,9 +1,9 @@
 /**
- * The lifecycle of the embedded store's thread: start, one statement at a time, restart when it exits or does not answer.
- * PGlite cannot cancel a statement, so a timeout ends the thread and a new one opens the same folder, as after a crash:
- * committed transactions are kept, the open one is lost. Lack of disk space, memory or file descriptors also ends the
- * thread; the next one is started when they are available. It never repeats a statement, and never runs two threads on one
- * folder.
+ * The lifecycle of the embedded store's thread: start, one statement at a time, restart when it exits or does not
+ * answer. PGlite cannot cancel a statement, so a timeout ends the thread and a new one opens the same folder, as after
+ * a crash: committed transactions are kept, the open one is lost. Lack of disk space, memory or file descriptors also
+ * ends the thread. The next one is started when they are available. It never repeats a statement, and never runs two
+ * threads on one folder.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ export interface EngineListener {
   onNotification(channel: string, payload: string): void
   /** Called when the thread is lost, with every commit that was not flushed. */
   onLost(reason: string): void
-  /** Called when a new thread is ready; it listens on the channels of `channels`. */
+  /** Called when a new thread is ready. It listens on the channels in `channels`. */
   onRestart(): void
   /** The channels on which a new thread listens. */
   channels(): readonly string[]
@@ -52,7 +52,7 @@ interface Pending {
   readonly timer: Timer
 }
 
-/** One instance of the thread; a connection belongs to it and fails when it is no longer the current one. */
+/** One thread instance. A connection belongs to it and fails when it is no longer the current one. */
 export type EngineLife = Worker
 
 export class EmbeddedEngine {
@@ -60,12 +60,12 @@ export class EmbeddedEngine {
   #life: Worker | undefined
   #pending: Pending | undefined
   #closing = false
-  /** Settles with the next state: a thread that is ready, or closed. */
+  /** Settles with the next state: a ready thread, or closed. */
   #restarting: Promise<void> | undefined
   /** Settles with the next state, or when the first start fails. */
   #firstRestart: Promise<void> | undefined
   #firstRestartFailed: () => void = () => undefined
-  /** Why there is no thread; empty while there is one. */
+  /** Why there is no thread. Empty while there is one. */
   #problem = ''
   #newLogSegments = 0
   /** A start has failed since the loss: callers do not wait for the next one. */
@@ -75,18 +75,18 @@ export class EmbeddedEngine {
     this.#options = options
   }
 
-  /** The current thread; undefined while there is none. */
+  /** The current thread, or undefined while there is none. */
   get life(): EngineLife | undefined {
     return this.#life
   }
 
-  /** Why there is no thread; undefined while there is one. */
+  /** Why there is no thread, or undefined while there is one. */
   get problem(): string | undefined {
     return this.#life === undefined ? this.#problem : undefined
   }
 
   /**
-   * The first start; fails when the folder cannot be opened, and with the reason of the signal when that aborts. No thread
+   * The first start. Fails when the folder cannot be opened, and with the signal's reason when that aborts. No thread
    * is left then.
    */
   async start(signal?: AbortSignal): Promise<void> {
@@ -104,14 +104,13 @@ export class EmbeddedEngine {
     return this.#life
   }
 
-  /** Segments of the log begun since the last checkpoint, 16 MB each, as of the last answer. */
+  /** Log segments begun since the last checkpoint, 16 MB each, as of the last answer. */
   get newLogSegments(): number {
     return this.#newLogSegments
   }
 
   /**
    * Runs one statement in that thread. A timeout ends the thread, and the caller's transaction with it.
-   *
    * @param isFlushDeferred whether its commit becomes durable only with the next flush
    */
   run(
@@ -124,7 +123,7 @@ export class EmbeddedEngine {
     return new Promise((resolve, reject) => {
       const { clock } = this.#options
       const timer = clock.schedule(millisecondsMax, () => {
-        // After a pause of this process the answer may have arrived and not been read yet.
+        // After a pause in this process the answer may have arrived and not been read yet.
         clock.endOfTick(() => {
           if (this.#pending !== pending) return
           const reason = `a statement took more than ${millisecondsMax} ms`
@@ -139,8 +138,8 @@ export class EmbeddedEngine {
   }
 
   /**
-   * Ends the thread when `idle` settles, or after CLOSE_MILLISECONDS_MAX, and again allows that time for closing the folder.
-   * A statement that still runs then fails and is not committed.
+   * Ends the thread when `idle` settles, or after CLOSE_MILLISECONDS_MAX, and again allows that time for closing the
+   * folder. A statement still running then fails and is not committed.
    */
   async close(idle: Promise<void>): Promise<void> {
     this.#closing = true
@@ -158,8 +157,8 @@ export class EmbeddedEngine {
 
   /**
    * Creates a new database in a temporary folder, from the template or in a separate thread, and renames it when it is
-   * complete and durable: a kill or a loss of power leaves no partial database, and the 400 MB of memory that creating one
-   * needs are freed with that thread.
+   * complete and durable: a kill or a power loss leaves no partial database, and the 400 MB of memory needed to create
+   * one are freed with that thread.
    */
   async #makeFolder(folder: string, signal?: AbortSignal): Promise<void> {
     const draft = `${folder}.new`
@@ -218,7 +217,11 @@ export class EmbeddedEngine {
     this.#lose(worker, message, true)
   }
 
-  /** @param lacksResources whether it was lost for lack of disk space, memory or descriptors: the next start waits for them */
+  /**
+   *
+   * @param lacksResources whether it was lost for lack of disk space, memory or descriptors: the next start waits for
+   *   them
+   */
   #lose(worker: Worker, reason: string, lacksResources = false): void {
     if (worker !== this.#life) return
     this.#life = undefined
@@ -278,7 +281,7 @@ export class EmbeddedEngine {
       name: 'store',
       workerData: { folder, channels: listener.channels() } satisfies WorkerStart,
     })
-    // The listeners stay for the life of the thread: it would stop delivering while it has no message listener.
+    // The listeners stay for the thread's life: it would stop delivering while it has no message listener.
     const started = new Promise<boolean>((resolve, reject) => {
       worker.on('message', (answer: WorkerAnswer) => {
         if (answer.type === 'ready') resolve(true)
@@ -308,7 +311,7 @@ export class EmbeddedEngine {
     return worker
   }
 
-  /** The value of the promise; undefined when it takes longer. */
+  /** The promise's value, or undefined when it takes longer. */
   #before<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value | undefined> {
     return withTimeLimit(this.#options.clock, milliseconds, promise, () => undefined)
   }

@@ -1,8 +1,8 @@
 /**
- * Background maintenance that a PostgreSQL server does and PGlite does not: checkpoints, without which the write-ahead log
- * grows until the store is closed, and vacuum and analyze, without which tables grow and plans become worse. Each is one
- * statement, started while no caller waits; only the size of the log forces a checkpoint. A failed statement is logged and
- * repeated at the next check.
+ * Background maintenance that a PostgreSQL server does and PGlite does not: checkpoints, without which the write-ahead
+ * log grows until the store is closed, and vacuum and analyze, without which tables grow and plans become worse. Each
+ * is one statement, started while no caller waits. Only the log's size forces a checkpoint. A failed statement is
+ * logged and repeated at the next check.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -11,7 +11,7 @@ import { UPKEEP_MILLISECONDS } from './limits.ts'
 /** 16 MB each: a checkpoint when the store is idle, and one in any case. Recovery reads as much after a crash. */
 const IDLE_LOG_SEGMENTS = 4
 const LOG_SEGMENTS_MAX = 16
-/** A checkpoint also after few writes, so that a start after a crash is quick. */
+/** A checkpoint also after few writes, so a start after a crash is quick. */
 const CHECKPOINT_MILLISECONDS = 3_600_000
 
 /** As in PostgreSQL's own autovacuum, with a larger minimum: small tables are read quickly in any state. */
@@ -26,9 +26,9 @@ export interface UpkeepOptions {
   readonly clock: Clock
   readonly log: Log
   readonly isIdle: () => boolean
-  /** Segments of the log begun since the last checkpoint. */
+  /** Log segments begun since the last checkpoint. */
   readonly newLogSegments: () => number
-  /** Runs one statement between those of callers. */
+  /** Runs one statement between the callers' statements. */
   readonly execute: (text: string) => Promise<readonly Record<string, unknown>[]>
 }
 

@@ -1,9 +1,9 @@
 /**
- * The thread of the embedded store: PGlite (PostgreSQL in WebAssembly) on one folder. It answers one statement at a
- * time with converted rows, so that the main thread neither runs queries nor parses rows. Transactions and callers are
- * handled by `caller-connection`. A commit is synced to the disk before its answer, unless the request defers the sync
- * to a later flush. An error that is not PostgreSQL's own (a failed sync, WebAssembly out of memory, a broken folder)
- * ends the thread before any answer, because its memory may be inconsistent; the folder recovers on the next start.
+ * The embedded store's thread: PGlite (PostgreSQL in WebAssembly) on one folder. It answers one statement at a time
+ * with converted rows, so the main thread neither runs queries nor parses rows. Transactions and callers are handled by
+ * `caller-connection`. A commit is synced to the disk before its answer, unless the request defers the sync to a later
+ * flush. An error that is not PostgreSQL's own (a failed sync, WebAssembly out of memory, a broken folder) ends the
+ * thread before any answer, because its memory may be inconsistent. The folder recovers on the next start.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
@@ -12,14 +12,14 @@ import { affectedRowsOf, ColumnTypeProblem, namedRows, SESSION_SETTINGS } from '
 import { DurableFiles, openDurably, type PGlite, type Results, requireDurability } from './durable-files.ts'
 
 export interface WorkerStart {
-  /** Data folder; an empty or missing one becomes a new database. */
+  /** Data folder. An empty or missing one becomes a new database. */
   readonly folder: string
   /** Notification channels to listen on before the first statement. */
   readonly channels: readonly string[]
 }
 
 export interface WorkerRequest {
-  /** A statement, or several without parameters; null asks the thread to close the folder and end. */
+  /** A statement, or several without parameters. Null asks the thread to close the folder and end. */
   readonly text: string | null
   readonly parameters: WrittenParameters
   /** Whether its commit becomes durable only with the next flush. */
@@ -28,14 +28,14 @@ export interface WorkerRequest {
 
 export interface WorkerFailure {
   readonly message: string
-  /** Empty when PostgreSQL executed the statement and a value of the result cannot be converted. */
+  /** Empty when PostgreSQL executed the statement and a result value cannot be converted. */
   readonly sqlState: string
   readonly constraint: string | undefined
 }
 
 export type WorkerAnswer =
   | { readonly type: 'ready' }
-  /** The last message of a thread that is ending. */
+  /** The last message from a thread that is ending. */
   | { readonly type: 'broken'; readonly reason: string }
   | ({ readonly type: 'result'; readonly newLogSegments: number } & StatementOutcome)
   | { readonly type: 'failure'; readonly failure: WorkerFailure }
@@ -45,13 +45,13 @@ type RawResult = Results<(string | null)[]>
 
 const ROWS_AS_TEXT = { rowMode: 'array' } as const
 
-/** EX_SOFTWARE of sysexits.h: the thread ended after an internal error. */
+/** EX_SOFTWARE in sysexits.h: the thread ended after an internal error. */
 const BROKEN_EXIT_CODE = 70
 
 const port = parentPort
 assert(port !== null, 'the store runs in a thread of its own')
 const { folder, channels } = workerData as WorkerStart
-/** The last PANIC or FATAL line of PostgreSQL's log. */
+/** The last PANIC or FATAL line in PostgreSQL's log. */
 let panic = ''
 let isFlushDeferred = false
 const files = new DurableFiles(folder, (error) => end(panic || String(error)))
@@ -71,7 +71,7 @@ function answer(message: WorkerAnswer): void {
   port?.postMessage(message)
 }
 
-/** Ends the thread within the call that failed, so that no answer follows. */
+/** Ends the thread within the failed call, so no answer follows. */
 function end(reason: string): never {
   answer({ type: 'broken', reason })
   process.exit(BROKEN_EXIT_CODE)
@@ -81,7 +81,8 @@ async function openDatabase(): Promise<PGlite> {
   const opened = await openDurably(files, (line) => {
     if (line.includes('PANIC') || line.includes('FATAL')) panic = line.trim()
   })
-  // Its own conversions would make floating point of int8 and dates of timestamptz, and differ from PostgreSQL's driver.
+  // Its own conversions would make floating point from int8 and dates from timestamptz, and differ from PostgreSQL's
+  // driver.
   for (const type of Object.keys(opened.parsers)) opened.parsers[type] = (text) => text
   for (const type of Object.keys(opened.serializers)) opened.serializers[type] = (value) => value
   opened.onNotification((channel, payload) => answer({ type: 'notification', channel, payload }))
@@ -103,7 +104,7 @@ async function execute(text: string, request: WorkerRequest): Promise<WorkerAnsw
       parameters.length === 0
         ? ((await database.exec(text, ROWS_AS_TEXT)).at(-1) as RawResult | undefined)
         : await database.query(text, [...parameters], ROWS_AS_TEXT)
-    // PGlite may swallow an exception that is not PostgreSQL's; a statement that was executed has a command.
+    // PGlite may swallow an exception that is not PostgreSQL's. An executed statement has a command.
     if (raw?.command === undefined || raw.command === '') throw new Error('a statement ended without a result')
     if (raw.command === 'CHECKPOINT') files.checkpointed()
     const { command, newLogSegments } = { command: raw.command, newLogSegments: files.newLogSegments }

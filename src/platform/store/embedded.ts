@@ -1,8 +1,8 @@
 /**
- * The embedded engine of the store: PGlite on a folder, in its own thread. One database connection serves all
- * callers, so they wait for it in order; a transaction holds it from begin to commit. Guarantees are documented at `Db`;
- * commits also survive a loss of power, because a commit is synced before its answer (`durable-files`), together with
- * those of later callers (`group-commit`). The folder belongs to one process, which `data-lock` enforces.
+ * The embedded store engine: PGlite on a folder, in its own thread. One database connection serves all callers, so they
+ * wait for it in order. A transaction holds it from begin to commit. Guarantees are documented at `Db`. Commits also
+ * survive a power loss, because a commit is synced before its answer (`durable-files`), together with later callers'
+ * commits (`group-commit`). The folder belongs to one process, which `data-lock` enforces.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -18,11 +18,11 @@ import { Semaphore } from './semaphore.ts'
 import { createQueries, isPatient, type StoreConnection, sql, type TransactionOptions } from './sql.ts'
 
 export interface EmbeddedOptions {
-  /** The data folder; created when it does not exist. */
+  /** The data folder, created when it does not exist. */
   readonly folder: string
   readonly log: Log
   readonly clock: Clock
-  /** Ends the opening: it then rejects with the reason of the signal, after its thread has ended. */
+  /** Ends the opening: it then rejects with the signal's reason, after its thread has ended. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -88,7 +88,7 @@ export async function openEmbedded({ folder, log, clock, signal }: EmbeddedOptio
       closed = true
       upkeep.stop()
       await engine.close(semaphore.close())
-      // A caller that did not finish in time has prevented the flush of earlier commits.
+      // A caller that did not finish in time has prevented the flush for earlier commits.
       group.lost('it was closed')
     },
   }
@@ -121,7 +121,7 @@ function createAcquire({ clock, ...parts }: Omit<Use, 'life'> & { readonly clock
   }
 }
 
-/** One maintenance statement, outside of any transaction. */
+/** One maintenance statement, outside any transaction. */
 async function executeAlone(acquire: Acquire, text: string): Promise<readonly Record<string, unknown>[]> {
   const connection = await acquire({ statementMillisecondsMax: UPKEEP_STATEMENT_MILLISECONDS_MAX })
   try {
@@ -155,9 +155,8 @@ interface Use {
 const READING = /^\s*(?:select|begin|commit|rollback)\b/i
 
 /**
- * The only database connection, while this instance of the thread lives.
- *
- * @param patienceMilliseconds longest that the flush of its commits may take, as any statement of the caller
+ * The only database connection, while this thread instance lives.
+ * @param patienceMilliseconds longest that the flush for its commits may take, as any statement from the caller
  */
 function engineConnection(use: Use, patienceMilliseconds: number): EngineConnection {
   const { engine, life, semaphore, group, corruption } = use

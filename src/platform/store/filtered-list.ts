@@ -1,8 +1,8 @@
 /**
- * Lists with filters. The first filter that has an index finds records in the order of the list, and the other filters are
- * applied to those records. One page examines at most EXAMINED_MAX records: a page that would need more ends early, possibly
- * without items, with a cursor after the last record examined. A rare value combined with a common one therefore takes more
- * pages, never a statement that reads all records.
+ * Lists with filters. The first filter with an index finds records in list order, and the other filters are applied to
+ * those records. One page examines at most EXAMINED_MAX records: a page that would need more ends early, possibly
+ * without items, with a cursor after the last record examined. A rare value combined with a common one therefore takes
+ * more pages, never a statement that reads all records.
  */
 import { isUuid } from '../base/ids.ts'
 import {
@@ -23,42 +23,42 @@ import {
 import { type ItemText, readTextPage, type TextPage } from './page-text.ts'
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from './sql.ts'
 
-/** Records that one page examines, for all values of a filter together: about ten milliseconds on either engine. */
+/** Records examined per page, for all values of a filter together: about ten milliseconds on either engine. */
 const EXAMINED_MAX = 5_000
-/** Of them, those in the range of a `RangeFilter`; the others are examined in the order of the list. */
+/** The part for records in a `RangeFilter`'s range. The others are examined in list order. */
 const IN_RANGE_MAX = EXAMINED_MAX / 2
 
-/** A filter of the list; `values` is undefined when the request does not have it. */
+/** A list filter. `values` is undefined when the request does not have it. */
 export interface PossibleFilter {
   readonly column: string
   readonly type: WantedValues['type']
   readonly values: readonly string[] | undefined
-  /** What is compared with the values instead of the column; only of a filter without an index. */
+  /** Compared with the values instead of the column. Only for a filter without an index. */
   readonly expression?: RawBuilder<unknown>
-  /** `one`: a value names one record of the owner, by a unique index. Absent: no index begins with it. */
+  /** `one`: a value names one of the owner's records, by a unique index. Absent: no index begins with it. */
   readonly index?: PageIndexes | 'one'
-  /** Values that the index leaves out by its condition, because most records have one of them. */
+  /** Values that the index leaves out by its condition, because most records have one. */
   readonly leftOut?: readonly string[]
 }
 
 type Filter = PossibleFilter & { readonly values: readonly string[] }
 
 /**
- * A filter by a range of times of a column other than `created_at`, with the index (owner, column). While the owner has
- * fewer than IN_RANGE_MAX records in the range, that index finds them, wherever they are in the order of the list.
- * Otherwise the records are examined in the order of the list.
+ * A filter by a time range on a column other than `created_at`, with the index (owner, column). While the owner has
+ * fewer than IN_RANGE_MAX records in the range, that index finds them, wherever they are in list order. Otherwise the
+ * records are examined in list order.
  */
 export interface RangeFilter<Database, Table extends keyof Database, Row> {
   readonly column: string
   readonly range: Range
-  /** The records of the owner, without another condition. */
+  /** The owner's records, without another condition. */
   readonly owned: SelectQueryBuilder<Database, Table, Row>
-  /** The range of `created_at` in the query of the list, if it has one. */
+  /** The `created_at` range in the list's query, if it has one. */
   readonly created: Range | undefined
 }
 
 export interface FilteredList<Database, Table extends keyof Database, Row> {
-  /** The records that the caller may see; they have `created_at` and `id`. */
+  /** The records that the caller may see. They have `created_at` and `id`. */
   readonly query: SelectQueryBuilder<Database, Table, Row>
   /** The most selective first. */
   readonly filters: readonly PossibleFilter[]
@@ -67,7 +67,7 @@ export interface FilteredList<Database, Table extends keyof Database, Row> {
   readonly request: PageRequest
   /** Bytes after which the page ends, for an answer that contains its items more than once. */
   readonly bytesMax?: number
-  /** The condition that a record has a value of a filter with an index; default: the column equals it. */
+  /** The condition that a record has a value for an indexed filter. Default: the column equals it. */
   readonly hasValue?: (column: string, value: RawBuilder<string>) => RawBuilder<boolean>
 }
 
@@ -91,7 +91,7 @@ export async function readFilteredPage<Database, Table extends keyof Database, R
   return await readTextPage(tables, records, item, request, bytesMax)
 }
 
-/** The distinct values of a filter; a value that is not an id in canonical form matches nothing and is left out. */
+/** A filter's distinct values. A value that is not an id in canonical form matches nothing and is left out. */
 function givenFilter(filter: PossibleFilter): readonly Filter[] {
   const { type, values } = filter
   if (values === undefined) return []
@@ -120,7 +120,7 @@ function hasValueOf<Database, Table extends keyof Database, Row>(
   value: RawBuilder<string>,
 ): RawBuilder<boolean> {
   const isValue = hasValue?.(column, value) ?? sql<boolean>`${sql.ref(column)} = ${value}`
-  // The condition of the index, in its words: the planner does not know the value.
+  // The index's condition, in its words: the planner does not know the value.
   const others = leftOut.map((common) => sql` and ${sql.ref(column)} <> ${sql.lit(common)}`)
   return sql<boolean>`${isValue}${sql.join(others, sql``)}`
 }
@@ -142,7 +142,7 @@ function recordsOfDriver<Database, Table extends keyof Database, Row extends Pla
 
 /**
  * Examines an equal number of records for each value of the driver. When a value has more records, the page ends at the
- * first such end: later records have been examined for some of the values only.
+ * first such end: later records have been examined for only some values.
  */
 async function readBounded<Database, Table extends keyof Database, Row extends Placed>(
   tables: Kysely<Database>,
@@ -173,7 +173,7 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
   const wanted = { values: found.map(({ id }) => id), type: request.idType, namesOne: true } as const
   // A record may have changed since: then it is left out, as if it had changed before.
   const stillMatches = sql`${matches(driver === undefined ? others : [driver, ...others])} and ${isInRange(range)}`
-  // In `coalesce`, so that the planner finds these records by their ids, not by an index of another column.
+  // In `coalesce`, so the planner finds these records by their ids, not by another column's index.
   const matching = query.where(sql<boolean>`coalesce(${stillMatches}, false)`)
   const records = recordsOfEach([wanted], (value) => matching.where(sql<boolean>`id = ${value}`), request)
   const page = await readTextPage(tables, records, item, request, bytesMax)
@@ -182,7 +182,7 @@ async function readBounded<Database, Table extends keyof Database, Row extends P
   return { ...page, next_page_cursor: cursorAfter(end, request) }
 }
 
-/** The records that the driver finds, or all records, in the order of the list, each with whether it matches. */
+/** The records found by the driver, or all records, in list order, each with whether it matches. */
 function examinedInOrder<Database, Table extends keyof Database, Row extends Placed>(
   list: FilteredList<Database, Table, Row>,
   driver: Filter | undefined,
@@ -208,7 +208,7 @@ function isInRange(range: { readonly column: string; readonly range: Range } | u
   return range === undefined ? sql<boolean>`true` : isWithin(range.column, range.range)
 }
 
-/** The records in the range, at most IN_RANGE_MAX; the limit is applied before every other condition. */
+/** The records in the range, at most IN_RANGE_MAX. The limit is applied before every other condition. */
 function examinedInRange<Database, Table extends keyof Database, Row extends Placed>(
   { column, range, owned, created }: RangeFilter<Database, Table, Row>,
   driver: Filter | undefined,
@@ -225,7 +225,7 @@ function examinedInRange<Database, Table extends keyof Database, Row extends Pla
     ), range_size as materialized (select count(*) as records from in_range), examined`
 }
 
-/** The records in the range when those are all; otherwise the records in the order of the list. */
+/** The records in the range when those are all. Otherwise the records in list order. */
 function chosenOf(inOrder: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select created_at, id, matches, false as is_end from in_range

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasCode } from '../base/error-code.ts'
 
-/** Syncs one file, or the names in one folder; a missing one is ignored. */
+/** Syncs one file, or the names in one folder. A missing one is ignored. */
 export function syncPath(path: string): void {
   let descriptor: number
   try {
@@ -20,7 +20,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Enough to use every thread of Node's pool: a disk executes several operations in parallel. */
+/** Enough to use every thread in Node's pool: a disk executes several operations in parallel. */
 const CALLS_AT_ONCE = 16
 
 /** Syncs every file in a folder and below, and every folder: a thousand in 0.3 s, 3 s one after the other. */
@@ -57,8 +57,7 @@ export async function severalAtOnce<T>(items: readonly T[], run: (item: T) => Pr
 
 /**
  * Syncs the folder that holds `path`, and the folders above it as far as they were made for it.
- *
- * @param firstMade what `mkdir` with `recursive` returned: the topmost folder it made, undefined when it made none
+ * @param firstMade the result of a recursive `mkdir`: the topmost folder it made, undefined when it made none
  */
 export function syncFoldersAbove(path: string, firstMade: string | undefined): void {
   const top = dirname(firstMade ?? path)

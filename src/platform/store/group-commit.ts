@@ -1,19 +1,21 @@
 /**
- * Group commit of the embedded store: one sync of the disk for several transactions. While other callers wait, a caller
- * commits without a sync, the next caller starts, and the answer waits until a flush has made the commit durable; without
- * waiting callers, a commit is synced at once. Everything after a commit that is not durable yet waits with it: the answers
- * of transactions that only read, because they may have seen it, and notifications. When the thread is lost meanwhile, all
- * of them fail: whether they are stored is not known. It has no timer: the last caller of a queue flushes, so an answer
- * waits at most for COMMITS_MAX other callers, or for one more after MILLISECONDS_MAX.
+ * Group commit in the embedded store: one disk sync for several transactions. While other callers wait, a caller
+ * commits without a sync, the next caller starts, and the answer waits until a flush has made the commit durable.
+ * Without waiting callers, a commit is synced at once. Everything after a commit that is not durable yet waits with it:
+ * answers from read-only transactions, because they may have seen it, and notifications. When the thread is lost
+ * meanwhile, they all fail: whether they are stored is not known. It has no timer: the last caller in a queue flushes,
+ * so an answer waits at most for COMMITS_MAX other callers, or for one more after MILLISECONDS_MAX.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { Clock } from '../base/clock.ts'
 import { StoreUnavailable } from './db.ts'
 
-/** Writes an empty message into the log; the last argument (PostgreSQL 17) flushes the log up to there. */
+/** Writes an empty message into the log. The last argument (PostgreSQL 17) flushes the log up to there. */
 export const FLUSH_TEXT = "select pg_logical_emit_message(false, '', '', true)"
 
-/** A flush of 64 commits takes a hundredth of their time; with a larger group the first ones would only wait longer. */
+/**
+ * A flush for 64 commits takes a hundredth of their time. With a larger group the first ones would only wait longer.
+ */
 const COMMITS_MAX = 64
 /** The delay that a group may add to a commit. */
 const MILLISECONDS_MAX = 5
@@ -26,9 +28,12 @@ interface Settlement {
 
 export class GroupCommit {
   readonly #clock: Clock
-  /** Commits since the last flush, the time of the first, and the promise that their callers await; undefined without any. */
+  /**
+   * Commits since the last flush, the time of the first, and the promise that their callers await. Undefined without
+   * any.
+   */
   #open: { commits: number; readonly sinceMilliseconds: number; readonly settlement: Settlement } | undefined
-  /** Whether the caller that has the connection commits without a sync. */
+  /** Whether the caller with the connection commits without a sync. */
   #isDeferring = false
   #heldNotifications: (() => void)[] = []
 
@@ -47,8 +52,7 @@ export class GroupCommit {
   }
 
   /**
-   * The caller that has the connection is done.
-   *
+   * The caller with the connection is done.
    * @param hasWritten whether it may have committed something
    * @param waiting callers that wait for the connection
    * @returns whether it must flush before it releases the connection
@@ -68,7 +72,7 @@ export class GroupCommit {
     return waiting === 0 || commits >= COMMITS_MAX || openMilliseconds >= MILLISECONDS_MAX
   }
 
-  /** Settles when everything that was committed until now is durable; rejects when that is not known. */
+  /** Settles when everything committed until now is durable. Rejects when that is not known. */
   async settled(): Promise<void> {
     await this.#open?.settlement.promise
   }
@@ -81,7 +85,7 @@ export class GroupCommit {
     this.#releaseNotifications()
   }
 
-  /** The thread has ended; the commits that it had not flushed may be lost. */
+  /** The thread has ended. Its unflushed commits may be lost. */
   lost(reason: string): void {
     const open = this.#open
     this.#open = undefined
@@ -90,7 +94,7 @@ export class GroupCommit {
     open?.settlement.reject(new StoreUnavailable(`the embedded store was lost before it had synced: ${reason}`))
   }
 
-  /** Delivers a notification when the commit that sent it is durable. */
+  /** Delivers a notification when its commit is durable. */
   notify(deliver: () => void): void {
     if (!this.#isDeferring && this.#open === undefined) deliver()
     // Bound to the context of its arrival: otherwise it would run within the transaction that releases it.
@@ -109,7 +113,7 @@ function newSettlement(): Settlement {
   const promise = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject }
   })
-  // Callers that await it handle the rejection; there may be none.
+  // Callers that await it handle the rejection. There may be none.
   promise.catch(() => undefined)
   return { promise, ...(settle as Pick<Settlement, 'resolve' | 'reject'>) }
 }

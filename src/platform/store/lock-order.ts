@@ -1,15 +1,15 @@
 /**
- * The order in which a transaction locks what decides about money. A statement that may wait for such a lock gets its clause
- * here, or names its locks here before it is sent. Transactions that lock in one order never wait for each other in a circle.
- * A lock out of order is an error of our own code, and throws before anything is sent.
+ * The order of a transaction's locks on everything that decides about money. A statement that may wait for such a lock
+ * gets its clause here, or names its locks here before it is sent. Transactions that lock in one order never wait for
+ * each other in a circle. A lock out of order is an error in our own code, and throws before anything is sent.
  *
- * Rows that only the holder of one of these locks writes have none of their own: transfers, attempts, work, addresses.
+ * Rows written only by the holder of such a lock have none of their own: transfers, attempts, work, addresses.
  */
 import { assert } from '../base/assert.ts'
 import type { Transaction } from './db.ts'
 import { type RawBuilder, sql } from './sql.ts'
 
-/** From the first to the last. Several of one kind are locked by one statement, in the order of their names. */
+/** From the first to the last. Several locks of one kind are taken by one statement, in name order. */
 const ORDER = [
   'controls',
   'delivery',
@@ -20,7 +20,7 @@ const ORDER = [
   'account',
   'orchestration',
   /**
-   * The orchestration or the returned deposit of a delivery that is locked. Many may follow each other in any order: the
+   * The orchestration or the returned deposit for a locked delivery. Many may follow each other in any order: the
    * delivery's lock keeps others away, and the deposit's orchestration has failed before its money is returned.
    */
   'owner',
@@ -51,8 +51,7 @@ function locksOf<Tables>(transaction: Transaction<Tables>): Locks {
 }
 
 /**
- * Names what the next statement locks. What the transaction holds already may be named again.
- *
+ * Names the next statement's locks. Locks that the transaction holds already may be named again.
  * @param mayRepeat others of this kind may follow in a later statement: they are shared, or of the kind `owner`
  */
 export function locking<Tables>(
@@ -80,7 +79,7 @@ export function holding<Tables>(transaction: Transaction<Tables>, kind: LockKind
   for (const name of names) locks.names.add(`${kind} ${name}`)
 }
 
-/** The clause that locks the rows of a `select`. */
+/** The clause that locks a `select`'s rows. */
 export function forUpdate<Tables>(
   transaction: Transaction<Tables>,
   kind: LockKind,
@@ -90,7 +89,7 @@ export function forUpdate<Tables>(
   return sql`for update`
 }
 
-/** The clause that keeps the rows of a `select` from changing. Whoever changes one locks no other of its kind. */
+/** The clause that keeps a `select`'s rows from changing. A transaction that changes one locks no other of its kind. */
 export function forShare<Tables>(
   transaction: Transaction<Tables>,
   kind: LockKind,
@@ -100,7 +99,7 @@ export function forShare<Tables>(
   return sql`for share`
 }
 
-/** The clause that locks what no other transaction has locked. It never waits, so it may stand anywhere. */
+/** The clause that locks only rows without another transaction's lock. It never waits, so it may stand anywhere. */
 export const unlessLocked = sql`for update skip locked`
 
 /** Waits for the advisory locks with these names, which are one kind's. */

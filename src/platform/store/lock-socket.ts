@@ -1,7 +1,7 @@
 /**
- * The UNIX socket of a data folder's lock: the holder listens on it as long as it lives, and other processes connect to
- * find out whether it does. Nothing is sent: the kernel also accepts a connection for a process that is stopped or hangs.
- * The path of a socket has at most about a hundred bytes; a longer one is opened through a descriptor of the folder,
+ * The UNIX socket for a data folder's lock: the holder listens on it as long as it lives, and other processes connect
+ * to find out whether it does. Nothing is sent: the kernel also accepts a connection for a process that is stopped or
+ * hangs. A socket's path has at most about a hundred bytes. A longer one is opened through a descriptor of the folder,
  * because Node truncates a longer path without an error and would listen elsewhere.
  */
 import { closeSync, openSync } from 'node:fs'
@@ -17,10 +17,10 @@ export interface LockSocket {
 
 /** `sun_path` holds 108 bytes on Linux and 104 on BSD and macOS, a zero at the end included (unix(7)). */
 const PATH_BYTES_MAX = 103
-/** Error codes of a file system without sockets, or of a sandbox that forbids them. */
+/** Error codes from a file system without sockets, or from a sandbox that forbids them. */
 const UNSUPPORTED = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP']
 
-/** Name of the socket in the folder; undefined for an invalid nonce, so that it never names another file. */
+/** The socket's name in the folder. Undefined for an invalid nonce, so it never names another file. */
 export function socketName(nonce: string | undefined): string | undefined {
   return nonce !== undefined && /^[0-9a-f-]{36}$/.test(nonce) ? `lock.${nonce}.socket` : undefined
 }
@@ -56,7 +56,7 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
   const closeOnce = async (): Promise<void> => {
     await close(server)
     await rm(path, { force: true })
-    // Node removes the socket by the path that it listens on, so the path must stay valid until then.
+    // Node removes the socket by its listening path, so the path must stay valid until then.
     reach.close()
   }
   return {
@@ -69,8 +69,8 @@ export async function listenOnSocket(folder: string, nonce: string, log: Log): P
 }
 
 /**
- * Whether a process listens on the socket, no process does, or there is no such file. Any other error counts as listening:
- * the queue of the socket may be full, or it may belong to another user.
+ * Whether a process listens on the socket, no process does, or there is no such file. Any other error counts as
+ * listening: the socket's queue may be full, or it may belong to another user.
  */
 export async function probeSocket(folder: string, name: string): Promise<'listening' | 'refused' | 'absent'> {
   const reach = reachOf(folder, name)

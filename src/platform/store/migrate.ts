@@ -1,7 +1,7 @@
 /**
- * Migrates the schema of a store to the one that this version needs, and reports missing migrations. Every migration runs
- * in one transaction, in one process at a time, and records its name and checksum. It rejects a store with migrations of a
- * newer version, one whose applied migrations differ from those of this version, and a server that is too old. It never
+ * Migrates a store's schema to the one that this version needs, and reports missing migrations. Every migration runs in
+ * one transaction, in one process at a time, and records its name and checksum. It rejects a store with a newer
+ * version's migrations, one whose applied migrations differ from this version's, and a server that is too old. It never
  * reverts a migration and never repairs one.
  */
 import { createHash } from 'node:crypto'
@@ -11,14 +11,14 @@ import { MIGRATIONS } from './migrations/index.ts'
 import type { Migration } from './migrations/migration.ts'
 import { sql } from './sql.ts'
 
-/** This version cannot work with the schema of the store. */
+/** This version cannot work with the store's schema. */
 export class SchemaProblem extends Error {
   override name = 'SchemaProblem'
 }
 
-/** A statement of a migration may rewrite a large table; no client is served meanwhile. */
+/** A migration's statement may rewrite a large table. No client is served meanwhile. */
 const STATEMENT_MILLISECONDS_MAX = 600_000
-/** One number for all processes that migrate, arbitrary but fixed: `tide` in ASCII. */
+/** One number for all migrating processes, arbitrary but fixed: `tide` in ASCII. */
 const MIGRATION_LOCK = 0x74696465
 
 const NAME = /^\d{12}-[a-z0-9-]+$/
@@ -27,10 +27,10 @@ interface MigrationTables {
   schema_migrations: { name: string; checksum: string }
 }
 
-/** The oldest version of PostgreSQL that runs the SQL of this service. */
+/** The oldest PostgreSQL version that runs this service's SQL. */
 const SERVER_VERSION_MIN = 15
 
-/** The missing migrations; throws `SchemaProblem` when this version cannot work with the schema. */
+/** The missing migrations. Throws `SchemaProblem` when this version cannot work with the schema. */
 export async function readSchemaState(
   db: Db,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -44,7 +44,7 @@ export async function readSchemaState(
   return missing.length === 0 ? 'current' : { missing: missing.map(({ name }) => name) }
 }
 
-/** Applies the missing migrations in the order of their names, and returns those names. */
+/** Applies the missing migrations in name order, and returns those names. */
 export async function migrate(
   db: Db,
   log: Log,
@@ -53,7 +53,7 @@ export async function migrate(
   const ordered = inNameOrder(migrations)
   const applied: string[] = []
   await locked(db, async (transaction) => {
-    // In this transaction, which has a long limit: the first statement of a new folder can take seconds on a busy machine.
+    // In this transaction, which has a long limit: a new folder's first statement can take seconds on a busy machine.
     await refuseOldServer(transaction)
     await sql`
       create table if not exists schema_migrations (
@@ -99,7 +99,7 @@ async function refuseOldServer(tables: Kysely<MigrationTables>): Promise<void> {
   }
 }
 
-/** Applies the first missing migration and returns its name; undefined when none is missing. */
+/** Applies the first missing migration and returns its name, or undefined when none is missing. */
 async function applyNext(
   transaction: Transaction<MigrationTables>,
   ordered: readonly Migration[],
@@ -114,7 +114,7 @@ async function applyNext(
   return next.name
 }
 
-/** The migrations that are not applied, in the order of their names; throws when an applied one differs or is unknown. */
+/** The unapplied migrations, in name order. Throws when an applied one differs or is unknown. */
 async function findMissing(
   tables: Kysely<MigrationTables>,
   ordered: readonly Migration[],

@@ -1,6 +1,6 @@
 /**
- * The listeners of each notification channel of a store, called in the order in which they were added. An error of one
- * listener is logged and does not affect the others.
+ * The listeners on each notification channel, called in the order in which they were added. One listener's error is
+ * logged and does not affect the others.
  */
 import type { Log } from '../base/log.ts'
 import type { NotificationListener } from './db.ts'

@@ -1,31 +1,34 @@
 /**
- * The page cursor of a list: the position of the last record that was returned, with a digest of its list. Cursors need no
- * server state, survive restarts and do not expire.
+ * A list's page cursor: the last returned record's position, with a digest for its list. Cursors need no server state,
+ * survive restarts and do not expire.
  */
 import { createHash } from 'node:crypto'
 
 export type PageOrder = 'ASC' | 'DESC'
 
-/** The list that a cursor belongs to: it is rejected for any other operation, owner, order or set of filters. */
+/** The list that a cursor belongs to: it is rejected for any other operation, owner, order or filter set. */
 export interface PageBinding {
   readonly operation: string
   /** The customer whose records these are, or `operator`. */
   readonly owner: string
-  /** Filters with their effective values; absent ones are left out or undefined. The order of a list of values is ignored. */
+  /**
+   * Filters with their effective values. Absent ones are left out or undefined. The order in a list of values is
+   * ignored.
+   */
   readonly filters: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
   readonly order: PageOrder
 }
 
-/** The type of the list's `id` column: a cursor with another type of id is invalid. */
+/** The type of the list's `id` column: a cursor with another id type is invalid. */
 export type PageIdType = 'uuid' | 'bigint'
 
-/** The last record that was returned. */
+/** The last returned record. */
 export interface PagePosition {
   readonly createdAt: string
   readonly id: string
 }
 
-/** Not a page cursor, or the cursor of another list: answered with 400 `invalid_cursor`. */
+/** Not a page cursor, or another list's cursor: answered with 400 `invalid_cursor`. */
 export class InvalidCursor extends Error {
   override name = 'InvalidCursor'
 
@@ -41,10 +44,10 @@ export function encodeCursor(position: PagePosition, binding: PageBinding): stri
   return Buffer.from([bindingDigest(binding), position.createdAt, position.id].join(SEPARATOR)).toString('base64url')
 }
 
-/** The position in a cursor of `encodeCursor` for an equal binding; throws `InvalidCursor` for any other text. */
+/** The position in a cursor from `encodeCursor` for an equal binding. Throws `InvalidCursor` for any other text. */
 export function decodeCursor(cursor: string, binding: PageBinding, idType: PageIdType): PagePosition {
   const bytes = Buffer.from(cursor, 'base64url')
-  // Decoding skips invalid characters; only a text that encodes to itself is valid.
+  // Decoding skips invalid characters. Only a text that encodes to itself is valid.
   if (bytes.toString('base64url') !== cursor) throw new InvalidCursor()
   const [digest, createdAt, id, ...rest] = bytes.toString('latin1').split(SEPARATOR)
   if (createdAt === undefined || id === undefined || rest.length > 0) throw new InvalidCursor()
@@ -53,7 +56,7 @@ export function decodeCursor(cursor: string, binding: PageBinding, idType: PageI
 }
 
 /**
- * A digest, not a signature: it detects a cursor that is used with another list. A forged cursor does no harm, because the
+ * A digest, not a signature: it detects a cursor used with another list. A forged cursor does no harm, because the
  * query filters records by owner in any case.
  */
 function bindingDigest({ operation, owner, filters, order }: PageBinding): string {
@@ -65,7 +68,9 @@ function bindingDigest({ operation, owner, filters, order }: PageBinding): strin
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
-/** Whether the text has the form of `column-types` for a timestamptz and is a valid date: PostgreSQL fails on 30 February. */
+/**
+ * Whether the text has the timestamptz form from `column-types` and is a valid date: PostgreSQL fails on 30 February.
+ */
 function isInstant(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}(\d{3})?Z$/.test(text)) return false
   const milliseconds = Date.parse(`${text.slice(0, 23)}Z`)

@@ -1,8 +1,8 @@
 /**
- * Pages of a list in memory, with the cursors and guarantees of the lists in the store: in the order (created, id), every
- * record that exists from the first call to the last is returned exactly once, whatever is added or removed meanwhile. Each
- * page is one pass over the records; nothing is kept between calls. Bytes are not counted: the records must be small and of
- * bounded size, so that the largest page stays far below PAGE_BYTES_MAX.
+ * List pages in memory, with the same cursors and guarantees as lists in the store: in the order (created, id), every
+ * record that exists from the first call to the last is returned exactly once, despite other records' creation or
+ * removal meanwhile. Each page is one pass over the records. Nothing is kept between calls. Bytes are not counted: the
+ * records must be small and bounded in size, so the largest page stays far below PAGE_BYTES_MAX.
  */
 import { millisecondText } from '../base/clock.ts'
 import type { Page, PageRequest } from './page.ts'
@@ -18,18 +18,18 @@ export interface Placed {
 /** The rest of a list, or its beginning. */
 export interface PagePart<Record extends Placed> {
   readonly records: Iterable<Record>
-  /** Where `records` end before the list does; undefined when they are all. */
+  /** Where `records` end before the list does. Undefined when they are complete. */
   readonly end?: Placed | undefined
 }
 
 type MemoryRequest = Omit<PageRequest, 'columns' | 'idType'> & { readonly limit: number }
 
-/** One page of `records`, which are those that match the request's filters. */
+/** One page from `records`, which are those that match the request's filters. */
 export function pageInMemory<Record extends Placed>(records: Iterable<Record>, request: MemoryRequest): Page<Record> {
   return pageOfParts([{ records }], request)
 }
 
-/** One page of several lists together: it ends where the first of them is not known further. */
+/** One page from several lists together: it ends where the first one is not known further. */
 export function pageOfParts<Record extends Placed>(
   parts: readonly PagePart<Record>[],
   request: MemoryRequest,
@@ -43,7 +43,7 @@ export function pageOfParts<Record extends Placed>(
     .flatMap(({ records }) => [...records])
     .filter((record) => after === undefined || compare(record, after) > 0)
     .filter((record) => end === undefined || compare(record, end) <= 0)
-  // Records nearly always come in the order of their creation: such a list is sorted in one pass.
+  // Records nearly always come in creation order: such a list is sorted in one pass.
   left.sort(compare)
   const items = left.slice(0, limit)
   const last = left.length > limit ? items.at(-1) : end

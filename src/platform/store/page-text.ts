@@ -1,24 +1,24 @@
 /**
- * Pages whose items are written as JSON text by the store, so that the main thread forwards the text without converting,
- * parsing or serialising values. A page never exceeds PAGE_BYTES_MAX, except by a single record. The engine reads little
- * more than that: the sizes of large columns are summed before their values are read.
+ * Pages whose items the store writes as JSON text, so the main thread forwards the text without converting, parsing or
+ * serialising values. A page never exceeds PAGE_BYTES_MAX, except by a single record. The engine reads little more than
+ * that: large columns' sizes are summed before their values are read.
  *
- * A list describes its items as a table of members, each with an SQL expression for the JSON text of its value; a member
- * without a value is omitted. Tests compare these items with the documents of single records.
+ * A list describes its items as a member table, each with an SQL expression for its value's JSON text. A member without
+ * a value is omitted. Tests compare these items with single-record documents.
  */
 import type { Kysely } from './db.ts'
 import { cursorAfter, limitOf, orderIn, PAGE_BYTES_MAX, type PageRecords, type PageRequest } from './page.ts'
 import { type RawBuilder, type SelectQueryBuilder, sql } from './sql.ts'
 
-/** The members of an object, in the order of the JSON text; one whose text is null is omitted. */
+/** An object's members, in the JSON text's order. One whose text is null is omitted. */
 type MemberTexts = readonly (readonly [name: string, text: RawBuilder<string | null>])[]
 
-/** How the store writes one record; the columns are those of `record`. */
+/** How the store writes one record. The columns are those of `record`. */
 export interface ItemText {
   readonly members: MemberTexts
   /**
-   * Columns that may be large: text, or jsonb that is stored uncompressed (`set storage external`). Their sizes are
-   * known without reading the values.
+   * Columns that may be large: text, or jsonb stored uncompressed (`set storage external`). Their sizes are known
+   * without reading the values.
    */
   readonly large: { readonly text: readonly string[]; readonly jsonb: readonly string[] }
 }
@@ -26,7 +26,7 @@ export interface ItemText {
 export interface TextPage {
   /** The items as JSON text, separated by commas, in consecutive parts of about CHUNK_BYTES. */
   readonly itemTexts: readonly string[]
-  /** Absent on the last page, also when that is full; a page with fewer records than its limit may have one. */
+  /** Absent on the last page, also when that is full. A page with fewer records than its limit may have one. */
   readonly next_page_cursor?: string
 }
 
@@ -44,17 +44,17 @@ export function flagText(column: string): RawBuilder<string> {
   return sql`case when ${reference(column)} then 'true' else 'false' end`
 }
 
-/** A time of whole milliseconds, in the form of `column-types`. */
+/** A time in whole milliseconds, in the form from `column-types`. */
 export function timeText(column: string): RawBuilder<string> {
   return sql`'"' || to_char(${reference(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`
 }
 
-/** A column that is the text of a JSON value. */
+/** A column with a JSON value's text. */
 export function rawText(column: string): RawBuilder<string> {
   return sql`${reference(column)}`
 }
 
-/** A jsonb column, or its value at a path; members are in the order in which jsonb stores them. */
+/** A jsonb column, or its value at a path. Members are in jsonb's storage order. */
 export function jsonbText(column: string, path: readonly string[] = []): RawBuilder<string> {
   if (path.length === 0) return sql`${reference(column)}::text`
   return sql`(${reference(column)} #> ${sql.lit(`{${path.join(',')}}`)})::text`
@@ -66,18 +66,20 @@ export function objectText(members: MemberTexts): RawBuilder<string> {
   return sql`'{' || concat_ws(',', ${sql.join(texts)}) || '}'`
 }
 
-/** Consecutive items; null text stands for the records that do not fit on the page. */
+/** Consecutive items. Null text stands for the records that do not fit on the page. */
 interface ChunkRow {
   readonly text: string | null
   readonly last_created_at: string
   readonly last_id: string
 }
 
-/** Bytes of text in one row: one event-loop tick decodes and forwards about this much. */
+/** Text bytes in one row: one event-loop tick decodes and forwards about this much. */
 const CHUNK_BYTES = 65_536
 
 /**
- * @param bytesMax bytes after which the page ends; less than the default for an answer that contains its items repeatedly
+ *
+ * @param bytesMax bytes after which the page ends, less than the default for an answer that contains its items
+ *   repeatedly
  */
 export async function readTextPage<Database>(
   tables: Kysely<Database>,
@@ -90,8 +92,9 @@ export async function readTextPage<Database>(
   const order = (table: string) => orderIn(table, request.order, indexes)
   const endOf = sql`sum(octet_length(text) + 1) over up_to`
   const fits = sql`number <= ${limit} and text is not null and (number = 1 or ${endOf} <= ${bytesMax})`
-  // Innermost: the bytes of the large columns of all records before each. `written`: the text of those that may fit; its
-  // limit keeps the planner from merging the levels, which would write each text twice. `page`: where each text ends.
+  // Innermost: the bytes in the large columns of all records before each. `written`: the text of those that may fit.
+  // Its limit keeps the planner from merging the levels, which would write each text twice. `page`: where each text
+  // ends.
   const { rows } = await sql<ChunkRow>`
     select
       string_agg(text, ',' order by number) filter (where chunk is not null) as text,
@@ -128,7 +131,7 @@ export async function readTextPage<Database>(
   return { itemTexts, next_page_cursor: cursorAfter({ created_at, id }, request) }
 }
 
-/** The text of one record as in lists; undefined when `query` returns no record. */
+/** One record's text as in lists. Undefined when `query` returns no record. */
 export async function readItemText<Database>(
   tables: Kysely<Database>,
   query: SelectQueryBuilder<Database, keyof Database, unknown>,

@@ -1,8 +1,8 @@
 /**
- * Pages of a list: keyset pagination in the order (created_at, id). The place of a record never changes, so every record
- * that existed at the first call is returned exactly once, whatever is written meanwhile. This file owns the query shapes
- * and the two limits of a page: its number of records, and PAGE_BYTES_MAX. The query that a caller passes decides which
- * records are visible. Lists that customers can fill are written as JSON text by the store: see `page-text`.
+ * List pages: keyset pagination in the order (created_at, id). A record's place never changes, so every record that
+ * existed at the first call is returned exactly once, despite writes meanwhile. This file owns the query shapes and a
+ * page's two limits: its number of records, and PAGE_BYTES_MAX. The caller's query decides which records are visible.
+ * Lists that customers can fill are written as JSON text by the store: see `page-text`.
  */
 import { assert } from '../base/assert.ts'
 import { decodeCursor, encodeCursor, type PageBinding, type PageIdType, type PageOrder } from './page-cursor.ts'
@@ -14,21 +14,20 @@ export type { PageOrder }
 const PAGE_LIMIT_DEFAULT = 100
 const PAGE_LIMIT_MAX = 1_000
 /**
- * A page also ends at this size of its JSON text, so that an answer that its client does not read takes a bounded amount of
- * memory, and the event loop handles one in a few milliseconds. A single record may be larger.
+ * A page also ends at this JSON text size, so an unread answer takes a bounded amount of memory, and the event loop
+ * handles one in a few milliseconds. A single record may be larger.
  */
 export const PAGE_BYTES_MAX = 2_097_152
 
 /**
- * The indexes that can provide the order of a list. The columns of the order are never null. The position of nulls only
- * distinguishes the indexes for the planner, so that it cannot choose a longer index where a shorter one suffices, whatever
+ * The indexes that can provide a list's order. The order's columns are never null. The position of nulls only
+ * distinguishes the indexes for the planner, so it cannot choose a longer index where a shorter one suffices, whatever
  * its statistics are:
- *
- * - `owner`: (owner, created_at, id), for all records of one owner;
- * - `filter`: (owner, column, created_at nulls first, id), for one filter;
- * - `filters`: (owner, column, column, created_at, id nulls first), for two, or for a filter that is the condition of the
- *   index itself;
- * - `all`: (created_at nulls first, id nulls first), for the records of all owners.
+ * - `owner`: (owner, created_at, id), for all an owner's records.
+ * - `filter`: (owner, column, created_at nulls first, id), for one filter.
+ * - `filters`: (owner, column, column, created_at, id nulls first), for two, or for a filter that is the index's own
+ *   condition.
+ * - `all`: (created_at nulls first, id nulls first), for all owners' records.
  */
 export type PageIndexes = keyof typeof NULLS
 
@@ -40,7 +39,7 @@ const NULLS = {
 } as const
 
 export interface PageRequest extends PageBinding {
-  /** 1..1000, default 100; not part of the binding. */
+  /** 1..1000, default 100. Not part of the binding. */
   readonly limit?: number | undefined
   readonly pageCursor?: string | undefined
   readonly idType: PageIdType
@@ -52,11 +51,11 @@ export interface PageRequest extends PageBinding {
 
 export interface Page<Row> {
   readonly items: Row[]
-  /** Absent on the last page, also when that is full; a page with fewer records than its limit may have one. */
+  /** Absent on the last page, also when that is full. A page with fewer records than its limit may have one. */
   readonly next_page_cursor?: string
 }
 
-/** The records of a list after the cursor, in order: one more than the page may have, to know whether there is a next. */
+/** A list's records after the cursor, in order: one more than the page may have, to know whether there is a next. */
 export interface PageRecords<Row> {
   readonly query: RawBuilder<Row>
   /** The indexes that the order is written for. */
@@ -69,21 +68,21 @@ interface Placed {
   readonly id: string
 }
 
-/** Both ends are included; an absent end is open. */
+/** Both ends are included. An absent end is open. */
 export interface Range {
   readonly from?: string
   readonly until?: string
   readonly isEmpty: boolean
 }
 
-/** That a record was created within a range: a part of the order of the list. */
+/** The condition for a record created within a range: a part of the list's order. */
 export function isMadeWithin(range: Range): RawBuilder<boolean> {
   return isWithin('created_at', range)
 }
 
 /**
- * That a time of a record is within a range. The ends are hidden from the planner: it would expect hardly any record at
- * times that are newer than its statistics, and read and sort all records.
+ * The condition for a record's time within a range. The ends are hidden from the planner: it would expect hardly any
+ * record at times newer than its statistics, and read and sort all records.
  */
 export function isWithin(
   column: string,
@@ -94,16 +93,16 @@ export function isWithin(
 }
 
 /**
- * The condition that a record belongs to a customer. The customer is hidden from the planner: for one that is not in its
- * statistics it would expect no records and might choose any index.
+ * The condition for a customer's records. The customer is hidden from the planner: for one missing in its statistics it
+ * would expect no records and might choose any index.
  */
 export function isOwnedBy(customerId: string): RawBuilder<boolean> {
   return sql<boolean>`customer_id = ${hidden(customerId, 'uuid')}`
 }
 
 /**
- * The condition that a column has a value. The value is hidden from the planner: for one that is not in its statistics it
- * would expect no record, and an index for one filter would seem as good as the one for two.
+ * The condition for a column's value. The value is hidden from the planner: for one missing in its statistics it would
+ * expect no record, and an index for one filter would seem as good as the one for two.
  */
 export function isEqual(column: string, value: string, type: WantedValues['type']): RawBuilder<boolean> {
   return sql<boolean>`${sql.ref(column)} = ${hidden(value, type)}`
@@ -114,7 +113,7 @@ function hidden(value: string, type: 'timestamptz' | WantedValues['type']): RawB
   return sql`(select ${value}::${sql.raw(type)})`
 }
 
-/** The records of `query`, which selects `created_at` and `id` among its columns and has neither order nor limit. */
+/** The records from `query`, which selects `created_at` and `id` among its columns and has neither order nor limit. */
 export function recordsOf<Database, Table extends keyof Database, Row extends Placed>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
@@ -122,20 +121,20 @@ export function recordsOf<Database, Table extends keyof Database, Row extends Pl
   return { query: sql<Row>`${pageQuery(query, request)}`, indexes: request.indexes ?? 'owner' }
 }
 
-/** Distinct values of a filter: a record matches one of them. */
+/** A filter's distinct values: a record matches one. */
 export interface WantedValues {
   readonly values: readonly string[]
   readonly type: PageIdType | 'text'
-  /** Whether one value names one record of the owner, by a unique index. */
+  /** Whether one value names one of the owner's records, by a unique index. */
   readonly namesOne: boolean
 }
 
 /**
- * The records that match any of up to a hundred values. For each value (with two filters, for each pair of values) at most
- * one page is read, in the order of an index that begins with it; a condition `= any (…)` would read and sort all matching
- * records. Where a value identifies a single record, no order is requested: a planner with outdated statistics would choose
- * the index with that order and scan all of it.
- * @param queryOf the query for one value of each filter, in the order of `wanted`
+ * The records that match any of up to a hundred values. For each value (with two filters, for each pair of values) at
+ * most one page is read, in the order of an index that begins with it. A condition `= any (…)` would read and sort all
+ * matching records. Where a value identifies a single record, no order is requested: a planner with outdated statistics
+ * would choose the index with that order and scan it all.
+ * @param queryOf the query for one value per filter, in the order of `wanted`
  */
 export function recordsOfEach<Database, Table extends keyof Database, Row extends Placed>(
   wanted: readonly WantedValues[],
@@ -159,8 +158,8 @@ export function recordsOfEach<Database, Table extends keyof Database, Row extend
 }
 
 /**
- * One page of rows, for lists whose records are small because only the operator writes them: the values are
- * converted one by one, and a page of a customer's records could keep the event loop busy for too long.
+ * One page of rows, for lists whose records are small because only the operator writes them: the values are converted
+ * one by one, and a page with a customer's records could keep the event loop busy for too long.
  */
 export async function readPage<Database, Table extends keyof Database, Row extends Placed>(
   tables: Kysely<Database>,
@@ -169,8 +168,8 @@ export async function readPage<Database, Table extends keyof Database, Row exten
 ): Promise<Page<Row>> {
   const { query: records, indexes } = recordsOf(query, request)
   const limit = limitOf(request)
-  // The inner limits keep the planner from flattening the subqueries, which would compute the sizes twice. The first record
-  // that does not fit is returned too: it shows that there is a next page.
+  // The inner limits keep the planner from flattening the subqueries, which would compute the sizes twice. The first
+  // record that does not fit is returned too: it shows that there is a next page.
   const { rows } = await sql<Row & { record_bytes: number; page_bytes: string }>`
     select * from (
       select *, sum(record_bytes) over (order by ${orderIn('record', request.order, indexes)} rows unbounded preceding)
@@ -192,12 +191,12 @@ export async function readPage<Database, Table extends keyof Database, Row exten
   return tooMany < 0 || last === undefined ? { items } : { items, next_page_cursor: cursorAfter(last, request) }
 }
 
-/** The cursor of the page that follows a record. */
+/** The cursor for the page that follows a record. */
 export function cursorAfter({ created_at, id }: Placed, request: PageRequest): string {
   return encodeCursor({ createdAt: created_at, id }, request)
 }
 
-/** The records of `query` after the cursor, in order: by default one more than the page, otherwise `count`. */
+/** The records from `query` after the cursor, in order: by default one more than the page, otherwise `count`. */
 export function pageQuery<Database, Table extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
@@ -209,7 +208,7 @@ export function pageQuery<Database, Table extends keyof Database, Row>(
     .limit(count)
 }
 
-/** The records of `query` after the cursor. */
+/** The records from `query` after the cursor. */
 function afterCursor<Database, Table extends keyof Database, Row>(
   query: SelectQueryBuilder<Database, Table, Row>,
   request: PageRequest,
@@ -217,7 +216,7 @@ function afterCursor<Database, Table extends keyof Database, Row>(
   return request.pageCursor === undefined ? query : query.where(isAfterCursor(request))
 }
 
-/** That a record follows the cursor of the request; true for each record when the request has none. */
+/** The condition for a record after the request's cursor. True for each record when the request has none. */
 export function isAfterCursor(request: PageRequest): RawBuilder<boolean> {
   const { order, pageCursor, idType } = request
   if (pageCursor === undefined) return sql<boolean>`true`
@@ -237,7 +236,7 @@ export function limitOf({ limit = PAGE_LIMIT_DEFAULT }: PageRequest): number {
   return limit
 }
 
-/** The order of a list for the columns of a subquery with this name. */
+/** A list's order for the columns in a subquery with this name. */
 export function orderIn(table: string, order: PageOrder, indexes: PageIndexes): RawBuilder<unknown> {
   return orderOf(order, indexes, sql.ref(`${table}.created_at`), sql.ref(`${table}.id`))
 }

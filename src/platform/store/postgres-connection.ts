@@ -1,6 +1,6 @@
 /**
- * One connection to a PostgreSQL server; the only file that uses the driver. It converts the driver's rows and errors to
- * the store's, and enforces deadlines: a statement that is not answered in time closes the connection. It never
+ * One connection to a PostgreSQL server, in the only file that uses the driver. It converts the driver's rows and
+ * errors to the store's, and enforces deadlines: a statement not answered in time closes the connection. It never
  * reconnects, never repeats a statement, and never repeats the address, which may contain a password, in a message.
  */
 import { Socket } from 'node:net'
@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 }
 
 /**
- * SQLSTATE codes, or classes of two characters, of valid statements that the server cannot execute now. Every error that
+ * SQLSTATE codes, or two-character classes, for valid statements that the server cannot execute now. Every error that
  * ends the connection (FATAL, PANIC) is treated like them.
  */
 /** The server ended the statement, because it took too long. */
@@ -39,10 +39,10 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '57P05': 'the session was idle for too long',
 }
 
-/** The driver leaves values as text; `column-types` converts them. */
+/** The driver leaves values as text. `column-types` converts them. */
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
-/** Size of a full read from a socket, and of a TLS record. */
+/** The size of a full socket read, and of a TLS record. */
 const FULL_READ_BYTES = 16_384
 
 /**
@@ -59,7 +59,7 @@ export class PostgresConnection {
   readonly #socket: Socket
   readonly #options: ConnectionOptions
   #state: 'opening' | 'open' | 'ending' | 'lost' = 'opening'
-  /** Why `cut` was called; absent when the connection was lost otherwise. */
+  /** Why `cut` was called. Absent when the connection was lost otherwise. */
   #cutBecause: string | undefined
   #wasSilent = false
 
@@ -79,7 +79,7 @@ export class PostgresConnection {
     this.#client.on('notification', ({ channel, payload }) => options.onNotification?.(channel, payload ?? ''))
   }
 
-  /** Connects and sets the parameters of the connection; fails with `StoreUnavailable` after `millisecondsMax`. */
+  /** Connects and sets the connection's parameters. Fails with `StoreUnavailable` after `millisecondsMax`. */
   static async open(options: ConnectionOptions, millisecondsMax: number): Promise<PostgresConnection> {
     const connection = new PostgresConnection(options)
     await connection.#within(millisecondsMax, async () => {
@@ -102,12 +102,12 @@ export class PostgresConnection {
     return this.#state === 'open'
   }
 
-  /** Whether no transaction is open, so that another caller can use it. */
+  /** Whether no transaction is open, so another caller can use it. */
   get isClean(): boolean {
     return this.isAlive && this.#client.getTransactionStatus() === 'I'
   }
 
-  /** Runs one statement, or several without parameters; the previous call must have returned. */
+  /** Runs one statement, or several without parameters. The previous call must have returned. */
   async run(text: string, parameters: WrittenParameters, millisecondsMax: number): Promise<StatementOutcome> {
     if (!this.isAlive) throw new StoreUnavailable('the connection to the store was lost')
     const answer = await this.#within(millisecondsMax, () =>
@@ -124,7 +124,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Closes the connection; after CLOSE_MILLISECONDS_MAX without waiting for the server. */
+  /** Closes the connection. After CLOSE_MILLISECONDS_MAX without waiting for the server. */
   async end(): Promise<void> {
     if (this.#state !== 'open') return
     this.#state = 'ending'
@@ -133,7 +133,7 @@ export class PostgresConnection {
     patience.cancel()
   }
 
-  /** Destroys the connection at once; a running statement fails, and may or may not have been executed. */
+  /** Destroys the connection at once. A running statement fails, and may or may not have been executed. */
   cut(reason: string): void {
     this.#cutBecause ??= reason
     this.#socket.destroy(new Error(reason))
@@ -141,8 +141,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Limits reading to one full read per event-loop tick, so that a long answer of a fast server is not decoded at once.
-   * Over TLS the driver reads from the TLS stream.
+   * Limits reading to one full read per event-loop tick, so a fast server's long answer is not decoded at once. Over
+   * TLS the driver reads from the TLS stream.
    */
   #limitReading(): void {
     const { stream } = this.#client.connection
@@ -157,7 +157,7 @@ export class PostgresConnection {
     const { clock } = this.#options
     let answered = false
     const timer = clock.schedule(millisecondsMax, () => {
-      // After a pause of this process the answer may have arrived and not been read yet.
+      // After a pause in this process the answer may have arrived and not been read yet.
       clock.endOfTick(() => {
         if (answered) return
         this.#wasSilent = true
@@ -212,17 +212,17 @@ export function beginTextFor(clock: Clock, statementMillisecondsMax: number): st
   return `begin; ${limitTextFor(clock, serverMilliseconds(statementMillisecondsMax))}`
 }
 
-/** The SQL that sets the server's limit for the later statements of the transaction. */
+/** The SQL that sets the server's limit for the transaction's later statements. */
 export function limitTextFor(clock: Clock, milliseconds: number): string {
   return `set local statement_timeout = ${onServer(clock, milliseconds)}`
 }
 
-/** A duration of `clock` in milliseconds of the server's clock. */
+/** A duration on `clock` in milliseconds on the server's clock. */
 function onServer({ slowness = 1 }: Clock, milliseconds: number): number {
   return Math.ceil(milliseconds * slowness)
 }
 
-/** The server's limit for a statement, so that it cancels before the caller's deadline. */
+/** The server's limit for a statement, so it cancels before the caller's deadline. */
 export function serverMilliseconds(callerMilliseconds: number): number {
   return Math.max(1, Math.floor(callerMilliseconds - CANCEL_MARGIN_MILLISECONDS))
 }

@@ -1,7 +1,7 @@
 /**
- * The pool of connections: opened on demand, up to `connectionsMax`, reused, and dropped when they are not clean or when
- * the server was lost. Waiting callers are served in order, each up to its own deadline; their number is bounded.
- * Decision 0020 has the reasons for a pool of our own.
+ * The connection pool: opened on demand, up to `connectionsMax`, reused, and dropped when they are not clean or when
+ * the server was lost. Waiting callers are served in order, each up to its own deadline. Their number is bounded.
+ * Decision 0020 has the reasons for our own pool.
  */
 import type { Clock } from '../base/clock.ts'
 import { CLOSE_MILLISECONDS_MAX } from './limits.ts'
@@ -18,7 +18,7 @@ export class PostgresPool {
   readonly #options: PoolOptions
   readonly #semaphore: Semaphore
   readonly #connections = new Set<PostgresConnection>()
-  /** Connections without a caller; the most recently used one is taken first. */
+  /** Connections without a caller. The most recently used one is taken first. */
   readonly #idle: PostgresConnection[] = []
   #closed = false
 
@@ -31,7 +31,7 @@ export class PostgresPool {
     return this.#semaphore
   }
 
-  /** Waits for a connection; it belongs to the caller until `giveBack`. */
+  /** Waits for a connection. It belongs to the caller until `giveBack`. */
   async take(waitMillisecondsMax: number, connectMillisecondsMax: number): Promise<PostgresConnection> {
     const { clock } = this.#options
     const deadlineMilliseconds = clock.monotonicMilliseconds() + waitMillisecondsMax

@@ -1,10 +1,10 @@
 /**
- * The connection to a PostgreSQL server that receives notifications and watches the server: heartbeats detect a server or
- * a network path that is silent, and it reconnects until it succeeds. Callers' statements never use it.
+ * The connection that receives notifications from a PostgreSQL server and watches it: heartbeats detect a silent server
+ * or network path, and it reconnects until it succeeds. Callers' statements never use it.
  *
- * States: `connecting` (unknown; callers wait), `up`, `down` (the last attempt failed or the server is silent; callers are
- * rejected at once), `closed`. A lost connection changes `up` to `connecting`, a missed heartbeat to `down`; every attempt
- * ends in `up` or `down`.
+ * States: `connecting` (unknown, callers wait), `up`, `down` (the last attempt failed or the server is silent, callers
+ * are rejected at once), `closed`. A lost connection changes `up` to `connecting`, a missed heartbeat to `down`. Every
+ * attempt ends in `up` or `down`.
  */
 import { jitteredBackoff } from '../base/backoff.ts'
 import type { Clock, Timer } from '../base/clock.ts'
@@ -43,7 +43,7 @@ export class PostgresWatch {
   #timer: Timer | undefined
   #failures = 0
   #wasUp = false
-  /** The running attempt; never rejects. */
+  /** The running attempt. Never rejects. */
   #attempt: Promise<void>
   /** The last statement on the connection: statements run one at a time, in order. */
   #last: Promise<unknown> = Promise.resolve()
@@ -57,12 +57,12 @@ export class PostgresWatch {
     return this.#state === 'up'
   }
 
-  /** Why the server is not known to be reachable; undefined when it is. */
+  /** Why the server is not known to be reachable, or undefined when it is. */
   get problem(): string | undefined {
     return this.isUp ? undefined : this.#reason
   }
 
-  /** Waits for the result of a running attempt, up to `waitMillisecondsMax`; throws unless the server is reachable. */
+  /** Waits for a running attempt's result, up to `waitMillisecondsMax`. Throws unless the server is reachable. */
   async ready(waitMillisecondsMax: number): Promise<void> {
     if (this.#state === 'connecting') await this.#isInTime(waitMillisecondsMax, this.#attempt)
     if (this.#state !== 'up') throw new StoreUnavailable(`${UNREACHABLE}${this.#reason}`)
@@ -80,7 +80,7 @@ export class PostgresWatch {
     if (!inTime) throw new StoreTooSlow('the store did not answer in time')
   }
 
-  /** Stops listening, unless a listener was added meanwhile; a lost connection needs no `unlisten`. */
+  /** Stops listening, unless a listener was added meanwhile. A lost connection needs no `unlisten`. */
   async unlisten(channel: string): Promise<void> {
     try {
       await this.#inOrder(async (connection) => {
@@ -181,7 +181,7 @@ export class PostgresWatch {
     }
   }
 
-  /** Runs `work` after the statements before it; rejects when the server is unreachable by then. */
+  /** Runs `work` after the statements before it. Rejects when the server is unreachable by then. */
   #inOrder(work: (connection: PostgresConnection) => Promise<unknown>): Promise<void> {
     const result = this.#last.then(async () => {
       if (this.#connection === undefined || this.#state !== 'up') {
@@ -193,7 +193,7 @@ export class PostgresWatch {
     return result
   }
 
-  /** Whether the promise settled within the time; rejects as it does. */
+  /** Whether the promise settled within the time. Rejects as it does. */
   #isInTime(milliseconds: number, promise: Promise<void>): Promise<boolean> {
     const settled = promise.then(() => true)
     return withTimeLimit(this.#options.clock, milliseconds, settled, () => false)

@@ -1,7 +1,7 @@
 /**
- * The PostgreSQL engine of the store: a pool of connections for callers, and one more connection for notifications and
- * heartbeats. Its guarantees are documented at `Db`. It opens without a server, rejects callers while the server is
- * unreachable, and recovers automatically. It does not migrate; several processes may share the server.
+ * The PostgreSQL store engine: a connection pool for callers, and one more connection for notifications and heartbeats.
+ * Its guarantees are documented at `Db`. It opens without a server, rejects callers while the server is unreachable,
+ * and recovers automatically. It does not migrate. Several processes may share the server.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -15,13 +15,16 @@ import { PostgresWatch } from './postgres-watch.ts'
 import { createQueries, type StoreConnection, type TransactionOptions } from './sql.ts'
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database?sslmode=…`; connections of its own, so no pooler in transaction mode. */
+  /**
+   * `postgres://user:password@host:port/database?sslmode=…`. The service has its own connections, so no pooler in
+   * transaction mode.
+   */
   readonly url: string
-  /** Connections for callers; one more receives notifications. */
+  /** Connections for callers. One more receives notifications. */
   readonly connectionsMax: number
   readonly log: Log
   readonly clock: Clock
-  /** A number in [0, 1): jitter, so that many processes do not reconnect at the same moment. */
+  /** A number in [0, 1): jitter, so many processes do not reconnect at the same moment. */
   readonly random: () => number
 }
 
@@ -93,7 +96,7 @@ interface Parts {
   readonly clock: Clock
 }
 
-/** A connection of the pool while one caller has it. */
+/** A pool connection while one caller has it. */
 function engineConnection(
   { pool, corruption, clock }: Parts,
   held: PostgresConnection,

@@ -1,8 +1,8 @@
 /**
- * The semaphore in front of the connections of an engine: up to `permitsMax` callers hold a permit at the same time, the
- * others wait. The clients for whom they call are served in turn, each in order of arrival, so that a client with many calls
- * does not make others wait for all of them. The number of waiting callers, in total and of each client, and the time that
- * each waits are bounded.
+ * The semaphore in front of an engine's connections: up to `permitsMax` callers hold a permit at the same time, the
+ * others wait. The clients for whom they call alternate, each in arrival order, so a client with many calls does not
+ * make others wait for them all. The number of waiting callers, in total and for each client, and each one's waiting
+ * time are bounded.
  */
 import { currentHolder } from '../base/caller.ts'
 import type { Clock } from '../base/clock.ts'
@@ -18,7 +18,7 @@ interface Waiter {
 export class Semaphore {
   readonly #clock: Clock
   readonly #permitsMax: number
-  /** By holder, the one whose turn is next first; of each in order of arrival. */
+  /** By holder, the next one to be served first. Within a holder in arrival order. */
   readonly #waiters = new Map<string, Set<Waiter>>()
   readonly #pool = new SharedPool(SHARED_POOLS.store_calls.size)
   #inUse = 0
@@ -31,17 +31,17 @@ export class Semaphore {
     this.#permitsMax = permitsMax
   }
 
-  /** Permits that are held now. */
+  /** Permits held now. */
   get inUse(): number {
     return this.#inUse
   }
 
-  /** Callers that wait for a permit. */
+  /** Callers waiting for a permit. */
   get waiting(): number {
     return this.#pool.total
   }
 
-  /** Waits for a permit, which the caller holds until `release`; rejects with `StoreUnavailable` after the wait. */
+  /** Waits for a permit, which the caller holds until `release`. Rejects with `StoreUnavailable` after the wait. */
   acquire(waitMillisecondsMax: number): Promise<void> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     if (this.#inUse < this.#permitsMax) {
@@ -75,7 +75,7 @@ export class Semaphore {
     })
   }
 
-  /** Gives the permit back; of the holder whose turn it is, the caller that has waited longest gets it. */
+  /** Gives the permit back. The next holder's longest-waiting caller gets it. */
   release(): void {
     const [turn] = this.#waiters
     if (turn === undefined) {
@@ -92,7 +92,7 @@ export class Semaphore {
     next.grant()
   }
 
-  /** Rejects all callers that wait now; later callers wait as usual. */
+  /** Rejects all callers that wait now. Later callers wait as usual. */
   rejectWaiting(reason: string): void {
     for (const waiter of [...this.#waiters.values()].flatMap((waiters) => [...waiters])) {
       this.#remove(waiter)
@@ -100,7 +100,7 @@ export class Semaphore {
     }
   }
 
-  /** Rejects all waiting and all later callers; settles when no permit is in use. */
+  /** Rejects all waiting and all later callers. Settles when no permit is in use. */
   close(): Promise<void> {
     this.#closed = true
     this.rejectWaiting('the store is closed')

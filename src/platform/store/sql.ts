@@ -1,8 +1,8 @@
 /**
- * The query builder (Kysely), and the only file that imports it: modules import `sql`, `Kysely` and the column types from
- * here or from `db`. It builds the two calls of the contract, `tables` and `transaction`, on the connections that an engine
- * provides. Within the work of a transaction it rejects queries outside that transaction: they would wait for the
- * connection that the transaction holds. It never opens a connection and never retries.
+ * The query builder (Kysely), and the only file that imports it: modules import `sql`, `Kysely` and the column types
+ * from here or from `db`. It builds the contract's two calls, `tables` and `transaction`, on an engine's connections.
+ * Within a transaction's work it rejects queries outside that transaction: they would wait for the connection that the
+ * transaction holds. It never opens a connection and never retries.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -24,17 +24,17 @@ export type { ColumnType, Generated, RawBuilder, SelectQueryBuilder } from 'kyse
 export { sql } from 'kysely'
 export type { Kysely, Transaction }
 
-/** The result of a statement: rows with converted values, and for INSERT, UPDATE, DELETE and MERGE the rows written. */
+/** A statement's result: rows with converted values, and for INSERT, UPDATE, DELETE and MERGE the rows written. */
 export interface StatementResult {
   readonly rows: readonly Record<string, unknown>[]
   readonly affectedRows: number | undefined
 }
 
-/** One connection of an engine, held by one caller from `acquire` to `release`. */
+/** An engine's connection, held by one caller from `acquire` to `release`. */
 export interface StoreConnection {
   execute(text: string, parameters: readonly unknown[]): Promise<StatementResult>
   begin(): Promise<void>
-  /** Fails when an earlier statement of the transaction failed; nothing is stored then. */
+  /** Fails when an earlier statement in the transaction failed. Nothing is stored then. */
   commit(): Promise<void>
   rollback(): Promise<void>
   release(): Promise<void>
@@ -42,8 +42,8 @@ export interface StoreConnection {
 
 export interface TransactionOptions {
   /**
-   * Longest that one statement of the transaction may take, for migrations and the like, for which no request waits.
-   * Without it the whole transaction, including its wait for a connection, has STATEMENT_MILLISECONDS_MAX.
+   * Longest time for one statement in the transaction, for migrations and the like, for which no request waits. Without
+   * it the whole transaction, including its wait for a connection, has STATEMENT_MILLISECONDS_MAX.
    */
   readonly statementMillisecondsMax?: number
 }
@@ -61,18 +61,18 @@ export interface Queries {
   ): Promise<Result>
 }
 
-/** Where the asynchronous call that requests a connection is: before, in, or after the work of a transaction. */
+/** Where the asynchronous call that requests a connection is: before, in, or after a transaction's work. */
 interface TransactionContext {
   readonly options: TransactionOptions
   stage: 'starting' | 'working' | 'over'
 }
 
-/** Whether the asynchronous call belongs to work that is done patiently, and whether that work has ended. */
+/** Whether the asynchronous call belongs to patient work, and whether that work has ended. */
 const patience = new AsyncLocalStorage<{ isOver: boolean }>()
 
 /**
- * Runs `work`, in which a statement of the embedded store may take START_MILLISECONDS_MAX: the work of a start,
- * for which no request waits. A timer that `work` leaves behind is impatient again.
+ * Runs `work`, in which an embedded store statement may take START_MILLISECONDS_MAX: a start's work, for which no
+ * request waits. A timer that `work` leaves behind is impatient again.
  */
 export async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
   const context = { isOver: false }
@@ -163,7 +163,7 @@ class BuilderConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { rows, affectedRows } = await this.connection.execute(query.sql, query.parameters)
-    // The builder derives the row type from the caller's table types; it cannot be checked at run time.
+    // The builder derives the row type from the caller's table types. It cannot be checked at run time.
     const typedRows = rows as unknown as Row[]
     return affectedRows === undefined ? { rows: typedRows } : { rows: typedRows, numAffectedRows: BigInt(affectedRows) }
   }

@@ -1,20 +1,20 @@
 /**
- * The clock of the store, which all nodes share: the deletion of rows by age is decided by it, never by a node's own
- * clock. It compares that clock with the one of this node, and logs a warning when they differ by more than a second.
+ * The store's clock, which all nodes share: it decides the deletion of rows by age, never a node's own clock. It
+ * compares that clock with this node's, and logs a warning when they differ by more than a second.
  */
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Db } from './db.ts'
 import { type RawBuilder, sql } from './sql.ts'
 
-/** A larger difference is visible in the times of messages and in the lifetime of tokens. */
+/** A larger difference is visible in message times and token lifetimes. */
 export const CLOCK_DIFFERENCE_MILLISECONDS_MAX = 1_000
 
 const INTERVAL_MILLISECONDS = 60_000
 /** Time between two warnings. */
 const WARNING_MILLISECONDS = 3_600_000
 
-/** The query builder of a store or of a transaction, whatever its tables. */
+/** The query builder for a store or a transaction, whatever its tables. */
 type Queryable = Parameters<RawBuilder<unknown>['execute']>[0]
 
 /** The store's clock in milliseconds since the epoch, read when the statement runs, not when its transaction began. */
@@ -24,8 +24,8 @@ export async function readStoreTime(tables: Queryable): Promise<number> {
 }
 
 /**
- * Milliseconds that this node's clock is ahead of the store's; negative when it is behind. The store reads its clock at
- * an unknown time between request and answer; the result is 0 when that can explain the difference.
+ * Milliseconds that this node's clock is ahead of the store's. Negative when it is behind. The store reads its clock at
+ * an unknown time between request and answer. The result is 0 when that can explain the difference.
  */
 export async function readClockDifference(db: Db, clock: Clock): Promise<number> {
   const before = clock.wallInstant().milliseconds
@@ -34,7 +34,7 @@ export async function readClockDifference(db: Db, clock: Clock): Promise<number>
   return storeTime < before ? before - storeTime : Math.min(0, after - storeTime)
 }
 
-/** Compares the two clocks once a minute. A store that cannot be reached leaves the last result in place. */
+/** Compares the two clocks once a minute. An unreachable store leaves the last result in place. */
 export class StoreClockWatch {
   readonly #options: { readonly db: Db; readonly clock: Clock; readonly log: Log }
   #difference: number | undefined
@@ -49,7 +49,7 @@ export class StoreClockWatch {
     this.#running = this.#compare()
   }
 
-  /** Milliseconds that this node's clock is ahead of the store's; undefined until they were compared once. */
+  /** Milliseconds that this node's clock is ahead of the store's. Undefined until they were compared once. */
   get differenceMilliseconds(): number | undefined {
     return this.#difference
   }

@@ -1,13 +1,13 @@
 /**
- * Checks that the address of a PostgreSQL server on another machine requires TLS with a checked certificate. The address,
- * which may contain a password, is never repeated in a message. Pure.
+ * Checks that the address of a PostgreSQL server on another machine requires TLS with a checked certificate. The
+ * address, which may contain a password, is never repeated in a message. Pure.
  */
 
-/** With these the certificate is checked; with `prefer` and `allow`, PostgreSQL's own tools do not check it. */
+/** With these the certificate is checked. With `prefer` and `allow`, PostgreSQL's own tools do not check it. */
 const CHECKED_MODES = ['verify-full', 'verify-ca', 'require']
 const LOOPBACK = /^(|localhost|127(\.[0-9]{1,3}){3}|::1)$/
 
-/** The problem and its remedy, in one line; undefined when the connection is protected, or local. */
+/** The problem and its remedy, in one line. Undefined when the connection is protected, or local. */
 export function transportProblem(url: string): string | undefined {
   if (url === '') return undefined
   // `URL` cannot parse an address whose host is only in the query.
