@@ -22,7 +22,7 @@ export interface ClientDocument {
   readonly customer_id: string
   readonly name: string
   readonly scopes: readonly string[]
-  /** Symbols of the markets that it may publish, with the scope for publishing. */
+  /** Symbols of the markets it may publish, with the scope for publishing. */
   readonly publish_markets: readonly string[]
   readonly enabled: boolean
   /** Valid secrets, without their values. */

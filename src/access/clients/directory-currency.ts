@@ -57,7 +57,7 @@ export class DirectoryCurrency {
     return staleSeconds > 0 && clock.monotonicMilliseconds() - this.#currentMilliseconds >= staleSeconds * 1_000
   }
 
-  /** The version that this node reports on the bus. Undefined while it does not reach the store. */
+  /** The version reported by this node on the bus. Undefined while it does not reach the store. */
   get reportedVersion(): number | undefined {
     return this.#reachesStore() ? this.#options.loader.loadedVersion : undefined
   }

@@ -37,7 +37,7 @@ const RETRY_MILLISECONDS = { first: 100, longest: 5_000 }
 const RELOAD_MILLISECONDS_MIN = 1_000
 /** The time between two reads of changes that no notification announced: half the second that a change may take. */
 const POLL_MILLISECONDS = 500
-/** The time between two full reads of a store that other programs can write. */
+/** The time between two full reads of a store with other writers. */
 const FULL_READ_MILLISECONDS = 30_000
 
 export class DirectoryLoader {
@@ -71,7 +71,7 @@ export class DirectoryLoader {
     return this.#loaded?.milliseconds
   }
 
-  /** The version that the directory had then. */
+  /** The directory's version then. */
   get loadedVersion(): number | undefined {
     return this.#loaded?.version
   }

@@ -15,7 +15,7 @@ export interface ClientRecord {
   readonly customerId: string
   readonly name: string
   readonly scopes: ReadonlySet<Scope>
-  /** Symbols of the markets that it may publish, with the scope for publishing. Absent: none. */
+  /** Symbols of the markets it may publish, with the scope for publishing. Absent: none. */
   readonly publishMarkets?: ReadonlySet<string>
   readonly enabled: boolean
   /** A whole second since the epoch: tokens issued before it are revoked. Absent: none. */

@@ -11,7 +11,7 @@ const NONCE_BYTES = 12
 const VERSION = 'tg1'
 const FORM = /^tg1\.([0-9a-f]{16})\.([\w-]{16})\.([\w-]{22})\.([\w-]+)$/
 
-/** The store is encrypted with a key that this node does not have. */
+/** The store is encrypted with a key unknown to this node. */
 export class EncryptionKeyProblem extends Error {
   override name = 'EncryptionKeyProblem'
 }
@@ -62,7 +62,7 @@ export class EncryptionKey {
   }
 }
 
-/** `key`, when it is the one that the store needs. Throws when it is not. */
+/** `key`, when it is the one needed by the store. Throws when it is not. */
 export function requireKey(key: EncryptionKey | undefined, neededId: string): EncryptionKey {
   if (key?.id === neededId) return key
   const state = key === undefined ? 'is not set' : `has the id ${key.id}`

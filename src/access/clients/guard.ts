@@ -28,9 +28,9 @@ export interface Caller {
   readonly customerId: string
   /** With an external issuer: the customer's id and the client's name there. */
   readonly clientId: string
-  /** Absent: an external issuer's client that is not known here. */
+  /** Absent: an external issuer's client unknown here. */
   readonly client?: ClientRecord
-  /** The token's scopes that the client still holds. */
+  /** The token's scopes still held by the client. */
   readonly scopes: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export type Guard = (operationId: OperationId) => GuardedRoute
 
 /** Burst size, in seconds at the rate. */
 const BURST_SECONDS = 2
-/** `Retry-After` from a node that is not ready. */
+/** `Retry-After` from an unready node. */
 const RETRY_AFTER_SECONDS = 1
 
 const callers = new WeakMap<FastifyRequest, Caller>()

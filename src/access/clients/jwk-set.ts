@@ -17,7 +17,7 @@ export interface KeySet {
   readonly skipped: readonly SkippedKey[]
 }
 
-/** Keys that are looked at in one set. An issuer has two or three. */
+/** Keys examined in one set. An issuer has two or three. */
 const KEYS_MAX = 100
 const RSA_BITS_MIN = 2_048
 /** Verifying with a longer one takes milliseconds. */

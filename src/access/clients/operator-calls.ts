@@ -97,7 +97,7 @@ export const BUILT_IN_OPERATOR = 'token'
 /** Runs work in one transaction and resolves when this node's directory contains the change. */
 export type Write = <Result>(work: (transaction: Transaction<AuthTables>) => Promise<Result>) => Promise<Result>
 
-/** The id in lower case. Throws 404 for a text that is not an id. */
+/** The id in lower case. Throws 404 for any other text. */
 export function idOf(text: string): string {
   if (isUuid(text)) return text.toLowerCase()
   throw new Problem('not_found', 'there is nothing with this id')

@@ -44,7 +44,7 @@ export interface OperatorRoutesOptions {
   readonly clock: Clock
   /** Whether tokens are issued here. With an external issuer there are no keys. */
   readonly issuesTokens: boolean
-  /** Scopes that clients may hold. */
+  /** Scopes allowed for clients. */
   readonly scopes: readonly Scope[]
   /** Encrypts signing keys, and decrypts the pepper, where the store is encrypted. */
   readonly encryptionKey?: EncryptionKey | undefined
@@ -83,7 +83,7 @@ const CustomersQuery = Type.Object({
 })
 /** A market symbol's form, as in the setting `markets`. */
 const MarketSymbol = Type.String({ pattern: '^[A-Z0-9]{1,20}$', maxLength: 20 })
-/** Markets that one client may publish. */
+/** Markets one client may publish. */
 const PUBLISH_MARKETS_MAX = 1_000
 
 const AuditQuery = Type.Object({ ...PageQuery.properties, actor: Filter, subject: Filter })

@@ -75,7 +75,7 @@ const SERVICE = 'service'
 /** The change that makes nodes reload the keys. */
 const KEYS = { kind: 'keys' } as const
 
-/** The changes that are due. */
+/** The due changes. */
 export interface KeyWork {
   readonly isSuccessorDue: boolean
   readonly retirable: readonly string[]

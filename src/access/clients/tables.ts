@@ -18,7 +18,7 @@ interface ClientsTable {
   customer_id: string
   name: string
   scopes: string[]
-  /** Symbols of the markets that it may publish. */
+  /** Symbols of the markets it may publish. */
   publish_markets: Generated<string[]>
   enabled: boolean
   /** A whole second: tokens issued before it are revoked. */

@@ -25,7 +25,7 @@ export interface EngineConnection {
   /** Begins a transaction whose statements take at most the time that `run` is given for each. */
   readonly beginText: string
   /**
-   * The SQL that limits the transaction's later statements. Undefined when the current limit is short enough, or when
+   * The SQL for limiting the transaction's later statements. Undefined when the current limit is short enough, or when
    * the engine cannot cancel statements.
    */
   limitText(millisecondsMax: number): string | undefined

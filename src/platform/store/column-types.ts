@@ -75,7 +75,7 @@ export function namedRows(
 
 const WRITING_COMMANDS = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE'])
 
-/** The number of rows written by a statement, from its command tag. Undefined for a statement that does not write. */
+/** The number of rows written by a statement, from its command tag. Undefined for a statement without writes. */
 export function affectedRowsOf(command: string, rowCount: number | null | undefined): number | undefined {
   return WRITING_COMMANDS.has(command) ? (rowCount ?? undefined) : undefined
 }

@@ -16,7 +16,7 @@ export interface CountedRecords {
   readonly rules: number
 }
 
-/** The records that a transaction is about to create. */
+/** The records about to be created by a transaction. */
 export interface Creation {
   readonly records: Partial<CountedRecords>
   /** Whether the customer itself requested it, which counts as one creation on that day. */
@@ -26,7 +26,7 @@ export interface Creation {
 /** A customer's record counts. */
 export interface CreationCounts {
   readonly totals: CountedRecords
-  /** Creations that the customer itself requested on this UTC day. */
+  /** Creations requested by the customer itself on this UTC day. */
   readonly today: number
   /** Whole seconds until that day is over, at least 1, by the store's clock. */
   readonly secondsOfDayLeft: number
@@ -37,7 +37,7 @@ interface CountRow extends CountedRecords {
   readonly seconds_left: number
 }
 
-/** For records that are not counted. */
+/** For uncounted records. */
 const UNCOUNTED: Creation = { records: {}, isByCustomer: false }
 
 /** The UTC day on which a statement began. */
@@ -116,7 +116,7 @@ export function accountCreation(
 /** The SQLSTATE from `accountCreation` over a limit. */
 export const NOT_NULL_VIOLATION = '23502'
 
-/** `created_at` for a record that is not counted. Otherwise like `countCreation`. */
+/** `created_at` for an uncounted record. Otherwise like `countCreation`. */
 export async function nextCreationTime<Tables>(transaction: Transaction<Tables>, customerId: string): Promise<string> {
   return (await countCreation(transaction, customerId, UNCOUNTED)).createdAt
 }

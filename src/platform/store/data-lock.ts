@@ -36,7 +36,7 @@ interface Holder {
   readonly boot_id: string
   /** Whether it listens on a socket. False where the file system has none. */
   readonly has_socket: boolean
-  /** A UUID that makes every lock file unique and names the socket. */
+  /** A UUID, which makes every lock file unique and names the socket. */
   readonly nonce: string
 }
 

@@ -31,7 +31,7 @@ import { copyTemplate } from './store-template.ts'
 
 export interface EngineListener {
   onNotification(channel: string, payload: string): void
-  /** Called when the thread is lost, with every commit that was not flushed. */
+  /** Called when the thread is lost, with every unflushed commit. */
   onLost(reason: string): void
   /** Called when a new thread is ready. It listens on the channels in `channels`. */
   onRestart(): void
@@ -274,7 +274,7 @@ export class EmbeddedEngine {
     }
   }
 
-  /** A thread that has opened the folder. */
+  /** A thread with the opened folder. */
   async #startWorker(folder: string, signal?: AbortSignal): Promise<Worker> {
     const { listener, log } = this.#options
     const worker = startThread('./embedded-worker', import.meta.url, {

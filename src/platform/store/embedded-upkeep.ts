@@ -60,7 +60,7 @@ export class EmbeddedUpkeep {
     this.#timer?.cancel()
   }
 
-  /** Runs the maintenance that is due, at most one checkpoint and one table. */
+  /** Runs the due maintenance, at most one checkpoint and one table. */
   async run(): Promise<void> {
     const { isIdle, execute } = this.#options
     if (this.#isCheckpointDue()) await this.#timed('checkpoint')

@@ -35,7 +35,7 @@ export interface WorkerFailure {
 
 export type WorkerAnswer =
   | { readonly type: 'ready' }
-  /** The last message from a thread that is ending. */
+  /** The last message from an ending thread. */
   | { readonly type: 'broken'; readonly reason: string }
   | ({ readonly type: 'result'; readonly newLogSegments: number } & StatementOutcome)
   | { readonly type: 'failure'; readonly failure: WorkerFailure }

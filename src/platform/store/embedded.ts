@@ -151,7 +151,7 @@ interface Use {
   readonly corruption: Corruption
 }
 
-/** Commands that write nothing: the schema has no function that writes. */
+/** Commands without writes: the schema has no writing function. */
 const READING = /^\s*(?:select|begin|commit|rollback)\b/i
 
 /**

@@ -37,7 +37,7 @@ export interface PossibleFilter {
   readonly expression?: RawBuilder<unknown>
   /** `one`: a value names one of the owner's records, by a unique index. Absent: no index begins with it. */
   readonly index?: PageIndexes | 'one'
-  /** Values that the index leaves out by its condition, because most records have one. */
+  /** Values left out by the index's condition, because most records have one. */
   readonly leftOut?: readonly string[]
 }
 
@@ -58,7 +58,7 @@ export interface RangeFilter<Database, Table extends keyof Database, Row> {
 }
 
 export interface FilteredList<Database, Table extends keyof Database, Row> {
-  /** The records that the caller may see. They have `created_at` and `id`. */
+  /** The records visible to the caller. They have `created_at` and `id`. */
   readonly query: SelectQueryBuilder<Database, Table, Row>
   /** The most selective first. */
   readonly filters: readonly PossibleFilter[]

@@ -17,7 +17,7 @@ export const FLUSH_TEXT = "select pg_logical_emit_message(false, '', '', true)"
  * A flush for 64 commits takes a hundredth of their time. With a larger group the first ones would only wait longer.
  */
 const COMMITS_MAX = 64
-/** The delay that a group may add to a commit. */
+/** The delay added to a commit by a group, at most. */
 const MILLISECONDS_MAX = 5
 
 interface Settlement {
@@ -54,7 +54,7 @@ export class GroupCommit {
   /**
    * The caller with the connection is done.
    * @param hasWritten whether it may have committed something
-   * @param waiting callers that wait for the connection
+   * @param waiting callers waiting for the connection
    * @returns whether it must flush before it releases the connection
    */
   end(hasWritten: boolean, waiting: number): boolean {
@@ -113,7 +113,7 @@ function newSettlement(): Settlement {
   const promise = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject }
   })
-  // Callers that await it handle the rejection. There may be none.
+  // Awaiting callers handle the rejection. There may be none.
   promise.catch(() => undefined)
   return { promise, ...(settle as Pick<Settlement, 'resolve' | 'reject'>) }
 }

@@ -38,7 +38,7 @@ interface Locks {
   /** The last kind for which the transaction may have waited. */
   last?: LockKind
   mayRepeat?: boolean
-  /** All that it holds. */
+  /** All its locks. */
   readonly names: Set<string>
 }
 
@@ -79,7 +79,7 @@ export function holding<Tables>(transaction: Transaction<Tables>, kind: LockKind
   for (const name of names) locks.names.add(`${kind} ${name}`)
 }
 
-/** The clause that locks a `select`'s rows. */
+/** The clause for locking a `select`'s rows. */
 export function forUpdate<Tables>(
   transaction: Transaction<Tables>,
   kind: LockKind,

@@ -27,7 +27,7 @@ interface MigrationTables {
   schema_migrations: { name: string; checksum: string }
 }
 
-/** The oldest PostgreSQL version that runs this service's SQL. */
+/** The oldest PostgreSQL version for this service's SQL. */
 const SERVER_VERSION_MIN = 15
 
 /** The missing migrations. Throws `SchemaProblem` when this version cannot work with the schema. */

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 
 export type PageOrder = 'ASC' | 'DESC'
 
-/** The list that a cursor belongs to: it is rejected for any other operation, owner, order or filter set. */
+/** A cursor's list: it is rejected for any other operation, owner, order or filter set. */
 export interface PageBinding {
   readonly operation: string
   /** The customer whose records these are, or `operator`. */

@@ -58,11 +58,11 @@ export interface Page<Row> {
 /** A list's records after the cursor, in order: one more than the page may have, to know whether there is a next. */
 export interface PageRecords<Row> {
   readonly query: RawBuilder<Row>
-  /** The indexes that the order is written for. */
+  /** The indexes for which the order is written. */
   readonly indexes: PageIndexes
 }
 
-/** The columns that determine a record's place in the order. */
+/** The columns for a record's place in the order. */
 interface Placed {
   readonly created_at: string
   readonly id: string
@@ -191,7 +191,7 @@ export async function readPage<Database, Table extends keyof Database, Row exten
   return tooMany < 0 || last === undefined ? { items } : { items, next_page_cursor: cursorAfter(last, request) }
 }
 
-/** The cursor for the page that follows a record. */
+/** The cursor for the page after a record. */
 export function cursorAfter({ created_at, id }: Placed, request: PageRequest): string {
   return encodeCursor({ createdAt: created_at, id }, request)
 }

@@ -206,13 +206,13 @@ export class PostgresConnection {
   }
 }
 
-/** The SQL that begins a transaction with this limit per statement. */
+/** The SQL for beginning a transaction with this limit per statement. */
 export function beginTextFor(clock: Clock, statementMillisecondsMax: number): string {
   if (statementMillisecondsMax === STATEMENT_MILLISECONDS_MAX) return 'begin'
   return `begin; ${limitTextFor(clock, serverMilliseconds(statementMillisecondsMax))}`
 }
 
-/** The SQL that sets the server's limit for the transaction's later statements. */
+/** The SQL for setting the server's limit for the transaction's later statements. */
 export function limitTextFor(clock: Clock, milliseconds: number): string {
   return `set local statement_timeout = ${onServer(clock, milliseconds)}`
 }

@@ -25,7 +25,7 @@ export class Semaphore {
   #closed = false
   #onIdle: () => void = () => undefined
 
-  /** `permitsMax`: permits that may be in use at the same time. */
+  /** `permitsMax`: permits in use at the same time, at most. */
   constructor(clock: Clock, permitsMax = 1) {
     this.#clock = clock
     this.#permitsMax = permitsMax
@@ -92,7 +92,7 @@ export class Semaphore {
     next.grant()
   }
 
-  /** Rejects all callers that wait now. Later callers wait as usual. */
+  /** Rejects all waiting callers. Later callers wait as usual. */
   rejectWaiting(reason: string): void {
     for (const waiter of [...this.#waiters.values()].flatMap((waiters) => [...waiters])) {
       this.#remove(waiter)
