@@ -30,7 +30,7 @@ const EIO = 29
 /** The status with which PGlite leaves PostgreSQL's main loop after an ordinary statement error. */
 const ORDINARY_ERROR_STATUS = 100
 const LOG_SEGMENT = /(?<=\/pg_wal\/)[0-9A-F]{24}$/
-/** The operations with changes to the disk. */
+/** The operations changing the disk. */
 const CHANGES = new Set(['fsync', 'write', 'msync', 'mknod', 'rename', 'unlink', 'rmdir', 'symlink', 'setattr'])
 
 export type { PGlite, Results }

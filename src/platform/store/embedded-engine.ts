@@ -274,7 +274,7 @@ export class EmbeddedEngine {
     }
   }
 
-  /** A thread with the opened folder. */
+  /** A thread, once it has opened the folder. */
   async #startWorker(folder: string, signal?: AbortSignal): Promise<Worker> {
     const { listener, log } = this.#options
     const worker = startThread('./embedded-worker', import.meta.url, {

@@ -151,7 +151,7 @@ interface Use {
   readonly corruption: Corruption
 }
 
-/** Commands without writes: the schema has no writing function. */
+/** Read-only commands: no function in the schema writes. */
 const READING = /^\s*(?:select|begin|commit|rollback)\b/i
 
 /**

@@ -17,7 +17,7 @@ export const FLUSH_TEXT = "select pg_logical_emit_message(false, '', '', true)"
  * A flush for 64 commits takes a hundredth of their time. With a larger group the first ones would only wait longer.
  */
 const COMMITS_MAX = 64
-/** The delay added to a commit by a group, at most. */
+/** The longest delay a group adds to a commit. */
 const MILLISECONDS_MAX = 5
 
 interface Settlement {
@@ -113,7 +113,7 @@ function newSettlement(): Settlement {
   const promise = new Promise<void>((resolve, reject) => {
     settle = { resolve, reject }
   })
-  // Awaiting callers handle the rejection. There may be none.
+  // Awaiting callers, if any, handle the rejection.
   promise.catch(() => undefined)
   return { promise, ...(settle as Pick<Settlement, 'resolve' | 'reject'>) }
 }

@@ -8,7 +8,7 @@ import { millisecondText } from '../base/clock.ts'
 import type { Page, PageRequest } from './page.ts'
 import { decodeCursor, encodeCursor } from './page-cursor.ts'
 
-/** The fields for a record's place in the order. */
+/** The fields determining a record's place in the order. */
 export interface Placed {
   readonly id: string
   /** Milliseconds since the epoch. */

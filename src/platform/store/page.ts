@@ -62,7 +62,7 @@ export interface PageRecords<Row> {
   readonly indexes: PageIndexes
 }
 
-/** The columns for a record's place in the order. */
+/** The columns determining a record's place in the order. */
 interface Placed {
   readonly created_at: string
   readonly id: string

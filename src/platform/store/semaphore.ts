@@ -25,7 +25,7 @@ export class Semaphore {
   #closed = false
   #onIdle: () => void = () => undefined
 
-  /** `permitsMax`: permits in use at the same time, at most. */
+  /** `permitsMax`: the largest number of permits in use at the same time. */
   constructor(clock: Clock, permitsMax = 1) {
     this.#clock = clock
     this.#permitsMax = permitsMax
