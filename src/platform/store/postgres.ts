@@ -24,7 +24,7 @@ export interface PostgresOptions {
   readonly connectionsMax: number
   readonly log: Log
   readonly clock: Clock
-  /** A number in [0, 1): jitter, so many processes do not reconnect at the same moment. */
+  /** A number in [0, 1): jitter that keeps many processes from reconnecting at the same moment. */
   readonly random: () => number
 }
 
