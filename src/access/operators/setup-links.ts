@@ -93,7 +93,7 @@ async function enter(
 }
 
 /**
- * Whether there is an admin who can sign in, or has signed in once: an operator who ends that login gets no first link.
+ * Whether there is an admin who can sign in, or has signed in once. Ending that login later brings no first link back.
  */
 export async function hasAdmin(queries: Kysely<OperatorTables>): Promise<boolean> {
   const row = await queries

@@ -1,6 +1,6 @@
 /**
  * Limits the answers that peers have not read yet: their bytes per client and in total, and how slowly a peer may read.
- * A client over its budget is rejected before its next request costs anything, and so is an oversized answer to a GET.
+ * A client over its budget is rejected before its next request costs anything, and so is an answer to a GET beyond the budget.
  * The answer to a write is never replaced, because the write has been done. Long answers are passed to the socket in
  * slices, so no event-loop tick encodes a whole page and a slow peer's progress is visible. Requests without a client
  * have no budget, only the minimum rate.
