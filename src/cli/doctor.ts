@@ -10,26 +10,20 @@ import type { Command } from 'commander'
 import { type Clock, createSystemClock } from '../platform/base/clock.ts'
 import { DataFolderHeld, dataFolderHolder, type FolderHolder } from '../platform/store/data-lock.ts'
 import { patiently } from '../platform/store/sql.ts'
-import { transportProblem } from '../platform/store/transport-security.ts'
-import { describeProblem } from '../service/config/load.ts'
-import type { Config, SettingKey } from '../service/config/settings.ts'
+import { movesMoney } from '../service/config/roles.ts'
+import type { Config } from '../service/config/settings.ts'
+import type { Origins } from '../service/config/settings-in-force.ts'
 import { issuesTokens } from '../service/config/token-issuer.ts'
-import { examineAddressKeys } from '../service/doctor/addresses.ts'
-import {
-  examineCertificates,
-  examineEncryptionKeyFile,
-  examineFolder,
-  examineOperatorToken,
-  examineRecordingFolder,
-} from '../service/doctor/files.ts'
+import { examineTestSeed } from '../service/doctor/addresses.ts'
+import { checkBusFiles } from '../service/doctor/bus-files.ts'
+import { examineResult, examineSettings, examineSources } from '../service/doctor/configuration.ts'
+import { examineDecimals } from '../service/doctor/decimals-check.ts'
+import { examineEncryptionKeyFile, examineFolder, examineOperatorToken } from '../service/doctor/files.ts'
 import { bad, type Finding, nextOfConnection, ok, reasonOf, warn } from '../service/doctor/finding.ts'
-import { examineIssuerSecret } from '../service/doctor/issuer-secret.ts'
 import { examineNode } from '../service/doctor/node-version.ts'
 import { readinessFindings } from '../service/doctor/readiness.ts'
-import { examineReview } from '../service/doctor/review.ts'
-import { checkSources } from '../service/doctor/source-check.ts'
 import type { Readiness } from '../service/health/readiness.ts'
-import { checkBusFiles, tryBus } from '../service/parts/streaming/start-bus.ts'
+import { tryBus } from '../service/parts/streaming/start-bus.ts'
 import { callOperator, type OperatorApi, operatorApi, readReadiness } from './admin/operator-client.ts'
 import { askAddressPools, askControls, askLedger, askNodes, askSigningKeys } from './doctor/doctor-asked.ts'
 import {
@@ -42,9 +36,8 @@ import {
 } from './doctor/doctor-ports.ts'
 import { type Examination, examineStore } from './doctor/doctor-store.ts'
 import { addConfigFlags, readConfigResult } from './options/config-flags.ts'
+import { reportFindings } from './terminal/findings.ts'
 import { clearOf } from './terminal/progress-line.ts'
-import { printable } from './terminal/styled-line.ts'
-import { tableLines } from './terminal/table.ts'
 
 /** A slewed (not stepped) clock moves by less than this against the monotonic clock during the checks. */
 const STEP_MILLISECONDS_MAX = 100
@@ -70,39 +63,28 @@ Examples:
   addConfigFlags(command).action(async () => {
     const { json, operatorUrl } = command.opts<{ json?: boolean; operatorUrl?: string }>()
     const findings = await examine(command, operatorUrl)
-    const failures = findings.filter(({ verdict }) => verdict === 'bad')
-    const document = { ok: failures.length === 0, findings }
     process.stderr.write(clearOf(process.stderr))
-    process.stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : asText(findings))
-    if (failures.length > 0) throw new Error(`checks failed: ${failures.map(({ name }) => name).join(', ')}`)
+    reportFindings(findings, { json: json === true })
   })
 }
 
 async function examine(command: Command, operatorUrl: string | undefined): Promise<Finding[]> {
   const result = readConfigResult(command)
-  const name = 'configuration'
-  const see = 'tidegate check-config shows every key and where its value comes from'
-  const warnings = result.warnings.map((warning) => warn(name, warning, see))
-  if (!result.ok) return [...result.problems.map((problem) => bad(name, describeProblem(problem), see)), ...warnings]
+  if (!result.ok) return examineResult(result)
   const { config, origins } = result
   const clock = createSystemClock()
   const examination = { config, origins, clock, operatorUrl }
   const steps = watchForSteps(clock)
   const findings = [
-    ok(name, `${Object.values(origins).filter((origin) => origin !== 'default').length} keys set, the rest default`),
-    ...warnings,
+    ...examineResult(result),
     examineFolder(config.data_dir),
     examineOperatorToken(config),
     examineEncryptionKeyFile(config),
-    ...examineIssuerSecret(config, origins),
-    ...examineCertificates(config, origins, clock.wallInstant().milliseconds),
-    ...(await examineRecordingFolder(config, origins, clock.wallInstant().milliseconds)),
-    ...examineAddressKeys(config),
-    ...examineReview(config),
-    ...(await examineSources(config, origins, clock)),
-    ...examineTransport(config),
+    ...examineTestSeed(config),
+    ...(await examineSettings(config, origins, clock.wallInstant().milliseconds)),
+    ...(await examineSources(config, origins, clock, true)),
     ...(await examineService(examination)),
-    await examineBus(config, clock),
+    ...(await examineBus(config, origins, clock)),
     examineNode(),
   ]
   const clockFinding = steps()
@@ -110,16 +92,16 @@ async function examine(command: Command, operatorUrl: string | undefined): Promi
   return isReported ? findings : [...findings, clockFinding]
 }
 
-async function examineBus(config: Config, clock: Clock): Promise<Finding> {
-  if (config['bus.url'] === '') return ok('bus', 'in process')
-  const [problem] = checkBusFiles(config).problems
-  if (problem !== undefined) return bad('bus', `${problem.key} ${problem.message}`, 'correct the path, or its mode')
+/** Tries the connection. Files that cannot be read are among the findings about the settings. */
+async function examineBus(config: Config, origins: Origins, clock: Clock): Promise<Finding[]> {
+  if (config['bus.url'] === '') return [ok('bus', 'in process')]
+  if (checkBusFiles(config, origins).problems.length > 0) return []
   try {
-    return ok('bus', await tryBus(config, clock))
+    return [ok('bus', await tryBus(config, clock))]
   } catch (error) {
     const reason = reasonOf(error)
     const next = nextOfConnection(reason, 'start NATS, or correct bus.url and bus.*')
-    return bad('bus', `no connection to NATS: ${reason}`, next)
+    return [bad('bus', `no connection to NATS: ${reason}`, next)]
   }
 }
 
@@ -155,14 +137,9 @@ async function examineStopped(examination: Examination): Promise<Finding[]> {
   }
 }
 
-function examineTransport(config: Config): Finding[] {
-  const problem = transportProblem(config['store.url'])
-  return problem === undefined ? [] : [warn('store', problem, 'add sslmode=verify-full to store.url')]
-}
-
 /** A process has the folder open: asks the service. Only PostgreSQL is also checked directly. */
 async function examineRunning(examination: Examination, holder: FolderHolder): Promise<Finding[]> {
-  const { config, operatorUrl } = examination
+  const { config, origins, clock, operatorUrl } = examination
   const place = holder.host === '' || holder.host === hostname() ? '' : ` on host ${holder.host}`
   const text = `process ${holder.pid}${place} has ${config.data_dir} open`
   const store = config['store.url'] === '' ? undefined : await examineStore(examination, false)
@@ -180,14 +157,11 @@ async function examineRunning(examination: Examination, holder: FolderHolder): P
   }
   return [
     ok('service', text),
-    ...(store ?? [
-      ...storeFindings(readiness),
-      ...(issuesTokens(config) ? [await askSigningKeys(api, examination.clock)] : []),
-    ]),
+    ...(store ?? [...storeFindings(readiness), ...(issuesTokens(config) ? [await askSigningKeys(api, clock)] : [])]),
     ...readinessFindings(readiness),
     ...(config['bus.url'] === '' ? [] : await askNodes(api)),
-    ...(await askAddressPools(api)),
-    ...(await askLedger(api)),
+    ...(movesMoney(config) ? [...(await askAddressPools(api)), ...(await askLedger(api))] : []),
+    ...(await examineDecimals(config, origins, clock)),
     ...(store === undefined ? await askControls(api) : []),
     ok('operator port', `${api.url}, answered by the service`),
     await examinePublicPort(config),
@@ -211,36 +185,4 @@ function watchForSteps(clock: Clock): () => Finding {
     if (Math.abs(step) <= STEP_MILLISECONDS_MAX) return ok('clock', 'steady')
     return warn('clock', `the wall clock was set by ${Math.round(step)} ms just now`, 'let this machine follow NTP')
   }
-}
-
-function asText(findings: readonly Finding[]): string {
-  const rows = findings.map(({ verdict, name, detail, next }) => [
-    verdict,
-    printable(name),
-    printable(next === undefined ? detail : `${detail}; next: ${next}`),
-  ])
-  return `${tableLines(rows).join('\n')}\n`
-}
-
-/** Checks the markets' pairs by requests to their venues. No finding when no market has a venue as its source. */
-async function examineSources(
-  config: Config,
-  origins: Readonly<Record<SettingKey, string>>,
-  clock: Clock,
-): Promise<Finding[]> {
-  const { problems, warnings, goodCount } = await checkSources(config, origins, clock)
-  return [
-    ...(goodCount > 0 ? [ok('sources', `${goodCount} of those that markets name are listed by their venues`)] : []),
-    ...problems.map((problem) =>
-      bad(
-        'sources',
-        describeProblem(problem),
-        'use a pair that the venue lists, or correct the decimals of the market',
-      ),
-    ),
-    ...warnings.map((warning) => {
-      const otherwise = "see the venue's status page and the network connection of this machine"
-      return warn('sources', warning, nextOfConnection(warning, otherwise))
-    }),
-  ]
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
 import { SETTING_KEYS } from '../../src/service/config/settings.ts'
+import type { Finding } from '../../src/service/doctor/finding.ts'
 import { runCommand, startCommand } from '../support/command-line.ts'
 import { listedPair, startListingVenue } from '../support/listing-venue.ts'
 
@@ -98,6 +99,14 @@ describe('--help', () => {
   })
 })
 
+const isBad = ({ verdict }: Finding): boolean => verdict === 'bad'
+
+/** The findings of this verdict and name in a JSON document. */
+function detailsOf(verdict: Finding['verdict'], document: string, name: string): string[] {
+  const { findings } = JSON.parse(document) as { findings: Finding[] }
+  return findings.flatMap((finding) => (finding.verdict === verdict && finding.name === name ? [finding.detail] : []))
+}
+
 describe('check-config', () => {
   const file = join(folder, 'good.yaml')
   const MARKET = 'symbol: BTCUSD, base_asset: BTC, quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 1000'
@@ -118,7 +127,7 @@ markets: [{${MARKET}, sources: [simulator]}]
     })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).not.toContain('very-secret')
-    expect(stdout).toMatch(/^warning: unknown variables: TIDEGATE_NONSENSE/)
+    expect(stdout).toMatch(/^warn +configuration +unknown variables: TIDEGATE_NONSENSE/)
     expect(stdout).toMatch(new RegExp(`^http.port +9000 +${file}$`, 'm'))
     expect(stdout).toMatch(/^operator\.token +\*+ /m)
     expect(stdout).toMatch(/^simulator\.seed +7 +TIDEGATE_SIMULATOR_SEED$/m)
@@ -150,8 +159,8 @@ markets: [{${MARKET}, sources: [simulator]}]
     ]
     const { code, stdout } = await runCommand(['check-config', '--json', '--offline', '--config', file, ...flags])
     expect(code).toBe(0)
-    const { settings, warnings } = JSON.parse(stdout)
-    expect(warnings).toEqual([expect.stringContaining('store.url sets no sslmode')])
+    const { settings } = JSON.parse(stdout)
+    expect(detailsOf('warn', stdout, 'store')).toEqual([expect.stringContaining('store.url sets no sslmode')])
     expect(settings['keys.encryption_key'].value).toBe('********')
     expect(stdout).not.toMatch(new RegExp(`geheim|${key}`))
     const wrong = await runCommand(['check-config', '--keys.encryption_key', 'geheim'])
@@ -165,20 +174,24 @@ markets: [{${MARKET}, sources: [simulator]}]
     const proxy = ['--operator.public_url', 'https://ops.test', '--http.trusted_proxies', '127.0.0.1']
     const flags = [...issuer, ...proxy, '--operator.oidc.client_secret_file', secret, '--offline', '--json']
     const missing = await runCommand(['check-config', '--config', file, ...flags])
-    expect([missing.code, JSON.parse(missing.stdout).problems]).toEqual([
+    const key = 'operator.oidc.client_secret_file'
+    expect([missing.code, JSON.parse(missing.stdout).findings.filter(isBad)]).toEqual([
       1,
       [
         {
-          key: 'operator.oidc.client_secret_file',
-          origin: '--operator.oidc.client_secret_file',
-          message: `names ${secret}, which cannot be read: ENOENT`,
+          verdict: 'bad',
+          name: 'issuer secret',
+          detail: `${key} names ${secret}, which cannot be read: ENOENT (from --${key})`,
+          next: "correct the file, and run this as the service's user",
+          key,
+          origin: `--${key}`,
         },
       ],
     ])
     writeFileSync(secret, 'the secret\n')
     chmodSync(secret, 0o644)
     const open = await runCommand(['check-config', '--config', file, '--conversion.par_assets', '[]', ...flags])
-    expect([open.code, JSON.parse(open.stdout).warnings]).toEqual([
+    expect([open.code, detailsOf('warn', open.stdout, 'issuer secret')]).toEqual([
       0,
       [`${secret}: other users can read the client secret (mode 644)`],
     ])
@@ -198,25 +211,28 @@ markets:
 `,
     )
     const text = await runCommand(['check-config', '--config', named])
-    expect([text.code, text.stderr]).toEqual([1, 'tidegate: the configuration has 1 problem\n'])
-    expect(text.stdout).toBe(
-      'warning: markets[0].sources[0]: kraken lists BTC/USD as post_only; its book may stand still\n' +
-        `markets[1].sources[0]  is kraken:XXX/USD, which kraken does not list  ${named}\n`,
+    expect([text.code, text.stderr]).toEqual([1, 'tidegate: checks failed: sources\n'])
+    const [unlisted, restricted] = text.stdout.split('\n').filter((line) => line.includes('sources  '))
+    expect(unlisted).toContain(
+      `bad   sources  markets[1].sources[0] is kraken:XXX/USD, which kraken does not list (from ${named}); next: `,
+    )
+    expect(restricted).toContain(
+      'warn  sources  markets[0].sources[0]: kraken lists BTC/USD as post_only; its book may stand still; next: ',
     )
     const named2 = ['--feeds={"kraken-2": {"kind": "kraken"}}', '--feeds.kraken-2.url', 'ws://127.0.0.1:9']
     const offline = await runCommand(['check-config', '--json', '--offline', '--config', named, ...named2])
     expect(offline.code).toBe(0)
-    expect(JSON.parse(offline.stdout).warnings).toEqual([])
+    expect(detailsOf('warn', offline.stdout, 'sources')).toEqual([])
     const { value } = JSON.parse(offline.stdout).settings.feeds
     expect(value['kraken-2']).toMatchObject({ kind: 'kraken', url: 'ws://127.0.0.1:9' })
     close()
     const unwatched = await runCommand(['check-config', '--json', '--offline', '--conversion.par_assets=[USD, USDC]'])
-    expect(JSON.parse(unwatched.stdout).warnings).toEqual([
+    expect(detailsOf('warn', unwatched.stdout, 'pegs')).toEqual([
       'conversion.par_assets: the peg of USD/USDC is not monitored: no market is configured, so they are converted at par whatever their prices are',
     ])
     const four = async (...flags: string[]) => {
       const { stdout } = await runCommand(['check-config', '--json', '--offline', ...flags])
-      return JSON.parse(stdout).warnings.filter((warning: string) => warning.startsWith('operator.'))
+      return detailsOf('warn', stdout, 'second person')
     }
     expect(await four('--operator.four_eyes=[deposits, settlements]', '--rest.sandbox=true')).toEqual([
       'operator.four_eyes: lists deposits and settlements without operators, so one admin can make the second person',
@@ -225,18 +241,18 @@ markets:
     expect(await four('--operator.four_eyes=[deposits, operators]')).toEqual([])
     const away = await runCommand(['check-config', '--json', '--config', named])
     expect(away.code).toBe(0)
-    expect(JSON.parse(away.stdout).warnings).toEqual([expect.stringContaining('kraken could not be asked')])
+    expect(detailsOf('warn', away.stdout, 'sources')).toEqual([expect.stringContaining('kraken could not be asked')])
   })
 
-  it('check-config reports every problem with its key on stdout, and their number in one line on stderr', async () => {
+  it('check-config reports every problem with its key on stdout, and what failed in one line on stderr', async () => {
     const text = await runCommand(['check-config', '--config', bad])
     expect(text.code).toBe(1)
-    expect(text.stderr).toBe('tidegate: the configuration has 2 problems\n')
-    expect(text.stdout).toMatch(/^http\.prt +is an unknown key; did you mean http\.port\? +/m)
-    expect(text.stdout).toMatch(/^simulator\.rate +is 0, not a whole number/m)
+    expect(text.stderr).toBe('tidegate: checks failed: configuration\n')
+    expect(text.stdout).toMatch(/^bad +configuration +http\.prt is an unknown key; did you mean http\.port\? /m)
+    expect(text.stdout).toMatch(/^bad +configuration +simulator\.rate is 0, not a whole number/m)
     const json = await runCommand(['check-config', '--json', '--config', bad])
     expect(json.code).toBe(1)
-    expect(JSON.parse(json.stdout).problems.map(({ key }: { key: string }) => key)).toEqual([
+    expect(JSON.parse(json.stdout).findings.map(({ key }: { key: string }) => key)).toEqual([
       'http.prt',
       'simulator.rate',
     ])

@@ -25,14 +25,18 @@ import { nodeProblem } from '../../src/service/doctor/node-version.ts'
 import { examineSigningKeys } from '../../src/service/doctor/store.ts'
 import { type RunningCommand, runCommand, startCommand } from '../support/command-line.ts'
 import { listedPair, startListingVenue } from '../support/listing-venue.ts'
-import { hasPostgres, sharedDatabase } from '../support/postgres.ts'
+import { hasPostgres, migratedDatabase, sharedDatabase } from '../support/postgres.ts'
 import { market, startServiceInside } from '../support/running-service.ts'
 import { SIMULATED_ARGS } from '../support/simulated-markets.ts'
 
 const HOUR_MILLISECONDS = 3_600_000
 const DAY_MILLISECONDS = 86_400_000
 const ANY_PORTS = ['--http.port', '0', '--operator.port', '0']
-const REVIEWED = ['--review_above.deposits', '{USDC: 1000}', '--review_above.payments', '{USDC: 1000}']
+/** With these, nothing about money is left to warn of. */
+const REVIEWED = [
+  ...['--review_above.deposits', '{USDC: 1000}', '--review_above.payments', '{USDC: 1000}'],
+  ...['--conversion.par_assets', '[]'],
+]
 
 interface Finding {
   readonly verdict: string
@@ -334,7 +338,7 @@ describe('the check of files', () => {
 
   it.each<[string, string, number, string, string]>([
     ['fine', 'the secret\n', 0o600, 'ok', 'mode 600'],
-    ['open to others', 'the secret', 0o644, 'bad', 'open to others (mode 644)'],
+    ['open to others', 'the secret', 0o644, 'warn', 'other users can read the client secret (mode 644)'],
     ['empty', '', 0o600, 'bad', 'does not contain one line of printable text'],
     ['several lines', 'the\nsecret', 0o600, 'bad', 'does not contain one line of printable text'],
   ])('the check of files reports an issuer secret that is %s', async (_what, text, mode, verdict, detail) => {
@@ -486,7 +490,7 @@ describe('the check of files', () => {
 describe('the configuration', () => {
   it('the configuration with errors is reported key by key, and nothing else is examined', async () => {
     const { error, findings } = await doctor('--data_dir', folder, '--http.port', 'x', '--stream.ping_seconds', '-1')
-    expect(error).toBe('checks failed: configuration, configuration')
+    expect(error).toBe('checks failed: configuration')
     expect(findings.map(({ detail }) => detail.split(' ', 1)[0])).toEqual(['http.port', 'stream.ping_seconds'])
   })
 
@@ -497,6 +501,28 @@ describe('the configuration', () => {
     expect(named('configuration')[1]).toMatchObject({ verdict: 'warn', detail: expect.stringContaining('HTTP_PROT') })
   })
 })
+
+it.skipIf(!hasPostgres)(
+  'a running service whose roles move no money has no ledger, and doctor misses none (needs PostgreSQL)',
+  async () => {
+    const roles = '[feed, gateway]'
+    const storeUrl = await migratedDatabase()
+    const service = await startServiceInside(folder, [market('AAA', 2, 10)], {
+      ...{ roles, 'store.url': storeUrl, 'stream.drain_seconds': 0 },
+    })
+    const { error, named, verdicts } = await doctor(
+      ...['--data_dir', folder, '--roles', roles, '--store.url', storeUrl],
+      ...['--http.port', new URL(service.http).port, '--operator.port', new URL(service.operator.url).port],
+    )
+    const metrics = await fetch(`${service.operator.url}/metrics`).then((answer) => answer.text())
+    await service.stop()
+    expect([error, named('ledger')]).toEqual(['', []])
+    expect(verdicts).toContain('ok readiness')
+    expect(metrics).toContain('tidegate_connections')
+    // The ledger's upkeep, the converter and the workers register these.
+    expect(metrics).not.toMatch(/tidegate_(ledger|desk|conver|orchestration|deliveries|deposit)/)
+  },
+)
 
 describe('a lock of another host', () => {
   it('a lock of another host fails, with the command to take the folder over', async () => {
@@ -555,6 +581,8 @@ describe('the sources of the markets', () => {
         verdict: 'bad',
         name: 'sources',
         detail: 'markets[1].sources[0] is kraken:XXX/USD, which kraken does not list (from --markets)',
+        key: 'markets[1].sources[0]',
+        origin: '--markets',
         next: 'use a pair that the venue lists, or correct the decimals of the market',
       },
     ])
@@ -564,6 +592,35 @@ describe('the sources of the markets', () => {
       { verdict: 'warn', detail: expect.stringContaining('kraken could not be asked') },
     ])
   })
+})
+
+it('check-config and doctor report the same findings about one configuration', async () => {
+  const file = join(folder, 'tidegate.yaml')
+  const market = 'quote_asset: USD, price_decimals: 2, amount_decimals: 8, depth: 10'
+  writeFileSync(join(folder, 'engine.mjs'), 'export const tidegate = 2')
+  writeFileSync(
+    file,
+    `data_dir: '${folder}'
+http: {port: 0, tls: {cert_file: /nowhere/c.pem, key_file: /nowhere/k.pem}}
+operator: {port: 0, four_eyes: [deposits]}
+bus: {url: 'nats://nats.example:4222', credentials_file: /nowhere/nats.creds}
+store: {url: 'postgres://tide@192.0.2.1/tide'}
+feeds: {engine: {kind: tidegate, url: 'ws://engine.example:1', token: secret}}
+recording: {dir: '${join(file, 'below-a-file')}'}
+markets:
+  - {symbol: BTCUSD, base_asset: BTC, ${market}, sources: ['replay:/nowhere/at.all']}
+  - {symbol: ETHUSD, base_asset: ETH, ${market}, sources: ['module:${folder}/engine.mjs:ETHUSD']}
+`,
+  )
+  const { stdout } = await runCommand(['check-config', '--offline', '--json', '--config', file])
+  const checked = (JSON.parse(stdout) as { findings: Finding[] }).findings
+  const faults = checked.filter(({ verdict }) => verdict !== 'ok').map(({ verdict, name }) => `${verdict} ${name}`)
+  expect(faults.toSorted()).toEqual([
+    ...['bad bus', 'bad certificate', 'bad recordings', 'bad sources', 'bad sources'],
+    ...['warn feeds', 'warn pegs', 'warn review', 'warn second person', 'warn store'],
+  ])
+  const { findings } = await doctor('--config', file)
+  for (const finding of checked) expect(findings).toContainEqual(finding)
 })
 
 describe('signing keys', () => {

@@ -78,8 +78,14 @@ describe('serve over TLS', () => {
     expect(service.stderr.trim().split('\n')).toEqual([expect.stringContaining(message)])
     const checked = await runCommand(['check-config', '--json', ...flags])
     expect(checked.code).toBe(1)
-    expect(JSON.parse(checked.stdout).problems).toEqual([
-      { key: 'http.tls.key_file', origin: '--http.tls.key_file', message: message.slice('http.tls.key_file '.length) },
-    ])
+    const origin = '--http.tls.key_file'
+    expect(JSON.parse(checked.stdout).findings).toContainEqual({
+      verdict: 'bad',
+      name: 'certificate',
+      detail: `${message} (from ${origin})`,
+      key: 'http.tls.key_file',
+      origin,
+      next: 'correct the files; a running service reads them again on SIGHUP',
+    })
   }, 120_000)
 })

@@ -276,7 +276,7 @@ describe('serve without configured markets', () => {
     )
     const check = await runCommand(['check-config', '--offline', '--markets', markets])
     expect(check.code).toBe(1)
-    expect(check.stdout).toMatch(/^markets\[0\]\.sources\[0\] +is simulator, .*simulator\.allowed/)
+    expect(check.stdout).toMatch(/^bad +configuration +markets\[0\]\.sources\[0\] is simulator, .*simulator\.allowed/)
   })
 })
 

@@ -186,11 +186,6 @@ export function variableOf(key: string): string {
   return `TIDEGATE_${key.toUpperCase().replaceAll('.', '_')}`
 }
 
-/** One line per problem: key, problem, origin. */
-export function describeProblem({ key, origin, message }: ConfigProblem): string {
-  return key === '' ? `${origin}: ${message}` : `${key} ${message} (from ${origin})`
-}
-
 function located(key: string, origin: string, problem: Problem): ConfigProblem {
   return { key: key + problem.path, origin, message: problem.message }
 }

@@ -1,6 +1,6 @@
 /**
  * Collects the problems of a configuration: the first ones in full with a limited length, and the number of the others.
- * A file that is not a configuration has a problem for each of its lines.
+ * A file that is not a configuration has a problem for each of its lines. Pure.
  */
 const PROBLEMS_MAX = 50
 const KEY_CHARACTERS_MAX = 200
@@ -12,6 +12,17 @@ export interface ConfigProblem {
   /** Origin of the value: `--http.port`, `TIDEGATE_HTTP_PORT`, a file, `default`. */
   readonly origin: string
   readonly message: string
+}
+
+/** The outcome of a check on configured values: what prevents a start, and what does not. */
+export interface Check {
+  readonly problems: readonly ConfigProblem[]
+  readonly warnings: readonly string[]
+}
+
+/** One line: key, problem, origin. */
+export function describeProblem({ key, origin, message }: ConfigProblem): string {
+  return key === '' ? `${origin}: ${message}` : `${key} ${message} (from ${origin})`
 }
 
 interface NewProblem extends Omit<ConfigProblem, 'message'> {

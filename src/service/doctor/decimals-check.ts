@@ -7,17 +7,23 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { createLog } from '../../platform/base/log.ts'
 import { StoreUnavailable } from '../../platform/store/db.ts'
 import { readSchemaState } from '../../platform/store/migrate.ts'
-import type { ConfigProblem } from '../config/problem-list.ts'
-import type { Config, SettingKey } from '../config/settings.ts'
+import type { Check } from '../config/problem-list.ts'
+import type { Config } from '../config/settings.ts'
+import type { Origins } from '../config/settings-in-force.ts'
 import { Lifecycle } from '../process/lifecycle.ts'
 import { openStoreAsItIs } from '../process/open-store.ts'
+import { checkFindings, type Finding } from './finding.ts'
 
-/** @param origins the origin of each value: flag, variable, file or default */
-export async function checkDecimals(
-  config: Config,
-  origins: Readonly<Record<SettingKey, string>>,
-  clock: Clock,
-): Promise<{ readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }> {
+/** The same as findings. */
+export async function examineDecimals(config: Config, origins: Origins, clock: Clock): Promise<Finding[]> {
+  return checkFindings(
+    'ledger',
+    await checkDecimals(config, origins, clock),
+    'restore the decimals, or start the store',
+  )
+}
+
+async function checkDecimals(config: Config, origins: Origins, clock: Clock): Promise<Check> {
   if (config['store.url'] === '') return { problems: [], warnings: [] }
   const log = createLog('silent')
   const lifecycle = new Lifecycle(log)

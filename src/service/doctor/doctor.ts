@@ -11,27 +11,19 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { answered } from '../../platform/http/raw-json.ts'
 import { textChoice } from '../../platform/http/text-choice.ts'
 import type { Db } from '../../platform/store/db.ts'
-import { transportProblem } from '../../platform/store/transport-security.ts'
 import type { NodeDocument } from '../../streaming/cluster/nodes.ts'
 import type { Config } from '../config/settings.ts'
 import { type Origins, settingsInForce } from '../config/settings-in-force.ts'
 import { issuesTokens } from '../config/token-issuer.ts'
 import type { Readiness } from '../health/readiness.ts'
-import { examineAddressKeys, poolFindings } from './addresses.ts'
-import {
-  examineCertificates,
-  examineEncryptionKeyFile,
-  examineFolder,
-  examineOperatorToken,
-  examineRecordingFolder,
-} from './files.ts'
-import { bad, type Finding, ok, reasonOf, VERDICTS, warn } from './finding.ts'
-import { examineIssuerSecret } from './issuer-secret.ts'
+import { examineTestSeed, poolFindings } from './addresses.ts'
+import { countKeys, examineSettings } from './configuration.ts'
+import { examineEncryptionKeyFile, examineFolder, examineOperatorToken } from './files.ts'
+import { bad, type Finding, reasonOf, VERDICTS } from './finding.ts'
 import { ledgerFinding } from './ledger.ts'
 import { examineNode } from './node-version.ts'
 import { nodeFindings } from './nodes.ts'
 import { readinessFindings } from './readiness.ts'
-import { examineReview } from './review.ts'
 import {
   corruptionFindings,
   examineSigningKeys,
@@ -57,6 +49,8 @@ const Findings = Type.Object({
         verdict: textChoice(VERDICTS),
         name: Type.String(),
         detail: Type.String(),
+        key: Type.Optional(Type.String({ description: 'The configuration key with the wrong value' })),
+        origin: Type.Optional(Type.String({ description: 'Where the value comes from' })),
         next: Type.Optional(Type.String()),
       },
       { title: 'Finding' },
@@ -90,20 +84,13 @@ export function registerDoctorRoutes(app: FastifyInstance, options: DoctorOption
 
 async function findingsOf({ db, clock, current, readiness, ledgerState, cluster }: DoctorOptions): Promise<Finding[]> {
   const { config, origins } = current
-  const now = clock.wallInstant().milliseconds
-  const settings = settingsInForce(config, origins)
-  const transport = transportProblem(config['store.url'])
   return [
-    ok('configuration', `${settings.filter(({ origin }) => origin !== 'default').length} keys set, the rest default`),
+    countKeys(origins),
     examineFolder(config.data_dir),
     examineOperatorToken(config),
     examineEncryptionKeyFile(config),
-    ...examineIssuerSecret(config, origins),
-    ...examineCertificates(config, origins, now),
-    ...(await examineRecordingFolder(config, origins, now)),
-    ...examineAddressKeys(config),
-    ...examineReview(config),
-    ...(transport === undefined ? [] : [warn('store', transport, 'add sslmode=verify-full to store.url')]),
+    ...examineTestSeed(config),
+    ...(await examineSettings(config, origins, clock.wallInstant().milliseconds)),
     ...corruptionFindings(db.corruption),
     ...readinessFindings(readiness()),
     ...(await storeFindings(db, config, clock)),

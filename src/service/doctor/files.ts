@@ -8,12 +8,11 @@ import { dirname, join, resolve } from 'node:path'
 import { EncryptionKey } from '../../access/clients/encryption-key.ts'
 import { hasCode } from '../../platform/base/error-code.ts'
 import { HOUR_MILLISECONDS, listRecordings } from '../../streaming/recordings/recording-folder.ts'
-import { describeProblem } from '../config/load.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 import { encryptionKeyFile } from '../keys/encryption-key.ts'
 import { checkTlsFiles, ingestTlsFilesOf, operatorTlsFilesOf, tlsFilesOf } from '../listeners/tls-settings.ts'
 import { dataFolderProblem, modeText, OTHERS, storeFolder } from '../process/data-folder.ts'
-import { bad, type Finding, ok, reasonOf, warn } from './finding.ts'
+import { bad, checkFindings, type Finding, ok, reasonOf, warn } from './finding.ts'
 import { checkRecordingFolder } from './recording-folder.ts'
 
 /** A new embedded store needs about 40 MB; its write-ahead log can double that. */
@@ -71,9 +70,9 @@ export async function examineRecordingFolder(
   const name = 'recordings'
   const folder = config['recording.dir']
   if (folder === '') return []
-  const { problems } = checkRecordingFolder(config, origins)
   const next = "give the folder to the service's user, or name another recording.dir"
-  if (problems.length > 0) return problems.map((problem) => bad(name, describeProblem(problem), next))
+  const faults = checkFindings(name, checkRecordingFolder(config, origins), next)
+  if (faults.length > 0) return faults
   const path = resolve(folder)
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats !== undefined && (stats.mode & OTHERS) !== 0) {
@@ -169,10 +168,9 @@ export function examineCertificates(
   nowMilliseconds: number,
 ): Finding[] {
   const name = 'certificate'
-  const { problems, warnings } = checkTlsFiles(config, origins, nowMilliseconds)
   const next = 'correct the files; a running service reads them again on SIGHUP'
-  if (problems.length > 0) return problems.map((problem) => bad(name, describeProblem(problem), next))
-  if (warnings.length > 0) return warnings.map((warning) => warn(name, warning, next))
+  const faults = checkFindings(name, checkTlsFiles(config, origins, nowMilliseconds), next)
+  if (faults.length > 0) return faults
   return [tlsFilesOf(config), operatorTlsFilesOf(config), ingestTlsFilesOf(config)].flatMap((files) => {
     if (files === undefined) return []
     const { validTo } = new X509Certificate(readFileSync(files.certFile))

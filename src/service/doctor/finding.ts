@@ -1,9 +1,10 @@
 /**
- * The findings of the doctor, on the command line and in the operator API: one line each, with the next step where
- * something is wrong. Pure.
+ * The findings about an installation, of `tidegate doctor`, `tidegate check-config` and the operator API: one line each,
+ * with the next step where something is wrong. Pure.
  */
+import { type Check, describeProblem } from '../config/problem-list.ts'
 
-/** `warn` works now and should be corrected; `bad` does not work. */
+/** `warn` works now and should be corrected, `bad` does not work. */
 export const VERDICTS = ['ok', 'warn', 'bad'] as const
 
 export interface Finding {
@@ -11,7 +12,10 @@ export interface Finding {
   /** The subject, such as `store`. */
   readonly name: string
   readonly detail: string
-  /** The next step; absent when nothing is wrong. */
+  /** The configuration key with the wrong value, and where the value comes from. */
+  readonly key?: string
+  readonly origin?: string
+  /** The next step, absent when nothing is wrong. */
   readonly next?: string
 }
 
@@ -27,8 +31,19 @@ export function bad(name: string, detail: string, next: string): Finding {
   return { verdict: 'bad', name, detail, next }
 }
 
+/** Turns a check's problems and warnings into findings, which share the next step. */
+export function checkFindings(name: string, { problems, warnings }: Check, next: string): Finding[] {
+  return [
+    ...problems.map((problem) => {
+      const { key, origin } = problem
+      return { ...bad(name, describeProblem(problem), next), ...(key === '' ? {} : { key }), origin }
+    }),
+    ...warnings.map((warning) => warn(name, warning, next)),
+  ]
+}
+
 /**
- * The next step for something that cannot be connected to.
+ * The next step after a failed connection.
  *
  * @param otherwise for any other reason than a host name without an address
  */
@@ -38,7 +53,7 @@ export function nextOfConnection(reason: string, otherwise: string): string {
   return otherwise
 }
 
-/** The reason of a failure in a few words: the system's code if there is one. */
+/** Describes a failure in a few words: by the system's code if there is one. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = (error as NodeJS.ErrnoException).code ?? (error.cause as NodeJS.ErrnoException | undefined)?.code

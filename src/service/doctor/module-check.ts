@@ -5,7 +5,7 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import { loadModule } from '../../streaming/sources/module/module-loader.ts'
 import { moduleSymbol } from '../../streaming/sources/module/module-source.ts'
-import type { ConfigProblem } from '../config/problem-list.ts'
+import type { Check, ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
 /** @param origins the origin of each value: flag, variable, file or default */
@@ -13,7 +13,7 @@ export async function checkModules(
   { markets }: Pick<Config, 'markets'>,
   origins: Readonly<Pick<Record<SettingKey, string>, 'markets'>>,
   clock: Clock,
-): Promise<{ readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }> {
+): Promise<Check> {
   const problems: ConfigProblem[] = []
   const messages = new Map<string, string | undefined>()
   for (const [index, { sources }] of markets.entries()) {

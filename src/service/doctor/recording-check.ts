@@ -4,14 +4,14 @@
  */
 import { openRecording } from '../../streaming/recordings/reader.ts'
 import { type RecordedMarket, recordedIndex } from '../../streaming/recordings/recording.ts'
-import type { ConfigProblem } from '../config/problem-list.ts'
+import type { Check, ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
 /** @param origins the origin of each value: flag, variable, file or default */
 export async function checkRecordings(
   { markets }: Config,
   origins: Readonly<Record<SettingKey, string>>,
-): Promise<{ readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] }> {
+): Promise<Check> {
   const problems: ConfigProblem[] = []
   const recordings = new Map<string, readonly RecordedMarket[] | string>()
   for (const [index, { definition, sources }] of markets.entries()) {

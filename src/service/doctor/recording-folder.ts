@@ -2,14 +2,11 @@
 import { accessSync, constants, mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { hasCode } from '../../platform/base/error-code.ts'
-import type { ConfigProblem } from '../config/problem-list.ts'
+import type { Check } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
 /** The check of `check-config`; it creates nothing. */
-export function checkRecordingFolder(
-  config: Config,
-  origins: Readonly<Record<SettingKey, string>>,
-): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] } {
+export function checkRecordingFolder(config: Config, origins: Readonly<Record<SettingKey, string>>): Check {
   const folder = config['recording.dir']
   const problem = folder === '' ? undefined : folderProblem(folder, false)
   if (problem === undefined) return { problems: [], warnings: [] }

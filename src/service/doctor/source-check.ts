@@ -10,12 +10,10 @@ import type { MarketDefinition } from '../../streaming/market/event.ts'
 import { lookUpUpstream } from '../../streaming/sources/tidegate/upstream-lookup.ts'
 import type { Listing } from '../../streaming/sources/venues/venue.ts'
 import { VENUES, type Venue } from '../../streaming/sources/venues/venues.ts'
-import type { ConfigProblem } from '../config/problem-list.ts'
+import type { Check, ConfigProblem } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
-export interface SourceCheck {
-  readonly problems: readonly ConfigProblem[]
-  readonly warnings: readonly string[]
+export interface SourceCheck extends Check {
   /** Number of venue sources without a problem; they may have warnings. */
   readonly goodCount: number
 }

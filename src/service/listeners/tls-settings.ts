@@ -3,7 +3,7 @@
  * the setting to report when a file cannot be used.
  */
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../../platform/http/tls.ts'
-import type { ConfigProblem } from '../config/problem-list.ts'
+import type { Check } from '../config/problem-list.ts'
 import type { Config, SettingKey } from '../config/settings.ts'
 
 /** The certificate and key files; undefined when the public listener serves plain HTTP. */
@@ -46,11 +46,6 @@ export function operatorTlsSettingOf({ part }: TlsFileError): SettingKey {
   return part === 'certFile' ? 'operator.tls.cert_file' : 'operator.tls.key_file'
 }
 
-interface Checked {
-  readonly problems: readonly ConfigProblem[]
-  readonly warnings: readonly string[]
-}
-
 /**
  * Reads the files of all listeners as a start does.
  * @param origins the origin of each value: flag, variable, file or default
@@ -59,8 +54,8 @@ export function checkTlsFiles(
   config: Config,
   origins: Readonly<Record<SettingKey, string>>,
   nowMilliseconds: number,
-): Checked {
-  const read = (files: TlsFiles | undefined, settingOf: (error: TlsFileError) => SettingKey): Checked => {
+): Check {
+  const read = (files: TlsFiles | undefined, settingOf: (error: TlsFileError) => SettingKey): Check => {
     if (files === undefined) return { problems: [], warnings: [] }
     try {
       return { problems: [], warnings: readTlsFiles(files, nowMilliseconds).warnings }

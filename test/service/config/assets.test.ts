@@ -1,7 +1,8 @@
 /** The settings about assets and rules: what they take, what they refuse, and the defaults. */
 import { describe, expect, it } from 'vitest'
 import { minorUnitsOf } from '../../../src/service/config/asset-amounts.ts'
-import { describeProblem, loadConfig } from '../../../src/service/config/load.ts'
+import { loadConfig } from '../../../src/service/config/load.ts'
+import { describeProblem } from '../../../src/service/config/problem-list.ts'
 import type { Config } from '../../../src/service/config/settings.ts'
 
 function load(flags: Record<string, string>): Config | string[] {

@@ -1,6 +1,7 @@
 /** Feeds by name: which there are, how one is added, and how a flag or a variable replaces one address. */
 import { describe, expect, it } from 'vitest'
-import { describeProblem, loadConfig } from '../../../src/service/config/load.ts'
+import { loadConfig } from '../../../src/service/config/load.ts'
+import { describeProblem } from '../../../src/service/config/problem-list.ts'
 import { SETTINGS } from '../../../src/service/config/settings.ts'
 import { VENUE_NAMES } from '../../../src/streaming/sources/venues/venues.ts'
 

@@ -1,7 +1,8 @@
 /** The effective configuration: where values come from, what is refused, and what is said about it. */
 import { describe, expect, it } from 'vitest'
-import { type ConfigInput, describeProblem, loadConfig, variableOf } from '../../../src/service/config/load.ts'
+import { type ConfigInput, loadConfig, variableOf } from '../../../src/service/config/load.ts'
 import { DEMO_DEFAULTS, MARKETS_MAX } from '../../../src/service/config/markets.ts'
+import { describeProblem } from '../../../src/service/config/problem-list.ts'
 import { REMOVED_SETTINGS } from '../../../src/service/config/removed-settings.ts'
 import { SETTING_KEYS, SETTINGS } from '../../../src/service/config/settings.ts'
 import { isSimulated } from '../../../src/streaming/market/configured-market.ts'

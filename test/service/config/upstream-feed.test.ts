@@ -1,7 +1,8 @@
 /** Feeds of the kind `tidegate`: their members, their secrets, and sources that name them. */
 import { describe, expect, it } from 'vitest'
 import { feedTransportProblems } from '../../../src/service/config/feeds.ts'
-import { describeProblem, loadConfig } from '../../../src/service/config/load.ts'
+import { loadConfig } from '../../../src/service/config/load.ts'
+import { describeProblem } from '../../../src/service/config/problem-list.ts'
 import { SETTINGS } from '../../../src/service/config/settings.ts'
 
 const MARKET = { symbol: 'BTCUSD', base_asset: 'BTC', quote_asset: 'USD', price_decimals: 2, amount_decimals: 8 }

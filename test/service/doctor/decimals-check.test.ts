@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { migrate } from '../../../src/platform/store/migrate.ts'
 import { loadConfig } from '../../../src/service/config/load.ts'
-import { checkDecimals } from '../../../src/service/doctor/decimals-check.ts'
+import { examineDecimals } from '../../../src/service/doctor/decimals-check.ts'
 import { examineLedger } from '../../../src/service/doctor/ledger.ts'
 import { Lifecycle } from '../../../src/service/process/lifecycle.ts'
 import { openStore } from '../../../src/service/process/open-store.ts'
@@ -19,7 +19,7 @@ const isServer = inject('engine') === 'postgres'
 const folder = temporaryFolder()
 const clock = createSlowClock()
 const lifecycle = new Lifecycle(createLog('silent'))
-const NOTHING = { problems: [], warnings: [] }
+const NEXT = 'restore the decimals, or start the store'
 const FAULT = 'BTC has 6 decimals, but its amounts in the ledger have 8; the decimals of amounts cannot change'
 let url = ''
 
@@ -41,7 +41,7 @@ function configOf(decimals: number, storeUrl: string) {
 
 function check(decimals: number, storeUrl = url) {
   const { config, origins } = configOf(decimals, storeUrl)
-  return checkDecimals(config, origins, clock)
+  return examineDecimals(config, origins, clock)
 }
 
 beforeAll(async () => {
@@ -65,19 +65,27 @@ afterAll(() => folder.remove())
 
 describe.runIf(isServer)('the check of decimals on a server', () => {
   it('the check of decimals on a server names the key, the asset and both values, and passes for equal decimals', async () => {
-    expect(await check(6)).toEqual({ problems: [{ key: 'assets', origin: '--assets', message: FAULT }], warnings: [] })
-    expect(await check(8)).toEqual(NOTHING)
+    expect(await check(6)).toEqual([
+      {
+        ...{ verdict: 'bad', name: 'ledger', detail: `assets ${FAULT} (from --assets)`, next: NEXT },
+        ...{ key: 'assets', origin: '--assets' },
+      },
+    ])
+    expect(await check(8)).toEqual([])
   })
 })
 
 it.skipIf(isServer)('the check of decimals does not open an embedded store', async () => {
-  expect(await check(6)).toEqual(NOTHING)
+  expect(await check(6)).toEqual([])
 })
 
 it('the check of decimals reports a server that cannot be reached', async () => {
-  const { problems, warnings } = await check(6, 'postgres://127.0.0.1:1/tide')
-  expect([problems, warnings]).toEqual([
-    [],
-    ['the store cannot be reached: whether decimals of assets changed is not known'],
+  expect(await check(6, 'postgres://127.0.0.1:1/tide')).toEqual([
+    {
+      verdict: 'warn',
+      name: 'ledger',
+      detail: 'the store cannot be reached: whether decimals of assets changed is not known',
+      next: NEXT,
+    },
   ])
 })

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HDKey } from '@scure/bip32'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { describeProblem, loadConfig } from '../../../src/service/config/load.ts'
+import { loadConfig } from '../../../src/service/config/load.ts'
+import { describeProblem } from '../../../src/service/config/problem-list.ts'
 import { SETTING_KEYS } from '../../../src/service/config/settings.ts'
-import { examineAddressKeys } from '../../../src/service/doctor/addresses.ts'
+import { examineAddressKeys, examineTestSeed } from '../../../src/service/doctor/addresses.ts'
 import { addressKeys, addressOrigins, networksWithoutAddresses } from '../../../src/service/keys/address-keys.ts'
 import { accountPublicKey } from '../../support/address-keys.ts'
 import { configOf } from '../../support/rest.ts'
@@ -109,11 +110,11 @@ describe('doctor', () => {
   it('doctor warns of a test seed that other users can read', () => {
     addressKeys(configOf({ data_dir: folder }), true)
     const path = join(folder, 'custody-seed')
-    expect(findings({}).at(-1)).toMatchObject({
-      verdict: 'ok',
-      detail: `${path} is the test seed of a demo; serve does not use it`,
-    })
+    const seed = () => examineTestSeed(configOf({ data_dir: folder }))
+    expect(seed()).toMatchObject([
+      { verdict: 'ok', detail: `${path} is the test seed of a demo; serve does not use it` },
+    ])
     chmodSync(path, 0o644)
-    expect(findings({}).at(-1)).toMatchObject({ verdict: 'warn', next: `chmod 600 ${path}` })
+    expect(seed()).toMatchObject([{ verdict: 'warn', next: `chmod 600 ${path}` }])
   })
 })

@@ -1,6 +1,7 @@
 /** The settings of the public listener that are lists or files: what they accept and reject, and the error texts. */
 import { describe, expect, it } from 'vitest'
-import { describeProblem, loadConfig } from '../../../src/service/config/load.ts'
+import { loadConfig } from '../../../src/service/config/load.ts'
+import { describeProblem } from '../../../src/service/config/problem-list.ts'
 import { checkTlsFiles } from '../../../src/service/listeners/tls-settings.ts'
 import { certificateFiles, newCertificate } from '../../support/certificates.ts'
 

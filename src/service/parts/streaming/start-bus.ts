@@ -1,13 +1,11 @@
 /**
  * Starts the bus between processes, when `bus.url` is set: every process follows all configured markets over NATS, so that
- * everything behind its replicas is as in one process, and sends those that it leads. It also checks the files of the
- * settings `bus.*`.
+ * everything behind its replicas is as in one process, and sends those that it leads.
  */
 import type { Clock } from '../../../platform/base/clock.ts'
 import { newId } from '../../../platform/base/ids.ts'
 import type { Log } from '../../../platform/base/log.ts'
 import type { MetricsRegistry } from '../../../platform/base/metrics.ts'
-import { fileErrorText, readRegularFile } from '../../../platform/base/regular-file.ts'
 import { untilAborted, wait } from '../../../platform/base/time-limit.ts'
 import type { NodeTransport } from '../../../streaming/cluster/nodes.ts'
 import { BusExport } from '../../../streaming/links/bus-export.ts'
@@ -18,8 +16,9 @@ import type { MarketDefinition, Proof } from '../../../streaming/market/event.ts
 import type { LedMarkets } from '../../../streaming/markets/feed-leadership.ts'
 import type { Markets } from '../../../streaming/markets/market-changes.ts'
 import type { Bus } from '../../../streaming/sequencing/bus.ts'
-import type { ConfigProblem } from '../../config/problem-list.ts'
-import type { Config, SettingKey } from '../../config/settings.ts'
+import type { Config } from '../../config/settings.ts'
+import { SET_BY_PROGRAM } from '../../config/settings-in-force.ts'
+import { checkBusFiles, readBusFile } from '../../doctor/bus-files.ts'
 import type { Lifecycle } from '../../process/lifecycle.ts'
 import { withdrawAfterMilliseconds } from './start-markets.ts'
 
@@ -67,7 +66,7 @@ export function startBus(
 ): LinkedMarkets | undefined {
   const { config, bus, lifecycle } = parts
   if (config['bus.url'] === '') return undefined
-  const [problem] = checkBusFiles(config).problems
+  const [problem] = checkBusFiles(config, SET_BY_PROGRAM).problems
   if (problem !== undefined) throw new Error(`${problem.key} ${problem.message}`)
   const link = new NatsLink({ ...parts, ...natsAccessOf(config), node: newId() })
   lifecycle.started('bus', () => link.stop())
@@ -202,33 +201,10 @@ function natsAccessOf(config: Config): NatsAccess {
   const keyFile = config['bus.tls.key_file']
   return {
     url: config['bus.url'],
-    credentials: credentials === '' ? undefined : readRegularFile(credentials, FILE_BYTES_MAX),
+    credentials: credentials === '' ? undefined : readBusFile(credentials),
     tls: {
       ...(caFile === '' ? {} : { caFile }),
       ...(certFile === '' ? {} : { certFile, keyFile }),
     },
   }
-}
-
-/** Certificates and credentials are a few KiB. */
-const FILE_BYTES_MAX = 1_048_576
-
-const BUS_FILES = ['bus.credentials_file', 'bus.tls.ca_file', 'bus.tls.cert_file', 'bus.tls.key_file'] as const
-
-/** Whether the files can be read, as a start does. */
-export function checkBusFiles(
-  config: Config,
-  origins?: Readonly<Record<SettingKey, string>>,
-): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly string[] } {
-  const problems = BUS_FILES.flatMap((key): ConfigProblem[] => {
-    if (config[key] === '') return []
-    try {
-      readRegularFile(config[key], FILE_BYTES_MAX)
-      return []
-    } catch (error) {
-      const message = `names ${config[key]}, which cannot be read: ${fileErrorText(error)}`
-      return [{ key, origin: origins?.[key] ?? '', message }]
-    }
-  })
-  return { problems, warnings: [] }
 }

@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { createSystemClock } from '../../../../src/platform/base/clock.ts'
-import { describeProblem, loadConfig } from '../../../../src/service/config/load.ts'
+import { loadConfig } from '../../../../src/service/config/load.ts'
+import { describeProblem } from '../../../../src/service/config/problem-list.ts'
 import { checkSources } from '../../../../src/service/doctor/source-check.ts'
 import { PublishingEngine } from '../../../support/publishing-engine.ts'
 import { Random } from '../../../support/random.ts'
