@@ -1,10 +1,11 @@
 /**
  * The cursors of the extended protocol: opaque tokens for a position in one channel of one market within one epoch. A
  * token is bound to market, channel, depth, attribution and epoch, so that a token of another one is never accepted. It
- * has no information about the client.
+ * has no information about the client. Also what cursors are made from: the epoch of each message, and the changes of the top.
  */
 import { createHash } from 'node:crypto'
 import type { ChannelType } from '../../contract/channels.ts'
+import { isSameTop, type TopOfBook } from './frame.ts'
 
 /**
  * One run of a market's sequencer, as a process sees it. Positions in a process continue over a change of the epoch; in a
@@ -106,5 +107,51 @@ export class PreviousMessages {
     if (version === this.#withdrawnVersion) return undefined
     if (version >= this.#beganVersion) return this.#epoch
     return version >= (this.#withdrawn?.beganVersion ?? Number.POSITIVE_INFINITY) ? this.#withdrawn?.epoch : undefined
+  }
+}
+
+/** Changes of the top whose versions are remembered. */
+const TOPS_KEPT = 4_096
+
+/** The top of the book, and at which versions it last changed. */
+export class TopChanges {
+  #top: TopOfBook = { bid: undefined, ask: undefined }
+  #number = 0
+  /** A ring: the version that made the top of number n is at n modulo the size. */
+  readonly #versions = new Float64Array(TOPS_KEPT)
+
+  get top(): TopOfBook {
+    return this.#top
+  }
+
+  /** Number of changes so far: equal numbers mean that the top did not change in between. */
+  get number(): number {
+    return this.#number
+  }
+
+  /** Version of the last commit that changed the top; 0 before the first. */
+  get version(): number {
+    return this.#versions[this.#number % TOPS_KEPT] as number
+  }
+
+  /** How often the top changed after a version; 'too-old' when that is no longer known. */
+  since(version: number): number | 'too-old' {
+    const oldest = Math.max(0, this.#number - TOPS_KEPT + 1)
+    for (let number = this.#number; number >= oldest; number--) {
+      if ((this.#versions[number % TOPS_KEPT] as number) <= version) return this.#number - number
+    }
+    return 'too-old'
+  }
+
+  /**
+   * Returns whether it changed.
+   * @param isNew the top counts as changed, because its cursor has to be of the new epoch
+   */
+  move(top: TopOfBook, version: number, isNew: boolean): boolean {
+    if (isSameTop(top, this.#top) && !isNew) return false
+    this.#top = top
+    this.#number += 1
+    this.#versions[this.#number % TOPS_KEPT] = version
+    return true
   }
 }

@@ -21,11 +21,11 @@ import {
 import { AttributedViews, NOT_ATTRIBUTED } from '../market/venues.ts'
 import { type ChangesByDepth, OpenViews, View } from '../market/view.ts'
 import type { Bus, Commit, Continuation, KeptExecution, MarketState, MarketWithdrawal } from './bus.ts'
-import { type Epoch, NO_EPOCH, PreviousMessages } from './cursor.ts'
+import { type Epoch, NO_EPOCH, PreviousMessages, TopChanges } from './cursor.ts'
 import { ExecutionLog } from './execution-log.ts'
 import type { TopOfBook } from './frame.ts'
 import { PublicationLog } from './publication-log.ts'
-import { SkippedVersions, TopChanges } from './versions.ts'
+import { SkippedVersions } from './skipped-versions.ts'
 
 /** The changes of one commit, as subscribers receive them. */
 export interface ViewCommit {
