@@ -74,7 +74,7 @@ export function withoutExceptions(
 }
 
 /** Made by `scripts/api-types.mjs`, and not committed. */
-const GENERATED: ReadonlySet<string> = new Set([
+export const GENERATED: ReadonlySet<string> = new Set([
   'packages/client/src/rest/openapi.ts',
   'packages/console/src/base/openapi.ts',
 ])

@@ -15,7 +15,7 @@ import type { AttackContext } from '../family.ts'
 import { ProcessWatch } from '../process-watch.ts'
 import { type Target, targetOf } from '../raw-peer.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../../..')
 const HEAP_MEGABYTES = 1_024
 /** Only for a service that never is ready. */
 const READY_MILLISECONDS_MAX = 240_000
