@@ -1,5 +1,5 @@
 /**
- * Reloads a running service's configuration. The settings table marks the live keys. A changed key without the mark
+ * Reloads a running service's configuration. The settings table marks the live keys. A changed key that is not live
  * keeps its old value and is logged. A configuration with a problem changes nothing, and neither does one that looks
  * truncated: an empty file, or one without markets while some are served. A reload is applied synchronously, so two
  * reloads never mix. Secrets are compared and never logged.
